@@ -1,0 +1,46 @@
+# Everything a fresh machine needs: python3 (3.11 or newer) with venv, and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test bench docs format clean
+
+demo: $(VENV)/installed  ## anonymize the sample data
+	@mkdir -p demo
+	@$(BIN)/anonymize mondrian configs/patients.yaml -o demo/patients.csv -r demo/report.json -r demo/report.md --force
+	@echo
+	@echo "release: demo/patients.csv"
+	@echo "report:  demo/report.json, demo/report.md"
+
+test: $(VENV)/installed-dev  ## lint, types, import contract, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run
+	$(BIN)/python benchmarks/bench.py
+
+docs: $(VENV)/installed-dev  ## write the pages made from docstrings
+	$(BIN)/python docs/make.py
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo build dist benchmarks/tables
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "anonymize needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,106 @@
+"""What every cut rule has in common: score the attributes, take the best, fall back on a cut near the median."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts
+from anonymize.algorithms.splitting.median import nearest_cut, parting_cut
+from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain.base import Domain
+
+SHARES = np.array([(1, 2), (1, 4), (3, 4)])
+"""Where along a class its cuts are tried, one after the other, while a privacy model refuses them."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a rule thinks of one attribute in m classes: a score each (-inf: no cut), and the interval of codes to part
+    from the rest; an empty interval (0, 0) asks for a cut near the median."""
+
+    score: Floats
+    start: Ints
+    stop: Ints
+
+    @classmethod
+    def near_median(cls, score: Floats) -> Candidates:
+        """Candidates that leave the place of the cut to the median."""
+        start, stop = np.zeros((2, len(score)), np.int64)
+        return cls(score, start, stop)
+
+
+@dataclass(frozen=True)
+class CutRule(ABC):
+    """A rule by which the next cut of a class is chosen.
+
+    `domains` and `weights`: one per quasi-identifier. `minimum`: rows that a class must have at least. `relaxed`: rows of
+    equal value may part at a median. At equal scores the attribute that the spec lists first is cut.
+    """
+
+    domains: Sequence[Domain]
+    weights: Sequence[float]
+    minimum: int
+    relaxed: bool = False
+
+    ID: ClassVar[str]
+
+    @abstractmethod
+    def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
+        """Scores of one attribute in some classes (m,), in each of which it has at least two values."""
+
+    def wanted(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
+        """Rows of the lower side of a cut near the median, (m,); `part` / `whole` (m,) is the share asked for."""
+        return np.asarray(np.maximum(sizes * part // whole, 1))
+
+    def choose(self, batch: Batch) -> Cuts:
+        """The cut of every class: the attribute of highest score, where its candidate says or near the median."""
+        candidates, score = self._scored(batch)
+        attribute = np.argmax(score, axis=1)
+        attribute[np.isneginf(score[np.arange(batch.count), attribute])] = FINISHED
+        start, stop, ties = np.zeros((3, batch.count), np.int64)
+        for index, (classes, found) in enumerate(candidates):
+            chosen = attribute[classes] == index
+            start[classes[chosen]], stop[classes[chosen]] = found.start[chosen], found.stop[chosen]
+            medians = classes[chosen & (found.stop == 0)]
+            stop[medians], ties[medians], fits = self._near_median(batch, index, medians)
+            attribute[medians[~fits]] = AGAIN
+        return Cuts(attribute, start, stop, ties)
+
+    def _scored(self, batch: Batch) -> tuple[list[tuple[Ints, Candidates]], Floats]:
+        worth_it = (batch.sizes >= 2 * self.minimum)[:, None] & (batch.low < batch.high)
+        worth_it &= ~batch.closed & (batch.attempts < self.tries)
+        score = np.full(worth_it.shape, -np.inf)
+        candidates = []
+        for attribute in range(len(self.domains)):
+            classes = np.flatnonzero(worth_it[:, attribute])
+            found = Candidates.near_median(np.empty(0))
+            if len(classes):
+                found = self.candidates(batch, attribute, classes)
+                score[classes, attribute] = found.score
+            candidates.append((classes, found))
+        return candidates, score
+
+    @property
+    def tries(self) -> int:
+        """Cuts of one class on one attribute that privacy models may refuse before another attribute is taken."""
+        return len(SHARES)
+
+    def _near_median(self, batch: Batch, index: int, classes: Ints) -> tuple[Ints, Ints, Bools]:
+        """Where to cut some classes (m,) on one attribute, the ties of the cut, and whether it is allowed.
+
+        Closes the attribute of a class where no cut of it, nor of any part of it, would be.
+        """
+        attempts = np.minimum(batch.attempts[classes, index], len(SHARES) - 1)
+        part, whole = SHARES[attempts].T
+        wanted = self.wanted(batch.sizes[classes], part, whole)
+        place = parting_cut if self.relaxed else nearest_cut
+        cut, ties, fits = place(batch, index, self.domains[index].size, classes, wanted, self.minimum)
+        batch.closed[classes[~fits & (attempts == 0)], index] = True
+        batch.attempts[classes[~fits], index] += 1
+        return cut, ties, fits

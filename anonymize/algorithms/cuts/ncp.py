@@ -1,0 +1,36 @@
+"""`--cut ncp`: of all attributes' cuts nearest the median, the one that leaves the least weighted NCP in the two parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from anonymize.algorithms.cuts.base import Candidates, CutRule
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.median import nearest_cut
+from anonymize.classes import Ints, Runs, run_starts
+
+
+@dataclass(frozen=True)
+class Ncp(CutRule):
+    """See the module."""
+
+    ID: ClassVar[str] = "ncp"
+
+    def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
+        domain, sizes = self.domains[attribute], batch.sizes[classes]
+        low, high = batch.low[classes, attribute], batch.high[classes, attribute]
+        half = np.maximum(sizes // 2, 1)
+        cut, _, fits = nearest_cut(batch, attribute, domain.size, classes, half, self.minimum)
+        labels, codes = batch.codes_of(attribute, classes)
+        runs = Runs.count_values(labels, codes, len(classes), domain.size)
+        below = runs.codes < cut[runs.classes]
+        starts = run_starts(runs.classes)
+        rows = np.add.reduceat(np.where(below, runs.counts, 0), starts)
+        under = np.maximum.reduceat(np.where(below, runs.codes, low[runs.classes]), starts)
+        above = np.minimum.reduceat(np.where(below, high[runs.classes], runs.codes), starts)
+        after = rows * domain.cost(low, under) + (sizes - rows) * domain.cost(above, high)
+        saved = sizes * domain.cost(low, high) - after
+        return Candidates.near_median(np.where(fits, self.weights[attribute] * saved, -1.0))

@@ -1,0 +1,118 @@
+"""A batch: neighbouring classes whose rows are copied out of the table and laid side by side, ready to be cut.
+
+Copying the codes class by class is what keeps every later pass over them sequential and inside the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Bools, Codes, Ints, concatenated_ranges, starts_of
+
+
+@dataclass(frozen=True)
+class Batch:
+    """C classes of n rows in all.
+
+    `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier; `sensitive`
+    the same per sensitive attribute that a requirement looks at; `sizes` (C,). `closed` (C, attributes): no cut of this
+    class, nor of any part of it, is allowed on the attribute. `attempts` (C, attributes) uint8: cuts of this very class
+    that a privacy model has refused.
+    """
+
+    rows: NDArray[np.uint32]
+    columns: tuple[Codes, ...]
+    sensitive: tuple[Codes, ...]
+    sizes: Ints
+    closed: Bools
+    attempts: NDArray[np.uint8]
+
+    @classmethod
+    def whole(cls, rows: NDArray[np.uint32], columns: tuple[Codes, ...], sensitive: tuple[Codes, ...]) -> Batch:
+        """One class of all the given rows; `columns` and `sensitive` hold the codes of the table's rows."""
+        if len(rows) < len(columns[0]):
+            columns = tuple(codes[rows] for codes in columns)
+            sensitive = tuple(codes[rows] for codes in sensitive)
+        shape = (1, len(columns))
+        size = np.array([len(rows)])
+        return cls(rows, columns, sensitive, size, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
+
+    @property
+    def count(self) -> int:
+        """Number of classes, C."""
+        return len(self.sizes)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(C + 1,) offsets of the classes among the rows."""
+        return starts_of(self.sizes)
+
+    @cached_property
+    def labels(self) -> Ints:
+        """(n,) class of each row."""
+        return np.repeat(np.arange(self.count), self.sizes)
+
+    @cached_property
+    def low(self) -> NDArray[np.uint32]:
+        """(C, attributes) lowest code of each class."""
+        return self._reduced(np.minimum)
+
+    @cached_property
+    def high(self) -> NDArray[np.uint32]:
+        """(C, attributes) highest code of each class."""
+        return self._reduced(np.maximum)
+
+    def _reduced(self, ufunc: np.ufunc) -> NDArray[np.uint32]:
+        boxes = np.empty((self.count, len(self.columns)), np.uint32, order="F")
+        for attribute, codes in enumerate(self.columns):
+            boxes[:, attribute] = ufunc.reduceat(codes, self.starts[:-1])
+        return boxes
+
+    def codes_of(self, attribute: int, classes: Ints) -> tuple[Ints, Codes]:
+        """The rows of some classes (m,), ascending: for each row its class as an index into them, and its code."""
+        if len(classes) == self.count:
+            return self.labels, self.columns[attribute]
+        labels = np.repeat(np.arange(len(classes)), self.sizes[classes])
+        return labels, self.columns[attribute][self.rows_of(classes)]
+
+    def rows_of(self, classes: Ints) -> Ints:
+        """Positions in the batch of the rows of some classes (m,), class after class."""
+        return concatenated_ranges(self.starts[:-1][classes], self.sizes[classes])
+
+    def take(self, order: Ints, sizes: Ints, parents: Ints, attempts: NDArray[np.uint8]) -> Batch:
+        """The batch of other classes of the same rows: `order` picks rows, `parents` says what class each came from."""
+        return Batch(
+            self.rows[order],
+            tuple(codes[order] for codes in self.columns),
+            tuple(codes[order] for codes in self.sensitive),
+            sizes,
+            self.closed[parents],
+            attempts,
+        )
+
+    def pieces(self, limit: int) -> list[Batch]:
+        """The batch cut into batches of neighbouring classes, each of at most `limit` rows or of one class."""
+        if len(self.rows) <= limit or self.count == 1:
+            return [self]
+        bounds, first = [0], 0
+        while first < self.count:
+            fits = int(np.searchsorted(self.starts, self.starts[first] + limit, side="right")) - 1
+            first = max(fits, first + 1)
+            bounds.append(first)
+        return [self._slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def _slice(self, first: int, stop: int) -> Batch:
+        rows = slice(self.starts[first], self.starts[stop])
+        return replace(
+            self,
+            rows=self.rows[rows],
+            columns=tuple(codes[rows] for codes in self.columns),
+            sensitive=tuple(codes[rows] for codes in self.sensitive),
+            sizes=self.sizes[first:stop],
+            closed=self.closed[first:stop],
+            attempts=self.attempts[first:stop],
+        )

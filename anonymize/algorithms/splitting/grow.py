@@ -1,0 +1,156 @@
+"""Cut every class until none can be cut: breadth first inside a batch, depth first over batches, in threads.
+
+A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own rows
+alone, so neither the size of a batch nor the number of threads shows in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.classes import Bools, Ints, Partition, starts_of
+
+BATCH_ROWS = 1 << 17
+FINISHED = -1
+AGAIN = -2
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What a rule wants done with each class of a batch.
+
+    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the attribute
+    it wanted had no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first `ties` of the
+    rows at `stop`; the others to the second.
+    """
+
+    attribute: Ints
+    start: Ints
+    stop: Ints
+    ties: Ints
+
+
+class Rule(Protocol):
+    """How the next cut of each class is chosen. May set `batch.closed`."""
+
+    def choose(self, batch: Batch) -> Cuts:
+        """The cut of every class of the batch."""
+
+
+Allowed = Callable[[Batch, Ints, int], Bools]
+"""(batch, part of each row (n,), number of parts) -> (parts,) whether every privacy model holds in the part."""
+
+Finished = tuple[NDArray[np.uint32], Ints]
+
+
+def grow(whole: Batch, rule: Rule, allowed: Allowed | None, threads: int, progress: Callable[[int], None]) -> Partition:
+    """The partition of `whole`'s rows into classes that the rule cuts no further.
+
+    `allowed` None means that the rule's own minimum size is all that is asked for. `progress` is told how many more rows
+    have found their final class.
+    """
+    blocks: list[Finished] = []
+
+    def work(batch: Batch) -> tuple[list[Batch], list[Finished]]:
+        return _grow_batch(batch, rule, allowed)
+
+    with ThreadPoolExecutor(threads) as pool:
+        running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, whole)}
+        try:
+            while running:
+                ready, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    batches, finished = future.result()
+                    running |= {pool.submit(work, batch) for batch in batches}
+                    blocks += finished
+                    progress(sum(len(rows) for rows, _ in finished))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
+
+
+def _grow_batch(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[list[Batch], list[Finished]]:
+    """Level by level until the batch is used up, or until it falls into several that are each worth a thread."""
+    finished: list[Finished] = []
+    while True:
+        step, done = _step(batch, rule, allowed)
+        if done is not None:
+            finished.append(done)
+        if step is None:
+            return [], finished
+        batches = step.pieces(BATCH_ROWS)
+        if len(batches) > 1:
+            return batches, finished
+        batch = step
+
+
+def _step(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[Batch | None, Finished | None]:
+    """One cut of every class: the batch of what may be cut further, and the classes that are finished."""
+    cuts = rule.choose(batch)
+    open_classes = cuts.attribute != FINISHED
+    first = _first_side(batch, cuts)
+    attempts = batch.attempts
+    if allowed is not None:
+        first, attempts = _withdraw(batch, cuts, first, allowed)
+    first_sizes = np.add.reduceat(first, batch.starts[:-1], dtype=np.int64)
+    done = None
+    if not open_classes.all():
+        keep = np.repeat(open_classes, batch.sizes)
+        done = (batch.rows[~keep], batch.sizes[~open_classes])
+        order = np.concatenate((np.flatnonzero(first & keep), np.flatnonzero(~first & keep)))
+    else:
+        order = np.concatenate((np.flatnonzero(first), np.flatnonzero(~first)))
+    second_sizes = batch.sizes - first_sizes
+    parted = open_classes & (second_sizes > 0)
+    parents = np.concatenate((np.flatnonzero(open_classes), np.flatnonzero(parted)))
+    if not len(parents):
+        return None, done
+    sizes = np.concatenate((first_sizes[open_classes], second_sizes[parted]))
+    fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
+    return batch.take(order, sizes, parents, fresh), done
+
+
+def _first_side(batch: Batch, cuts: Cuts) -> Bools:
+    """(n,) whether each row goes to the first side; every row of a class that is not cut does."""
+    first = np.ones(len(batch.rows), np.bool_)
+    for attribute in range(len(batch.columns)):
+        classes = np.flatnonzero(cuts.attribute == attribute)
+        if not len(classes):
+            continue
+        side = _side(batch, attribute, classes, cuts)
+        if len(classes) == batch.count:
+            return side
+        first[batch.rows_of(classes)] = side
+    return first
+
+
+def _side(batch: Batch, attribute: int, classes: Ints, cuts: Cuts) -> Bools:
+    """Whether each row of some classes (m,), all cut on one attribute, goes to the first side."""
+    labels, codes = batch.codes_of(attribute, classes)
+    start, last = cuts.start[classes].astype(codes.dtype), (cuts.stop[classes] - 1).astype(codes.dtype)
+    ties = cuts.ties[classes]
+    if not ties.any():
+        return np.asarray((codes >= start[labels]) & (codes <= last[labels]))
+    stop = cuts.stop[classes][labels]
+    tied = codes == stop
+    before: Ints = np.cumsum(tied) - tied
+    before -= before[starts_of(batch.sizes[classes])[:-1]][labels]
+    chosen: Bools = (codes < stop) & (codes >= start[labels]) | tied & (before < ties[labels])
+    return chosen
+
+
+def _withdraw(batch: Batch, cuts: Cuts, first: Bools, allowed: Allowed) -> tuple[Bools, NDArray[np.uint8]]:
+    """Takes back the cuts that leave a part in which a privacy model does not hold, and counts them as attempts."""
+    fine = allowed(batch, 2 * batch.labels + ~first, 2 * batch.count).reshape(-1, 2).all(axis=1)
+    refused = np.flatnonzero(~fine & (cuts.attribute >= 0))
+    attempts = batch.attempts.copy()
+    attempts[refused, cuts.attribute[refused]] += 1
+    return first | np.repeat(~fine, batch.sizes), attempts

@@ -1,0 +1,223 @@
+"""What the `audit` command does: any table, measured against privacy models, whoever made the table.
+
+The table is read as text and measured by `anonymize.verify`; how it came about does not matter. Nothing is guessed:
+what means missing, what a suppressed cell reads and which attributes are numbers comes from the spec or the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from anonymize import __version__
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.privacy import PARAMETERS, Requirement, requirements
+from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
+from anonymize.spec import Spec, make, override
+from anonymize.table.source import Source
+from anonymize.verify import THRESHOLD, Check, Verdict, measure
+
+UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity")
+"""What is measured of every sensitive attribute when nothing is required."""
+
+
+class Options(TypedDict, total=False):
+    """What the command line says. Columns and text are for an audit without a spec; k, l and t go before the spec's."""
+
+    quasi_identifiers: Sequence[str]
+    sensitive: Sequence[str]
+    numeric: Sequence[str]
+    """Those of `sensitive` that are compared as numbers."""
+    k: int | None
+    l: int | None  # noqa: E741
+    t: float | None
+    separator: str | None
+    encoding: str | None
+    missing: Sequence[str] | None
+    suppressed: str | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A table, measured: the verdict, and what `--json` prints.
+
+    `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
+    spec's direct identifiers is not, whatever the models say.
+    """
+
+    verdict: Verdict
+    satisfied: bool | None
+    report: dict[str, Any]
+    problems: tuple[Problem, ...]
+    """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
+
+
+def audit(
+    spec: Spec | None, path: str | Path | None = None, threshold: float = THRESHOLD, **options: Unpack[Options]
+) -> Audit:
+    """Measures the table at `path` ("-": standard input; None: the spec's input) against a spec or the options.
+
+    Where neither requires anything, k and the l of every sensitive attribute are measured and nothing is judged.
+    `threshold`: risk above which a record counts as at risk. Raises UsageError or SpecError for options or a spec that
+    make no sense; DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
+    """
+    wanted = _wanted(spec, options)
+    with Source.open(wanted, path) as source:
+        columns = _released_columns(wanted, source.columns, source.name)
+        exposed = [name for name in wanted.identifiers if name in source.columns]
+        if spec is not None:
+            _refuse_unclassified(wanted, columns, source)
+        asked, checks = _checks(wanted)
+        source.check()
+        if not source.rows:
+            raise DataError(Problem("has no rows", file=source.name))
+        verdict = measure(
+            source.scan(),
+            [name for names in columns.values() for name in names],
+            checks,
+            wanted.input.missing,
+            suppressed=wanted.output.suppressed,
+            threshold=threshold,
+            null_missing=source.format != "csv" or "" in wanted.input.missing,
+        )
+        source.unchanged()
+        satisfied = verdict.satisfied if verdict.satisfied is None else verdict.satisfied and not exposed
+        report = _report(wanted, source, verdict, satisfied, _warnings(exposed))
+    return Audit(verdict, satisfied, report, tuple(_problems(wanted, asked, verdict, exposed)) if asked else ())
+
+
+# --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def _wanted(spec: Spec | None, options: Options) -> Spec:
+    """The spec with the options' thresholds; without one, a spec made of the options."""
+    thresholds = {name: options.get(name) for name in ("k", "l", "t") if options.get(name) is not None}
+    if spec is None:
+        return _spec_of(options, thresholds)
+    extra = sorted(name for name in options.keys() - {"k", "l", "t"} if options.get(name))
+    if extra:
+        raise UsageError(
+            [f"{name.replace('_', '-')}: comes from the spec, it cannot be given beside one" for name in extra]
+        )
+    return override(spec, k=options.get("k"), l=options.get("l"), t=options.get("t"))
+
+
+def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
+    if not options.get("quasi_identifiers"):
+        raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
+    numeric = options.get("numeric", ())
+    table = {name: options.get(name) for name in ("separator", "encoding", "missing")}
+    values = {
+        "version": 1,
+        "input": {name: value for name, value in table.items() if value is not None},
+        "quasi_identifiers": {name: {} for name in options.get("quasi_identifiers", ())},
+        "sensitive": {
+            name: {"type": "numeric" if name in numeric else "categorical"} for name in options.get("sensitive", ())
+        },
+        "privacy": thresholds,
+        "output": {"suppressed": options.get("suppressed") or "*"},
+    }
+    return make(values, PARAMETERS)
+
+
+def _checks(spec: Spec) -> tuple[tuple[Requirement, ...], list[Check]]:
+    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check."""
+    privacy = spec.privacy
+    if privacy.k is None and privacy.l is None and not privacy.models:
+        return (), _unjudged(spec)
+    asked = requirements(spec)
+    return asked, checks_of(spec, asked)
+
+
+def checks_of(spec: Spec, asked: Iterable[Requirement]) -> list[Check]:
+    """The checks of `anonymize.verify` that measure requirements, in their order."""
+    numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
+    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
+
+
+def _unjudged(spec: Spec) -> list[Check]:
+    checks = [Check("k-anonymity", None, {})]
+    for name, attribute in spec.sensitive.items():
+        numeric = attribute.type == "numeric"
+        models = (*UNJUDGED, "squared-error-diversity") if numeric else UNJUDGED
+        checks += [Check(model, name, {}, numeric) for model in models]
+    return checks
+
+
+# --- the table's columns ---------------------------------------------------------------------------------------------
+
+
+def _released_columns(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
+    """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
+
+    A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
+    it is a number, the pair stands in for a column that is not there.
+    """
+    roles = spec.roles()
+    shown: dict[str, list[str]] = {}
+    for name, attribute in spec.quasi_identifiers.items():
+        bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
+        own = [name] if name in present else []
+        declared = attribute.type == "numeric" and spec.path is not None
+        shown[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
+    lacking = [name for name, columns in shown.items() if name not in columns and len(columns) != 2]
+    lacking += [name for name in spec.sensitive if name not in present]
+    if lacking:
+        hint = f"it has {', '.join(present)}"
+        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
+    return shown
+
+
+def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source) -> None:
+    """Raises DataError for columns to which the spec gives no role: they may be anything."""
+    known = spec.roles().keys() | {column for columns in shown.values() for column in columns}
+    strange = [column for column in source.columns if column not in known]
+    if strange:
+        hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"
+        raise DataError(
+            Problem(f"columns without a role in the spec: {', '.join(strange)}", file=source.name, hint=hint)
+        )
+
+
+def _warnings(exposed: Iterable[str]) -> list[str]:
+    return [f"column {name} is a direct identifier, and it is in the table" for name in exposed]
+
+
+# --- what was found --------------------------------------------------------------------------------------------------
+
+
+def _problems(spec: Spec, asked: Iterable[Requirement], verdict: Verdict, exposed: Iterable[str]) -> Iterable[Problem]:
+    file = None if spec.path is None else str(spec.path)
+    for requirement, result in zip(asked, verdict.results, strict=True):
+        if not result.satisfied:
+            found = ", ".join(f"{name}={_number(value)}" for name, value in result.achieved.items())
+            failing = f"{result.failing_rows} rows in {result.failing_classes} classes fail"
+            yield Problem(f"{requirement} is not met: {found}; {failing}", file=file, line=requirement.line)
+    yield from (Problem(text, file=file) for text in _warnings(exposed))
+
+
+def _number(value: float | int | None) -> str:
+    return "none" if value is None else format(value, ".6g")
+
+
+def _report(
+    spec: Spec, source: Source, verdict: Verdict, satisfied: bool | None, warnings: Sequence[str]
+) -> dict[str, Any]:
+    """The blocks of a report that apply to a table of unknown origin."""
+    blocks = verdict_blocks(verdict)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "input": {
+            "path": source.name,
+            "sha256": source.sha256,
+            "rows": verdict.rows,
+            "columns": len(source.columns),
+        },
+        **blocks,
+        "privacy": blocks["privacy"] | {"satisfied": satisfied},
+        "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
+        "warnings": list(warnings),
+    }

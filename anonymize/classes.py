@@ -1,0 +1,115 @@
+"""Equivalence classes in batches: every class of a table at once, as a row permutation and an array of class starts.
+
+Nothing here loops over classes. What holds of a class (its size, its box in each attribute, which rows it has) is one
+array over all classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.unsignedinteger]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Disjoint classes of rows.
+
+    `order` (rows,) uint32: row numbers, class after class, ascending within a class. `starts` (classes + 1,) int64: class
+    c holds `order[starts[c]:starts[c + 1]]`. Classes are numbered by their first row, so that equal partitions are equal
+    arrays whatever order they were found in. Rows of no class (left out of the release) are simply absent from `order`.
+    """
+
+    order: NDArray[np.uint32]
+    starts: Ints
+
+    @classmethod
+    def of_blocks(cls, rows: list[NDArray[np.uint32]], sizes: list[Ints]) -> Partition:
+        """The partition whose classes are listed block by block: each block's rows, and the sizes of its classes."""
+        order = np.concatenate(rows) if rows else np.empty(0, np.uint32)
+        size = np.concatenate(sizes) if sizes else np.empty(0, np.int64)
+        starts = starts_of(size)
+        rank = np.argsort(order[starts[:-1]], kind="stable")
+        return cls(order[concatenated_ranges(starts[:-1][rank], size[rank])], starts_of(size[rank]))
+
+    @classmethod
+    def of_labels(cls, labels: NDArray[np.integer]) -> Partition:
+        """The partition of rows 0 ... n - 1 in which rows share a class when their labels (n,) are equal."""
+        order = np.argsort(labels, kind="stable").astype(np.uint32)
+        edges = np.flatnonzero(np.diff(labels[order])) + 1
+        sizes = np.diff(np.concatenate(([0], edges, [len(labels)]))) if len(labels) else np.empty(0, np.int64)
+        return cls.of_blocks([order], [sizes.astype(np.int64)])
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Ints:
+        """(classes,) rows of each class."""
+        return np.diff(self.starts)
+
+    def boxes(self, codes: Codes) -> tuple[Codes, Codes]:
+        """Lowest and highest code of each class, (classes,) each, from the codes (rows,) of one attribute."""
+        arranged = codes[self.order]
+        return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
+
+    def class_of(self, rows: int) -> NDArray[np.int32]:
+        """(rows,) number of each row's class, -1 for a row of no class."""
+        labels = np.full(rows, -1, np.int32)
+        labels[self.order] = np.repeat(np.arange(self.count, dtype=np.int32), self.sizes)
+        return labels
+
+
+def starts_of(sizes: Ints) -> Ints:
+    """(classes + 1,) offsets of consecutive classes of the given sizes (classes,)."""
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def concatenated_ranges(starts: Ints, sizes: Ints) -> Ints:
+    """The indices `starts[i] ... starts[i] + sizes[i] - 1` of every i, one after the other."""
+    offsets = starts_of(sizes)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+
+
+def run_starts(ordered: NDArray[np.generic]) -> Ints:
+    """Where each run of equal neighbours (n,) begins."""
+    begins = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Distinct values of one attribute in each class, with their counts: three parallel arrays sorted by class, then code."""
+
+    classes: Ints
+    codes: Ints
+    counts: Ints
+
+    @classmethod
+    def count_values(cls, labels: Ints, codes: Codes, classes: int, size: int) -> Runs:
+        """Runs of rows given by their class (rows,) and code (rows,); `size` is the number of leaves of the attribute.
+
+        Counted in a dense (classes x leaves) table where that is at most four times as large as the rows, else sorted.
+        """
+        keys = labels * size + codes
+        if classes * size <= 4 * len(keys):
+            table = np.bincount(keys, minlength=classes * size)
+            found = np.flatnonzero(table)
+            counts = table[found]
+        else:
+            keys.sort()
+            edges = run_starts(keys)
+            found, counts = keys[edges], np.diff(edges, append=len(keys))
+        owner = found // size
+        return cls(owner, found - owner * size, counts)

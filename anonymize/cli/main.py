@@ -1,0 +1,61 @@
+"""The `anonymize` command: a group that imports a command's module only when that command is called for."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from anonymize import __version__
+from anonymize.cli import exits
+
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Release": {
+        "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
+    },
+    "Check": {
+        "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+    },
+    "Prepare": {
+        "validate": ("prepare:validate", "Check a spec, alone or against a table."),
+        "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
+    },
+}
+"""Group -> command -> where it is made (a function that takes the command's name, or a command), and its line of help."""
+
+
+class LazyGroup(click.Group):
+    """Commands by name; the module behind one is imported when it is run or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for group in COMMANDS.values() for name in group]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for group in COMMANDS.values():
+            if cmd_name in group:
+                module, _, attribute = group[cmd_name][0].partition(":")
+                made = getattr(importlib.import_module(f"anonymize.cli.{module}"), attribute)
+                command = made if isinstance(made, click.Command) else made(cmd_name)
+                assert isinstance(command, click.Command)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, group in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, (_, text) in group.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="anonymize")
+def cli() -> None:
+    """Turn a table about people into one that can be published, and prove it.
+
+    A YAML spec says what the columns are and what a release must guarantee. The release is measured again from the
+    written text before it takes its place.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    exits.run(lambda: cli.main(prog_name="anonymize", standalone_mode=False))

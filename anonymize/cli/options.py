@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=str)
+
+SPEC = click.argument("spec", type=PATH)
+INPUT = click.option(
+    "-i", "--input", "input_path", type=PATH, help="The table, or - for standard input; over the spec's input.path."
+)
+OVERRIDES = (
+    click.option("-k", type=int, help="k of k-anonymity."),
+    click.option("-l", "l", type=int, help="l of distinct l-diversity."),
+    click.option("-t", "t", type=float, help="t of every t-closeness model."),
+    click.option("--suppression", type=float, help="Share of rows that may be suppressed."),
+)
+COLOR = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours of the summary."
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more: time and memory of each stage.")
+THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads; by default one a core.")
+
+
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Adds options to a command, in the order in which its help shows them."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def use_threads(threads: int | None) -> int:
+    """The number of threads to use. Must come before polars is imported, which reads its own number once."""
+    if threads is None:
+        return os.cpu_count() or 1
+    os.environ["POLARS_MAX_THREADS"] = str(threads)
+    return threads

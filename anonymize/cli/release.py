@@ -1,0 +1,102 @@
+"""Release commands: one a registered algorithm, its options made from the algorithm's own."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from anonymize.cli.options import COLOR, INPUT, OVERRIDES, QUIET, SPEC, THREADS, VERBOSE, use_threads, with_options
+
+FORMATS = ("csv", "csv.gz", "parquet", "arrow")
+RELEASE_OPTIONS = (
+    INPUT,
+    click.option("-o", "--output", default="-", help="The release; - is standard output. The suffix says the format."),
+    click.option("--output-format", type=click.Choice(FORMATS), help="Format of the release, over the suffix."),
+    click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable."),
+    *OVERRIDES,
+    click.option("--seed", type=int, help="Seed of what is random; the system's entropy by default."),
+    THREADS,
+    click.option("--force", is_flag=True, help="Overwrite outputs that exist."),
+    click.option(
+        "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
+    ),
+    click.option("--dry-run", is_flag=True, help="Everything but writing the release; reports are written."),
+    click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
+    QUIET,
+    VERBOSE,
+    COLOR,
+)
+
+
+def command(name: str) -> click.Command:
+    """The release command of an algorithm."""
+    from anonymize.algorithms import ALGORITHMS
+
+    algorithm = ALGORITHMS[name]
+    options = [_option(field) for field in fields(algorithm.Options)]
+
+    @click.command(name, help=_manual(algorithm.__doc__ or ""))
+    @with_options(SPEC, *options, *RELEASE_OPTIONS)
+    def run(spec: str, **given: Any) -> None:
+        own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
+        _release(name, algorithm.Options(**own), spec, **given)
+
+    return run
+
+
+def _option(field: Any) -> Any:
+    """An algorithm's option: a flag, a choice or a value, with its default."""
+    flag = "--" + field.name.replace("_", "-")
+    told, choices = field.metadata["help"], field.metadata["choices"]
+    if isinstance(field.default, bool):
+        return click.option(flag, field.name, is_flag=True, help=told)
+    kind = click.Choice(choices) if choices else type(field.default)
+    return click.option(flag, field.name, type=kind, default=field.default, show_default=True, help=told)
+
+
+def _manual(docstring: str) -> str:
+    """A module's docstring as help: its paragraphs, re-wrapped by click."""
+    return docstring.strip()
+
+
+def _release(
+    algorithm: str,
+    options: Any,
+    spec_path: str,
+    *,
+    input_path: str | None,
+    threads: int | None,
+    quiet: bool,
+    verbose: bool,
+    color: str,
+    k: int | None,
+    l: int | None,  # noqa: E741
+    t: float | None,
+    suppression: float | None,
+    **rest: Any,
+) -> None:
+    count = use_threads(threads)
+    from anonymize import privacy, spec
+    from anonymize.cli.progress import progress
+    from anonymize.release import release
+    from anonymize.request import Request
+
+    loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
+    with progress(quiet) as told:
+        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=told, **rest)
+        report = release(request)
+    if not quiet:
+        _summary(report, color, verbose)
+
+
+def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:
+    from anonymize.report.terminal import console, show
+
+    out = console(sys.stderr, color)
+    show(report, out)
+    if verbose:
+        stages = "  ".join(f"{name.removesuffix('_s')} {seconds:.2f} s" for name, seconds in report["timing"].items())
+        out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")

@@ -1,0 +1,171 @@
+"""Taxonomies of columns: read from a file, or made from the values by one of the builders of the spec.
+
+- `intervals`: intervals of given widths, nested in each other and starting at 0, over a numeric attribute.
+- `mask`: characters replaced by `*` one after the other. `right` turns 02138 into 0213*, 021**, 02*** and 0****;
+  masking the last one is the root. Shorter values are padded with `_` on the other side, so that they line up at the
+  masked end: 138 and 12 become 13* and _1*.
+- `prefix`: the first characters, fewer at each level, followed by `*`: for lengths 3 and 1, 02138 becomes 021* and 0*.
+  A value that is shorter is its own prefix; an empty value stays as it is below the root.
+- `dates`: of ISO dates, with or without a time after them: day (2024-05-03), month (2024-05), quarter (2024-Q2), year
+  (2024), decade (2020s).
+- `flat`: the root alone above the values.
+
+The root of a built taxonomy reads as a suppressed value does. Values are taken in sorted order, so a taxonomy depends
+on what values there are, and not on where they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain import files
+from anonymize.domain.grid import Grid
+from anonymize.domain.numeric import Numeric, template
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.tree import Level, Tree
+from anonymize.errors import DataError, Problem, SpecError
+from anonymize.spec.model import Attribute, Dates, Mask, Prefix
+from anonymize.spec.model import Intervals as IntervalsSource
+
+Step: TypeAlias = Callable[[str], str]
+
+_LIMIT = 2.0**52  # intervals are numbered exactly up to here
+_TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
+
+
+def build(name: str, definition: Attribute, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+    """The taxonomy of a categorical column.
+
+    Args:
+        name: the column's name.
+        definition: what the spec says about it; without a hierarchy it is flat.
+        values: the column's distinct texts without the missing ones, in any order.
+        missing: text of missing values, None where the column has none.
+        suppressed: text of the root of a built taxonomy.
+
+    Raises:
+        SpecError: the hierarchy file is wrong, or the builder is one for numbers.
+        DataError: values without a leaf in the file, or that are no dates; says how many, not which.
+    """
+    source = definition.hierarchy
+    if isinstance(source, Path):
+        return file(name, source, values, missing)
+    if isinstance(source, IntervalsSource):
+        raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
+    if not values and missing is None:
+        raise DataError(f"column {name!r} has no values")
+    steps: Sequence[Step] = ()
+    if isinstance(source, Mask):
+        steps = mask(source.mask, max(map(len, values), default=0))
+    elif isinstance(source, Prefix):
+        steps = prefix(source.prefix)
+    elif isinstance(source, Dates):
+        _check_dates(name, values)
+        steps = [DATE_STEPS[part] for part in source.dates]
+    return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
+
+
+def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> Taxonomy:
+    """The taxonomy of a hierarchy file, with all its leaves, whether or not they occur; see `build`."""
+    tree = files.read(path, name)
+    uncovered = len(set(values).difference(tree.leaves))
+    if uncovered:
+        message = f"column {name!r}: {uncovered} of {len(values)} distinct values are no leaf of the hierarchy"
+        hint = "add a line for each of them, or list the text under 'missing' if it stands for a missing value"
+        raise DataError(Problem(message, file=str(path), hint=hint))
+    return Taxonomy.of(name, tree, missing)
+
+
+def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppressed: str) -> Taxonomy:
+    """The taxonomy of a numeric attribute by intervals of these widths; its leaf codes are the attribute's.
+
+    Whole numbers in intervals of whole width read `[5-9]`, one value as itself; others are half-open, `[5-10)` (a
+    template that does not end with `]` stays as it is). A missing value is a leaf directly under the root.
+
+    Args:
+        numeric: the attribute.
+        widths: ascending, each a multiple of the one before.
+        interval: the template of labels, with `{low}` and `{high}`.
+        suppressed: label of the root.
+
+    Raises:
+        SpecError: a width so small that the intervals up to the largest value cannot be counted.
+    """
+    largest = float(np.abs(numeric.values.astype(np.float64)).max(initial=0.0))
+    if largest / widths[0] >= _LIMIT:
+        message = f"column {numeric.name!r}: its values are too large for intervals of the smallest width"
+        raise SpecError(Problem(message, hint="use larger widths"))
+    leaves = numeric.leaf_text()[: len(numeric.values)]
+    levels = [Level(np.arange(len(leaves)), leaves)]
+    grid = Grid.of(widths[0])
+    fine = grid.floor(numeric.values)
+    for ratio in (round(width / widths[0]) for width in widths):
+        number, group = np.unique(fine // ratio, return_inverse=True)
+        labels = _interval_labels(grid, number * ratio, ratio, interval, whole=numeric.whole and grid.whole)
+        levels.append(Level(group, labels))
+    tree = Tree((*levels, Level(np.zeros(len(leaves), dtype=np.intp), [suppressed])))
+    numbered = (tree if numeric.missing_text is None else tree.with_leaf(numeric.missing_text)).numbered()
+    return Taxonomy(numeric.name, numbered.levels, numbered.labels, numeric.missing)
+
+
+def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval: str, *, whole: bool) -> list[str]:
+    """Labels of the intervals of so many steps from each start; one whole number alone reads as itself."""
+    fill = template(interval, half_open=not whole)
+    lows = grid.texts(start, exact=whole)
+    highs = grid.texts(start + steps, exact=whole, less=int(whole))
+    return [low if low == high else fill(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+def mask(side: str, width: int) -> list[Step]:
+    """One step per masked character but the last, for values of up to `width` characters."""
+
+    def masked(count: int) -> Step:
+        if side == "right":
+            return lambda value: value.rjust(width, "_")[: width - count] + "*" * count
+        return lambda value: "*" * count + value.ljust(width, "_")[count:]
+
+    return [masked(count) for count in range(1, width)]
+
+
+def prefix(lengths: Sequence[int]) -> list[Step]:
+    """One step per length."""
+
+    def cut(length: int) -> Step:
+        return lambda value: f"{value[:length]}*" if value else value
+
+    return [cut(length) for length in lengths]
+
+
+DATE_STEPS: Mapping[str, Step] = {
+    "day": lambda value: value[:10],
+    "month": lambda value: value[:7],
+    "quarter": lambda value: f"{value[:4]}-Q{(int(value[5:7]) + 2) // 3}",
+    "year": lambda value: value[:4],
+    "decade": lambda value: f"{value[:3]}0s",
+}
+
+
+def _check_dates(name: str, values: Sequence[str]) -> None:
+    wrong = sum(not _is_date(value) for value in values)
+    if wrong:
+        message = f"column {name!r}: {wrong} of {len(values)} distinct values are no ISO dates"
+        hint = "write dates as YYYY-MM-DD, with an optional time after it, or use another hierarchy"
+        raise DataError(Problem(message, hint=hint))
+
+
+def _is_date(value: str) -> bool:
+    if not _ISO.fullmatch(value):
+        return False
+    try:
+        date.fromisoformat(value[:10])
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,334 @@
+"""Reads a value generalization hierarchy from a file: CSV (any name) or a YAML tree (`.yaml`, `.yml`), in UTF-8.
+
+**CSV.** One line per leaf, from the leaf to the root, separated by `;` or `,`; a field that holds the separator, a
+quote or a line break is quoted. There is no header.
+
+    Private;Non-Government;*
+    Federal-gov;Government;*
+
+The separator is `;` if that parts the first line, else `,`. Fields are taken as they stand, spaces included.
+
+**YAML.** Nested mappings and lists, the root's label first, each label as it is written (`02138` and `no` are texts). A
+node without children is a leaf. A label such as `*` has to be quoted. In place of a label, a node can be given as a
+mapping of `label`, `weight` (a number above 0, 1 if left out) and `children`; a node that is called "label" has to be.
+
+    "*":
+      Non-Government: [Private]
+      Government:
+        - Federal-gov
+        - {label: Local, weight: 2, children: [Local-gov, State-gov]}
+
+**What both mean.** Levels are counted from the root, so the leaf of a short line or branch stands for its own ancestors
+on the lower levels. A node is its label and the labels above it. On one level a label may therefore stand under one
+parent only. It may stand again on another level: a node that repeats its only child (`A;A;*`) is one node with it, any
+other is a node of its own which reads the same in a release. Siblings are ordered by their first appearance. The text
+of the leaf, and no other, may be empty.
+
+A file is refused with all its problems, as lines: no label and no leaf is quoted.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from anonymize.domain.tree import Tree
+from anonymize.errors import Problem, SpecError
+
+SHOWN = 20  # so many problems of a file are listed, the others counted
+DEPTH = 100  # so deep may YAML be nested
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The labels from a leaf to the root, and the line on which each stands."""
+
+    labels: tuple[str, ...]
+    lines: tuple[int, ...]
+
+    @property
+    def line(self) -> int:
+        """Where the leaf stands."""
+        return self.lines[0]
+
+
+@dataclass
+class Findings:
+    """What is wrong with a file, in the order found."""
+
+    path: Path
+    column: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, message: str, line: int | None = None, hint: str | None = None) -> None:
+        """Notes a problem; several may be noted about one line."""
+        text = f"hierarchy of {self.column!r}: {message}" if self.column else message
+        self.problems.append(Problem(text, file=str(self.path), line=line, hint=hint))
+
+    def settle(self) -> None:
+        """Raises SpecError if there was any problem, with the first of them by line."""
+        if not self.problems:
+            return
+        ordered = sorted(self.problems, key=lambda problem: problem.line or 0)
+        shown = ordered[:SHOWN]
+        if len(ordered) > SHOWN:
+            shown.append(Problem(f"{len(ordered) - SHOWN} more problems in this file", file=str(self.path)))
+        raise SpecError(shown)
+
+
+def read(path: Path, column: str = "") -> Tree:
+    """The tree of a hierarchy file; `column` is whom messages name.
+
+    Raises:
+        SpecError: the file cannot be read or is no hierarchy; holds all its problems, each with its line.
+    """
+    findings = Findings(path, column)
+    text = _text(path, findings)
+    findings.settle()
+    weights: dict[tuple[str, ...], float] = {}
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        branches = _yaml_branches(text, findings, weights)
+    else:
+        branches = list(_csv_branches(text, findings))
+    if not branches and not findings.problems:
+        findings.add("the file has no leaves", hint="write one line per leaf, from the leaf to the root")
+    _check(branches, findings)
+    findings.settle()
+    return Tree.from_paths([branch.labels for branch in branches], weights)
+
+
+def _text(path: Path, findings: Findings) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        findings.add(f"the file cannot be read: {error.strerror}")
+        return ""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        findings.add("the file is UTF-16", hint="save it as UTF-8")
+        return ""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        findings.add("the file is not UTF-8", line, hint="save it as UTF-8")
+        return ""
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------------
+
+
+def _csv_branches(text: str, findings: Findings) -> Iterator[Branch]:
+    """One branch per line that can be read as one."""
+    line = 1
+    try:
+        separator = _separator(text)
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        for fields in records:
+            if _is_line(fields, line, separator, findings):
+                yield Branch(tuple(fields), (line,) * len(fields))
+            line = records.line_num + 1
+    except csv.Error as error:
+        findings.add(f"a field is not quoted as CSV: {error}", line, hint='a quote within quotes is written twice: ""')
+
+
+def _separator(text: str) -> str:
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=";")
+    return ";" if len(next(filter(None, records), [])) > 1 else ","
+
+
+def _is_line(fields: list[str], line: int, separator: str, findings: Findings) -> bool:
+    """Whether a line is a leaf with its ancestors; notes why not."""
+    if not any(text.strip() for text in fields):
+        findings.add("the line is empty", line, hint="remove it")
+    elif len(fields) == 1:
+        hint = f"write LEAF{separator}...{separator}ROOT"
+        findings.add("the line has one field, and needs a leaf and a root at least", line, hint)
+    elif "" in fields[1:]:
+        hint = f"remove the {separator!r} too many, or name the parent"
+        findings.add(f"field {fields.index('', 1) + 1} is empty", line, hint)
+    else:
+        return True
+    return False
+
+
+# --- YAML -----------------------------------------------------------------------------------------------------------
+
+_Loader: type[yaml.CSafeLoader] | type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FORM = {"label", "weight", "children"}
+_NULL = "tag:yaml.org,2002:null"
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A node of the tree as the file has it."""
+
+    label: str
+    line: int
+    children: yaml.Node | None
+    weight: yaml.Node | None = None
+
+
+def _yaml_branches(text: str, findings: Findings, weights: dict[tuple[str, ...], float]) -> list[Branch]:
+    """All branches that can be read; fills in the weights, by the path from the node to the root."""
+    try:
+        deep = _too_deep(text)
+        if deep is not None:
+            findings.add(f"the tree has more than {DEPTH} levels", deep)
+            return []
+        document = yaml.compose(text, Loader=_Loader)
+        if document is None:
+            return []
+        reader = _YamlTree(findings, weights)
+        roots = list(reader.nodes(document)) if isinstance(document, yaml.MappingNode) else []
+        if len(roots) == 1 and roots[0].children is not None:
+            return list(reader.branches(roots[0], (), ()))
+        findings.add("the file is not one root with children below it", _line(document), hint='write "*": and indent')
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = re.sub(r"'[^']*'", "'...'", getattr(error, "problem", None) or "a character that YAML does not allow")
+        hint = 'quote labels that start with a sign, such as "*"'
+        findings.add(f"the file is not YAML: {what}", mark.line + 1 if mark else None, hint)
+    return []
+
+
+def _too_deep(text: str) -> int | None:
+    """The line where the nesting gets deeper than a recursive reader may follow, if it does."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEPTH:
+            return _line(event)
+    return None
+
+
+@dataclass
+class _YamlTree:
+    """Walks the nodes of a YAML document."""
+
+    findings: Findings
+    weights: dict[tuple[str, ...], float]
+    seen: set[int] = field(default_factory=set)
+
+    def branches(self, node: _Node, above: tuple[str, ...], lines: tuple[int, ...]) -> Iterator[Branch]:
+        """The branches through a node, given the labels above it and their lines."""
+        labels, lines = (node.label, *above), (node.line, *lines)
+        if node.weight is not None:
+            self.weights[labels] = self._weight(node.weight)
+        if node.children is None:
+            yield Branch(labels, lines)
+            return
+        if not node.label:
+            self.findings.add("a node with children has an empty label", node.line, hint="name it")
+        siblings: dict[str, int] = {}
+        for child in self.nodes(node.children):
+            if child.label in siblings:
+                self.findings.add(
+                    f"the node stands in line {siblings[child.label]} already", child.line, "write it once"
+                )
+                continue
+            siblings[child.label] = child.line
+            yield from self.branches(child, labels, lines)
+
+    def nodes(self, node: yaml.Node) -> Iterator[_Node]:
+        """The nodes that a list or a mapping names; each of those may be named once only, as an alias repeats it."""
+        if id(node) in self.seen:
+            self.findings.add("an alias repeats a part of the tree", _line(node), hint="write each node once")
+        elif isinstance(node, yaml.ScalarNode):
+            self.findings.add("a text stands where children should", _line(node), hint="write them as a list: [A, B]")
+        elif not node.value:
+            self.findings.add("the list of children is empty", _line(node), hint="a leaf has none: leave it out")
+        else:
+            self.seen.add(id(node))
+            for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+                yield from self._item(item)
+
+    def _item(self, item: yaml.Node) -> Iterator[_Node]:
+        """The leaf, the node in the form with `label`, or the nodes of a mapping from labels to children."""
+        if isinstance(item, yaml.MappingNode):
+            keys = {key.value for key, _ in item.value if isinstance(key, yaml.ScalarNode)}
+            pairs = [self._form(item)] if "label" in keys else [(key, value, None) for key, value in item.value]
+        else:
+            pairs = [(item, None, None)]
+        for label, children, weight in pairs:
+            if not isinstance(label, yaml.ScalarNode) or (label.tag == _NULL and not label.value):
+                self.findings.add("a node has no label", _line(item), hint="a label is a text; empty, it is quoted")
+            else:
+                empty = children is None or children.tag == _NULL
+                yield _Node(label.value, _line(label), None if empty else children, weight)
+
+    def _form(self, item: yaml.MappingNode) -> tuple[yaml.Node, yaml.Node | None, yaml.Node | None]:
+        entries = {key.value: value for key, value in item.value if isinstance(key, yaml.ScalarNode)}
+        if len(entries) < len(item.value) or not entries.keys() <= _FORM:
+            hint = "a node that is called 'label' is written {label: label, children: [...]}"
+            self.findings.add("a node with 'label' may have 'weight' and 'children', once each", _line(item), hint)
+        return entries["label"], entries.get("children"), entries.get("weight")
+
+    def _weight(self, node: yaml.Node) -> float:
+        try:
+            weight = float(node.value)
+        except (TypeError, ValueError):
+            weight = math.nan
+        if 0 < weight < math.inf:
+            return weight
+        self.findings.add("the weight is not a number above 0", _line(node))
+        return 1.0
+
+
+def _line(part: yaml.Node | yaml.Event) -> int:
+    return int(part.start_mark.line) + 1 if part.start_mark else 1
+
+
+# --- what both mean -------------------------------------------------------------------------------------------------
+
+
+def _check(branches: list[Branch], findings: Findings) -> None:
+    """Notes every branch with a leaf or a root of its own, or with a label that has another parent elsewhere."""
+    root = Counter(branch.labels[-1] for branch in branches).most_common(1)
+    seen: dict[str, Branch] = {}
+    for branch in branches:
+        if branch.labels[-1] != root[0][0]:
+            findings.add("the root is not that of most lines", branch.line, "a header line, or another last field?")
+            continue
+        first = seen.setdefault(branch.labels[0], branch)
+        if first is not branch:
+            same = "on the same path" if first.labels == branch.labels else "under another parent"
+            findings.add(f"the leaf stands in line {first.line} already, {same}", branch.line, hint="keep one of them")
+    _check_parents(list(seen.values()), findings)
+
+
+def _check_parents(branches: list[Branch], findings: Findings) -> None:
+    """Notes each label that stands under two parents on one level, once per further parent."""
+    height = max((len(branch.labels) for branch in branches), default=1) - 1
+    parents: dict[tuple[int, str], dict[str, int]] = {}
+    for branch in branches:
+        padding = height + 1 - len(branch.labels)
+        for level in range(1, height):
+            here, above = max(level - padding, 0), max(level + 1 - padding, 0)
+            known = parents.setdefault((level, branch.labels[here]), {})
+            if known and branch.labels[above] not in known:
+                where = f"line {next(iter(known.values()))}"
+                message = f"the label on level {level} above the leaf has another parent in {where}"
+                findings.add(message, branch.lines[here], hint="a label stands under one parent: rename it")
+            known.setdefault(branch.labels[above], branch.lines[here])
+
+
+def check(sources: Mapping[str, object]) -> None:
+    """Reads the hierarchy file of every column that has one; raises SpecError with the problems of all of them."""
+    problems: list[Problem] = []
+    for column, source in sources.items():
+        if isinstance(source, Path):
+            try:
+                read(source, column)
+            except SpecError as error:
+                problems += error.problems
+    if problems:
+        raise SpecError(problems)

@@ -1,0 +1,157 @@
+"""Numeric attributes: the leaves are the sorted distinct values of the column, then the missing leaf if there is one.
+
+A class is released as the interval between its lowest and its highest value. A class that mixes missing and present
+values has no such interval: it is released as suppressed, and costs 1. Missing values alone are released as missing and
+cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.base import Codes, Domain
+from anonymize.domain.grid import Grid, Numbers, texts
+
+Edges: TypeAlias = Literal["tight", "rounded"]
+STEPS = 20  # of a rounded attribute's range, about
+_TINY, _HUGE = 1e-300, 4e307  # steps are not under the one, and spans over the other are measured in quarters
+
+
+class Numeric(Domain):
+    """Numbers in ascending order.
+
+    Attributes:
+        values: (size - 1 or size,) sorted distinct numbers, int64 or float64, all finite; without the missing leaf.
+        missing: `size - 1` where `missing_text` is given, else None.
+        span: highest less lowest value; 0 for a constant or an empty column.
+    """
+
+    kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
+
+    def __init__(self, name: str, values: Numbers, missing_text: str | None = None) -> None:
+        self.name = name
+        self.values = values
+        self.missing_text = missing_text
+        self.size = len(values) + (missing_text is not None)
+        self.missing = None if missing_text is None else self.size - 1
+        self.span, self._position = self._positions()
+
+    def _positions(self) -> tuple[float, NDArray[np.float64]]:
+        """The span, and (size,) distances from the lowest value; missing lies so far off that mixing it costs 1."""
+        position = np.zeros(self.size)
+        position[: len(self.values)] = _offsets(self.values)
+        span = float(position.max(initial=0.0))
+        if self.missing is not None:
+            position[self.missing] = 2 * (span or 1.0)
+        return span, position
+
+    def cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """Width of each interval over the span of the column: 0 for one value, 1 where missing and present mix."""
+        width = self._position[high] - self._position[low]
+        width /= self.span or 1.0
+        return np.minimum(width, 1.0, out=width)
+
+    def loss(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """The same as `cost`."""
+        return self.cost(low, high)
+
+    def suppressed(self, low: Codes, high: Codes) -> NDArray[np.bool_]:
+        """Whether each interval mixes missing and present values."""
+        if self.missing is None:
+            return super().suppressed(low, high)
+        return np.asarray((high == self.missing) & (low != self.missing))
+
+    def leaf_text(self) -> list[str]:
+        """Each number as the shortest text that reads back the same, then the missing text."""
+        return texts(self.values) + ([] if self.missing_text is None else [self.missing_text])
+
+    def interval_text(
+        self, low: Codes, high: Codes, interval: str = "[{low}-{high}]", edges: Edges = "tight", suppressed: str = "*"
+    ) -> list[str]:
+        """How each interval reads; one value alone reads as that value.
+
+        Args:
+            low, high: (C,) codes, best of distinct intervals only.
+            interval: the template, with `{low}` and `{high}`.
+            edges: `rounded` widens every interval outward to the points of `grid`, one value too, so that no extreme
+                is published. Two intervals that are released may then overlap.
+            suppressed: text of an interval that mixes missing and present values.
+        """
+        fill = template(interval)
+        lows, highs = self.bounds_text(low, high, edges, suppressed)
+        return [left if left == right else fill(left, right) for left, right in zip(lows, highs, strict=True)]
+
+    def bounds_text(
+        self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
+    ) -> tuple[list[str], list[str]]:
+        """The two ends of each interval as text; see `interval_text`. Both are missing or suppressed together."""
+        ends = self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
+        if self.missing is not None:
+            mixed = self.suppressed(low, high)
+            for index in np.flatnonzero(high == self.missing).tolist():
+                ends[0][index] = ends[1][index] = suppressed if mixed[index] else self.missing_text or ""
+        return ends
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Where rounded edges lie: steps of 1, 2 or 5 times a power of ten, about 20 of which span the column.
+
+        Of those steps it is the one nearest to a 20th of the span, by ratio. On whole numbers it is at least 2, as a
+        step of 1 would publish the extremes. A constant column takes its value's size for a span.
+        """
+        largest = float(np.abs(self.values.astype(np.float64)).max(initial=0.0))
+        step = (self.span or largest or 1.0) / STEPS
+        least = 2.0 if self.whole else _TINY
+        return Grid.near(step, at_least=least if self.values.dtype.kind == "i" else max(least, largest * 2.0**-48))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every value is a whole number, of either type."""
+        return self.values.dtype.kind == "i" or bool(np.all(self.values == np.floor(self.values)))
+
+    @cached_property
+    def _present(self) -> Numbers:
+        """(size,) the values, and a 0 for the missing leaf."""
+        present = np.zeros(self.size, self.values.dtype)
+        present[: len(self.values)] = self.values
+        return present
+
+    def _tight(self, codes: Codes) -> list[str]:
+        """Text of each code's value; of many codes by way of the leaves, so that no number is printed twice."""
+        if len(codes) < self.size:
+            return texts(self._present[codes])
+        leaves = texts(self._present)
+        return [leaves[code] for code in codes.tolist()]
+
+    def _rounded(self, low: Codes, high: Codes) -> tuple[list[str], list[str]]:
+        left, right = self.grid.floor(self._present[low]), self.grid.ceil(self._present[high])
+        right += left == right
+        exact = self.grid.exact(self.values)
+        return self.grid.texts(left, exact=exact), self.grid.texts(right, exact=exact)
+
+
+def _offsets(values: Numbers) -> NDArray[np.float64]:
+    """Distance of each value from the lowest; exact for whole numbers, a quarter where it would overflow."""
+    if values.dtype.kind == "i":
+        unsigned = values.astype(np.uint64)
+        return (unsigned - unsigned[:1]).astype(np.float64)
+    with np.errstate(over="ignore"):
+        offsets = np.subtract(values, values[:1], dtype=np.float64)
+    return offsets if offsets.max(initial=0.0) < _HUGE else np.asarray(values / 4 - values[:1] / 4)
+
+
+def template(interval: str, *, half_open: bool = False) -> Callable[[str, str], str]:
+    """A function that fills in a template with `{low}` and, after it, `{high}`.
+
+    `half_open` ends a template that ends with `]` with `)` instead; any other stays as it is.
+    """
+    head, _, rest = interval.partition("{low}")
+    middle, _, tail = rest.partition("{high}")
+    if half_open:
+        tail = f"{tail[:-1]})" if tail.endswith("]") else tail
+    return lambda low, high: f"{head}{low}{middle}{high}{tail}"

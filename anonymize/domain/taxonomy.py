@@ -1,0 +1,166 @@
+"""Categorical attributes: the leaves of a value generalization hierarchy in depth-first order.
+
+Every node is then a half-open interval of leaf codes, and every interval of codes has a lowest node that covers it. A
+taxonomy is regular: each leaf has an ancestor at each level from 0, the leaf itself, to `height`, the root. Where a
+branch is shorter, its leaf is its own ancestor on the lower levels.
+
+Leaves are the nodes `0 .. size - 1`, so a leaf's code is its node; a parent's number is above its children's; the root
+is the last node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.base import Codes, Domain
+from anonymize.domain.tree import Tree
+
+TABLE_SIZE = 1024  # up to so many leaves, what two leaves share is looked up in a table of size x size
+
+
+class Taxonomy(Domain):
+    """A regular hierarchy of the leaves.
+
+    Attributes:
+        levels: (height + 1, size) int32, node of each leaf's ancestor at each level.
+        height: number of levels above the leaves; at least 1.
+        labels: (nodes,) text of each node.
+        start, stop: (nodes,) int64, the leaves under each node are `start .. stop - 1`.
+        weights: (nodes,) float64, the weight that the hierarchy file gives each node; 1 where it gives none.
+        parent: (nodes,) int32, the node above each node; -1 for the root.
+        depth: (nodes,) int32, number of edges between each node and the root.
+        level: (nodes,) int32, the lowest level at which each node stands.
+        join_depth: (size,) int32, depth of the lowest node that covers each leaf and the leaf before it; -1 for leaf 0.
+            With `low < cut <= high` and u = lca(low, high), `cut` parts two children of u if and only if
+            `join_depth[cut] == depth[u]`.
+        missing: code of the missing leaf, anywhere; None where the column has no missing value.
+    """
+
+    kind: ClassVar[Literal["numeric", "categorical"]] = "categorical"
+
+    def __init__(
+        self,
+        name: str,
+        levels: NDArray[np.int32],
+        labels: Sequence[str],
+        missing: int | None = None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.name = name
+        self.levels = levels
+        self.labels = list(labels)
+        self.height, self.size = levels.shape[0] - 1, levels.shape[1]
+        self.missing = missing
+        self.weights = np.ones(len(self.labels)) if weights is None else weights
+        self.start, self.stop, self.level = self._extents()
+        self.parent, self.depth = self._ancestry()
+        leaves = self.stop - self.start
+        self._cost = np.where(leaves > 1, leaves / self.size, 0.0)
+        self._loss = (leaves - 1) / max(self.size - 1, 1)
+        self._cost[: self.size] = self._loss[: self.size] = 0.0
+
+    @classmethod
+    def of(cls, name: str, tree: Tree, missing: str | None = None) -> Taxonomy:
+        """The taxonomy of a tree's leaves, siblings in the order in which the tree first names them.
+
+        `missing` is the text of missing values, None where the column has none. A leaf of that text is the missing
+        leaf; where the tree has none, it is put last, directly under the root.
+        """
+        if missing is not None and missing not in tree.leaves:
+            tree = tree.with_leaf(missing)
+        numbered = tree.numbered()
+        code = None if missing is None else numbered.labels.index(missing)
+        return cls(name, numbered.levels, numbered.labels, code, numbered.weights)
+
+    @property
+    def root(self) -> int:
+        """The node that covers every leaf."""
+        return len(self.labels) - 1
+
+    def lca(self, low: Codes, high: Codes) -> NDArray[np.int32]:
+        """The lowest node that covers each interval `[low, high]` of codes; a leaf where the two are equal."""
+        if self.size > TABLE_SIZE:
+            return self._walk(np.asarray(low), np.asarray(high))
+        return self._lca_table[self._pair(low, high)]
+
+    def cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """Leaves under the lowest covering node over all leaves; 0 for a leaf."""
+        if self.size > TABLE_SIZE:
+            return self._cost[self.lca(low, high)]
+        return self._cost_table[self._pair(low, high)]
+
+    def loss(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """(leaves under the lowest covering node - 1) / (all leaves - 1); 0 for a leaf."""
+        return self._loss[self.lca(low, high)]
+
+    def depth_of(self, node: Codes) -> NDArray[np.int32]:
+        """Number of edges between each node and the root."""
+        return self.depth[node]
+
+    def leaf_text(self) -> list[str]:
+        """Label of each leaf."""
+        return self.labels[: self.size]
+
+    def node_text(self, low: Codes, high: Codes) -> list[str]:
+        """Label of the lowest node that covers each interval: (C,) codes, best of distinct intervals only."""
+        return [self.labels[node] for node in self.lca(low, high).tolist()]
+
+    @cached_property
+    def join_depth(self) -> NDArray[np.int32]:
+        """See the attributes above."""
+        codes = np.arange(self.size)
+        depth = np.full(self.size, -1, dtype=np.int32)
+        depth[1:] = self.depth[self._walk(codes[:-1], codes[1:])]
+        return depth
+
+    @cached_property
+    def _lca_table(self) -> NDArray[np.int32]:
+        """(size * size,) lowest common nodes, written from the root down, so that the lowest is written last."""
+        table = np.empty((self.size, self.size), dtype=np.int32)
+        for node in range(self.root, -1, -1):
+            under = slice(self.start[node], self.stop[node])
+            table[under, under] = node
+        return table.ravel()
+
+    @cached_property
+    def _cost_table(self) -> NDArray[np.float64]:
+        return self._cost[self._lca_table]
+
+    def _pair(self, low: Codes, high: Codes) -> NDArray[np.intp]:
+        index = np.multiply(low, self.size, dtype=np.intp)
+        return np.add(index, high, out=index, casting="unsafe")
+
+    def _walk(self, low: Codes, high: Codes) -> NDArray[np.int32]:
+        """`lca` without a table: up the levels, only with the intervals whose ends have not met yet."""
+        left, right = low.ravel(), high.ravel()
+        node = left.astype(np.int32)
+        apart = np.flatnonzero(left != right)
+        for above in self.levels[1:]:
+            node[apart] = above[left[apart]]
+            apart = apart[node[apart] != above[right[apart]]]
+        return node.reshape(low.shape)
+
+    def _extents(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """First leaf, last leaf + 1 and lowest level of each node."""
+        start, stop = np.zeros((2, len(self.labels)), dtype=np.int64)
+        lowest = np.zeros(len(self.labels), dtype=np.int32)
+        for level in range(self.height, -1, -1):
+            first = np.flatnonzero(np.diff(self.levels[level], prepend=-1))
+            node = self.levels[level][first]
+            start[node], stop[node], lowest[node] = first, np.append(first[1:], self.size), level
+        return start, stop, lowest
+
+    def _ancestry(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Parent and depth of each node, from the root down."""
+        parent = np.full(len(self.labels), -1, dtype=np.int32)
+        depth = np.zeros(len(self.labels), dtype=np.int32)
+        for below, above in zip(self.levels[-2::-1], self.levels[:0:-1], strict=True):
+            new = below != above
+            parent[below[new]] = above[new]
+            depth[below[new]] = depth[above[new]] + 1
+        return parent, depth

@@ -1,0 +1,72 @@
+"""What can go wrong, by whose fault it is, and the exit code each kind ends the process with.
+
+A user's mistake is an `AnonymizeError`: a list of problems, each with the place it was found and what would mend it. Any
+other exception is a bug of the program. No message holds a cell value of the input: names of columns, counts and line
+numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, where it is (1-based line and column), and what would fix it."""
+
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class AnonymizeError(Exception):
+    """A mistake that the user can mend. Carries every problem found, not only the first."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problems: Problem | str | Iterable[Problem | str]) -> None:
+        if isinstance(problems, (Problem, str)):
+            problems = [problems]
+        self.problems = tuple(Problem(p) if isinstance(p, str) else p for p in problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(AnonymizeError):
+    """The command line asks for something that cannot be done: exit code 2."""
+
+
+class SpecError(AnonymizeError):
+    """The spec, or a hierarchy that it names, is wrong: exit code 2."""
+
+
+class DataError(AnonymizeError):
+    """The data is not what the spec says: exit code 3."""
+
+    exit_code = 3
+
+
+class InfeasibleError(AnonymizeError):
+    """No release meets the requirements within the suppression limit: exit code 4."""
+
+    exit_code = 4
+
+
+class UnsafeError(AnonymizeError):
+    """Measured, and a privacy requirement is not met: exit code 1."""
+
+    exit_code = 1
+
+
+class WriteError(AnonymizeError):
+    """The output cannot be written (disk full, no permission): exit code 74."""
+
+    exit_code = 74

@@ -1,0 +1,67 @@
+"""What a metric is computed from, and what a metric is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from anonymize.classes import Codes, Floats, Ints
+from anonymize.table import Attribute
+
+
+@dataclass(frozen=True)
+class View:
+    """A release as the metrics see it.
+
+    `low`, `high`: per quasi-identifier, (classes,) codes of the ends of each class's region. `sizes` (classes,) rows of
+    each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left out. `minimum`: the
+    size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is generalized to one
+    level of its hierarchy, the pairs (level, height); else None.
+    """
+
+    attributes: Sequence[Attribute]
+    low: Sequence[Codes]
+    high: Sequence[Codes]
+    sizes: Ints
+    suppressed_rows: int
+    minimum: int
+    levels: Sequence[tuple[int, int]] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the input."""
+        return int(self.sizes.sum()) + self.suppressed_rows
+
+    @cached_property
+    def attribute_ncp(self) -> Floats:
+        """(attributes,) unweighted NCP of each attribute, summed over all rows; a suppressed cell costs 1."""
+        return np.array([self._summed(a.domain.cost(lo, hi)) for a, lo, hi in self._columns()])
+
+    @cached_property
+    def attribute_loss(self) -> Floats:
+        """(attributes,) Iyengar's loss of each attribute, summed over all rows; a suppressed cell costs 1."""
+        return np.array([self._summed(a.domain.loss(lo, hi)) for a, lo, hi in self._columns()])
+
+    def _columns(self) -> zip[tuple[Attribute, Codes, Codes]]:
+        return zip(self.attributes, self.low, self.high, strict=True)
+
+    def _summed(self, of_class: Floats) -> float:
+        return float(of_class @ self.sizes) + self.suppressed_rows
+
+
+class Metric(Protocol):
+    """The members of a metric's module."""
+
+    ID: str
+    """Key in the report."""
+    GOAL: Literal["lower", "higher"]
+    """Which end is better."""
+    BOUNDS: tuple[float, float | None]
+    """Lowest and highest possible figure; None for no limit."""
+
+    def compute(self, view: View) -> float | None:
+        """The figure; None where the metric is not defined for the release."""

@@ -1,0 +1,155 @@
+"""Privacy models: what a release must guarantee, measured for all equivalence classes at once.
+
+One model, one file; a model's docstring is its manual. `MODELS` is the registry: a new model is a new file and a line
+here (and its independent twin in `anonymize.verify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.errors import Problem, SpecError
+from anonymize.privacy import (
+    distinct_l_diversity,
+    entropy_l_diversity,
+    frequency_l_diversity,
+    k_anonymity,
+    recursive_cl_diversity,
+    squared_error_diversity,
+)
+from anonymize.privacy.base import Achieved, Model, Parameters
+from anonymize.privacy.groups import Groups, Histogram
+from anonymize.privacy.requirement import Requirement
+
+if TYPE_CHECKING:
+    from anonymize.spec.model import Spec
+
+__all__ = [
+    "MODELS",
+    "PARAMETERS",
+    "Assessment",
+    "Groups",
+    "Histogram",
+    "Model",
+    "Requirement",
+    "assess",
+    "check",
+    "requirements",
+]
+
+MODELS: dict[str, Model] = {
+    k_anonymity.ID: k_anonymity,
+    distinct_l_diversity.ID: distinct_l_diversity,
+    entropy_l_diversity.ID: entropy_l_diversity,
+    frequency_l_diversity.ID: frequency_l_diversity,
+    recursive_cl_diversity.ID: recursive_cl_diversity,
+    squared_error_diversity.ID: squared_error_diversity,
+}
+
+PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in MODELS.items()}
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A requirement, measured: what the classes achieve, and how many classes and rows do not meet it."""
+
+    requirement: Requirement
+    achieved: Achieved
+    satisfied: bool
+    failing_classes: int
+    failing_rows: int
+
+
+def check(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.bool_]:
+    """(C,) whether each class meets all requirements. Groups have a histogram of every attribute that these name."""
+    passed = np.ones(groups.sizes.size, dtype=np.bool_)
+    for requirement in requirements:
+        passed &= _meets(groups, requirement)[1]
+    return passed
+
+
+def assess(groups: Groups, requirement: Requirement) -> Assessment:
+    """One requirement measured over all classes, as the report and an explanation of failure need it."""
+    measured, passed = _meets(groups, requirement)
+    return Assessment(
+        requirement=requirement,
+        achieved=MODELS[requirement.model].achieved(measured, requirement.parameters),
+        satisfied=bool(passed.all()),
+        failing_classes=int(np.count_nonzero(~passed)),
+        failing_rows=int(groups.sizes[~passed].sum()),
+    )
+
+
+def _meets(groups: Groups, requirement: Requirement) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    model = MODELS[requirement.model]
+    measured = model.measure(groups, requirement.attribute, requirement.parameters)
+    return measured, model.satisfied(measured, requirement.parameters)
+
+
+def requirements(spec: Spec) -> tuple[Requirement, ...]:
+    """Everything the spec's `privacy` asks for, in its order: k, l of every sensitive attribute, then the models.
+
+    A model without `attribute` stands for one requirement per sensitive attribute that it can be measured on. SpecError
+    if nothing is asked for, or a model has no such attribute, names an unknown one or one of the wrong type: all
+    problems at once.
+    """
+    found: dict[Requirement, None] = {}
+    problems: list[Problem] = []
+    for model, attribute, parameters, line in _entries(spec):
+        try:
+            attributes = _attributes(spec, model, attribute)
+        except ValueError as error:
+            problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
+        else:
+            found.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
+    if not found and not problems:
+        problems.append(_nothing_asked(spec))
+    if problems:
+        raise SpecError(problems)
+    return tuple(found)
+
+
+def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | None]]:
+    privacy = spec.privacy
+    if privacy.k is not None:
+        yield k_anonymity.ID, None, k_anonymity.Parameters(k=privacy.k), _line(spec, "k")
+    if privacy.l is not None:
+        yield distinct_l_diversity.ID, None, distinct_l_diversity.Parameters(l=privacy.l), _line(spec, "l")
+    for entry in privacy.models:
+        yield entry.model, entry.attribute, PARAMETERS[entry.model].model_validate(entry.parameters), entry.line
+
+
+def _attributes(spec: Spec, model: str, attribute: str | None) -> list[str | None]:
+    """The attributes that a model is to be measured on; ValueError says why there is none."""
+    needs = MODELS[model].SENSITIVE
+    if needs == "none":
+        if attribute is not None:
+            raise ValueError("is about the quasi-identifiers, it takes no attribute")
+        return [None]
+    able: list[str | None] = [name for name, column in spec.sensitive.items() if needs in ("any", column.type)]
+    if attribute is None and not able:
+        raise ValueError(f"needs a {'numeric ' * (needs == 'numeric')}sensitive attribute, the spec has none")
+    if attribute is not None and attribute not in spec.sensitive:
+        raise ValueError(f"{attribute} is not a sensitive attribute of the spec")
+    if attribute is not None and attribute not in able:
+        raise ValueError(f"needs a numeric attribute, {attribute} is categorical")
+    return able if attribute is None else [attribute]
+
+
+def _line(spec: Spec, key: str) -> int | None:
+    place = spec.place("privacy", key)
+    return place[0] if place else None
+
+
+def _nothing_asked(spec: Spec) -> Problem:
+    line, column = spec.place("privacy") or (None, None)
+    return Problem("privacy asks for nothing", _file(spec), line, column, hint="set k, l or models")
+
+
+def _file(spec: Spec) -> str | None:
+    return None if spec.path is None else str(spec.path)

@@ -1,0 +1,49 @@
+"""Distinct l-diversity: at least l different sensitive values in every class.
+
+Guarantees: whoever finds a person's class cannot exclude all but fewer than l sensitive values. It does not bound how
+sure a guess is: of 100 rows, 99 may have the same value (see frequency and entropy l-diversity).
+
+Formula: |{s : n(s) > 0}| >= l in every class, n(s) the rows of the class with the sensitive value s.
+
+Parameters: `l`, values (a whole number, at least 1).
+
+Monotone: yes. A merged class has the values of both.
+
+Missing values: a missing sensitive value is not one more value; a class with nothing else measures 0. Numbers are
+compared as numbers where the attribute is numeric (`1.0` is `1`), as text where it is not (`01234` is not `1234`).
+
+Reference: A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
+ICDE 2006 and TKDD 1(1), 2007.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+
+ID = "distinct-l-diversity"
+MONOTONE = True
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    l: int = Field(ge=1, description="different sensitive values that every class has at least")  # noqa: E741
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    return groups.of(attribute).distinct().astype(np.float64)
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return measured >= parameters.l
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"l": base.lowest_count(measured)}

@@ -1,0 +1,55 @@
+"""Entropy l-diversity: the sensitive values of every class are as uncertain as l equally frequent ones.
+
+Guarantees: the perplexity of the sensitive values in every class is at least l. Stronger than distinct l-diversity
+with the same l (perplexity <= number of values). Demanding when one value is frequent in the whole table: the table
+itself has to meet it.
+
+Formula: exp(H) >= l in every class, H = -sum over s of p(s) ln p(s) = ln n - (sum over s of n(s) ln n(s)) / n, n(s)
+the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.
+
+Parameters: `l`, equally frequent values (a number, at least 1, not necessarily whole).
+
+Monotone: yes. Entropy is concave: a mixture's is at least the mean of the parts', hence at least the smaller one.
+
+Missing values: do not count, not in n either; a class with no present value measures 0.
+
+Reference: A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
+ICDE 2006 and TKDD 1(1), 2007.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+
+ID = "entropy-l-diversity"
+MONOTONE = True
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    l: float = Field(ge=1, description="equally frequent values that every class is as uncertain as")  # noqa: E741
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    histogram = groups.of(attribute)
+    counts = histogram.counts.astype(np.float64)
+    logs = histogram.sum(counts * np.log(counts))
+    present = histogram.present().astype(np.float64)
+    size = np.maximum(present, 1)
+    return np.where(present > 0, np.exp(np.log(size) - logs / size), 0.0)
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.at_least(measured, parameters.l)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"l": base.lowest(measured)}

@@ -1,0 +1,67 @@
+"""Recursive (c,l)-diversity: the most frequent sensitive value is not too frequent, also when others are excluded.
+
+Guarantees: in every class the most frequent value occurs less than c times as often as the values from the l-th most
+frequent on together. An attacker who can exclude l - 2 of the values still faces a class that is (c,2)-diverse.
+
+Formula: r(1) < c (r(l) + r(l + 1) + ... + r(m)) in every class, r(i) the rows with the i-th most frequent sensitive
+value, m the number of values. Equality is not enough. Measured: r(1) / (r(l) + ... + r(m)), the number that c has to
+exceed; infinite in a class with fewer than l values, which no c makes diverse.
+
+Parameters: `c` (a number above 0), `l` (a whole number, at least 1).
+
+Monotone: yes. The l - 1 most frequent values of a merged class have at most as many rows as those of its parts
+together, so the rest has at least as many as theirs; and its r(1) is at most the sum of theirs.
+
+Missing values: do not count.
+
+Reference: A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
+ICDE 2006 and TKDD 1(1), 2007.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups, Histogram
+
+ID = "recursive-cl-diversity"
+MONOTONE = True
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    c: float = Field(gt=0, description="times the rarer values that the most frequent one stays below")
+    l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    histogram = groups.of(attribute)
+    counts = _descending(histogram)
+    rank = np.arange(counts.size) - histogram.starts[histogram.classes]
+    rest = histogram.sum(np.where(rank >= parameters.l - 1, counts, 0))
+    most = histogram.max(counts)
+    unmet = np.full(most.size, np.inf)
+    np.divide(most, rest, out=unmet, where=rest > 0)
+    return unmet
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.below(measured, parameters.c)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"c": base.highest(measured), "l": parameters.l}
+
+
+def _descending(histogram: Histogram) -> NDArray[np.int64]:
+    """(R,) the counts, largest first within each class: the class leads the sort key, so that classes stay in place."""
+    top = int(histogram.counts.max(initial=0))
+    blocks = histogram.classes * (top + 1)
+    keys = np.sort(blocks + (top - histogram.counts))
+    return top - (keys - blocks)

@@ -1,0 +1,26 @@
+"""One thing that a release must meet: a model, the attribute it is about, its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anonymize.privacy.base import Parameters
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A model with its parameters, on one sensitive attribute (None for a model of quasi-identifiers alone)."""
+
+    model: str
+    attribute: str | None
+    parameters: Parameters
+    line: int | None = field(default=None, compare=False)
+    """Line of the spec that asks for it."""
+
+    def required(self) -> dict[str, float | int]:
+        """The parameters as the report shows them."""
+        return self.parameters.model_dump()
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{name}={value:g}" for name, value in self.required().items())
+        return f"{self.model} ({text})" + (f" of {self.attribute}" if self.attribute else "")

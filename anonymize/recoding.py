@@ -1,0 +1,208 @@
+"""What an algorithm returns, and how it reads when it is released.
+
+An algorithm finds a `Recoding`; `render` turns it into `Released`: for every released column of a quasi-identifier the
+distinct texts it shows, and which of them each class shows. Rows are looked up through their class, so a text exists once
+however many rows show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.classes import Codes, Floats, Ints, Partition, Runs
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.spec import Output
+from anonymize.table import Attribute, Table
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
+
+    `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up.
+    """
+
+    KIND: ClassVar[str] = "regions"
+
+    partition: Partition
+    suppressed: NDArray[np.uint32]
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        return {"kind": self.KIND, "regions": self.partition.count}
+
+
+Recoding = Regions
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows."""
+
+    name: str
+    attribute: str
+    texts: list[str]
+    of_class: Ints
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release before it is written.
+
+    `class_of` (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: of each
+    quasi-identifier one released column, or two. `low`, `high`: per quasi-identifier, (classes,) codes of the region's
+    ends. `sizes` (classes,). Rows published suppressed are a class of their own after these, numbered `len(sizes)`;
+    `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
+    """
+
+    class_of: NDArray[np.int32]
+    columns: tuple[ReleasedColumn, ...]
+    low: tuple[Codes, ...]
+    high: tuple[Codes, ...]
+    sizes: Ints
+    suppressed_rows: int
+    dropped_rows: int
+
+    def columns_of(self, attribute: str) -> list[ReleasedColumn]:
+        """The released columns that a quasi-identifier became."""
+        return [column for column in self.columns if column.attribute == attribute]
+
+
+def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> Released:
+    """How a recoding reads under the spec's `output`; `drop` leaves the suppressed rows out of the release."""
+    partition = recoding.partition
+    class_of = partition.class_of(table.rows)
+    if not drop:
+        class_of[recoding.suppressed] = partition.count
+    boxes = [partition.boxes(attribute.codes) for attribute in table.attributes]
+    columns: list[ReleasedColumn] = []
+    for attribute, (low, high) in zip(table.attributes, boxes, strict=True):
+        columns += Showing(attribute, partition, low, high, output).columns()
+    return Released(
+        class_of=class_of,
+        columns=tuple(columns),
+        low=tuple(low for low, _ in boxes),
+        high=tuple(high for _, high in boxes),
+        sizes=partition.sizes,
+        suppressed_rows=len(recoding.suppressed),
+        dropped_rows=len(recoding.suppressed) if drop else 0,
+    )
+
+
+Shown: TypeAlias = tuple[list[str], Ints]
+"""The distinct texts of a released column, and which of them each class shows (classes,)."""
+
+
+@dataclass(frozen=True)
+class Showing:
+    """One quasi-identifier under the spec's `output`, with the ends (classes,) of the classes' regions."""
+
+    attribute: Attribute
+    partition: Partition
+    low: Codes
+    high: Codes
+    output: Output
+
+    def columns(self) -> list[ReleasedColumn]:
+        """The column, or the two, that the attribute is released as."""
+        domain = self.attribute.domain
+        if isinstance(domain, Taxonomy):
+            shown = [self._sets(domain) if self.output.categorical == "set" else self._nodes(domain)]
+            return self._named(shown, [""])
+        assert isinstance(domain, Numeric)
+        if self.output.numeric == "bounds":
+            return self._named(self._bounds(domain), ["_low", "_high"])
+        if self.output.numeric == "interval":
+            return self._named([self._interval(domain)], [""])
+        points = _means if self.output.numeric == "mean" else _medians
+        return self._named([self._points(domain, points(domain, self.attribute.codes, self.partition))], [""])
+
+    def _named(self, shown: list[Shown], suffixes: list[str]) -> list[ReleasedColumn]:
+        """The columns, with the text of the class of suppressed rows added after the others."""
+        name = self.attribute.name
+        return [
+            ReleasedColumn(name + suffix, name, [*texts, self.output.suppressed], np.append(of_class, len(texts)))
+            for (texts, of_class), suffix in zip(shown, suffixes, strict=True)
+        ]
+
+    def _distinct(self) -> tuple[Ints, Ints, Ints]:
+        """The ends of the distinct regions, and which of them each class has."""
+        keys, of_class = np.unique(self.low.astype(np.uint64) << np.uint64(32) | self.high, return_inverse=True)
+        return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64), of_class
+
+    def _nodes(self, domain: Taxonomy) -> Shown:
+        low, high, of_class = self._distinct()
+        return domain.node_text(low, high), of_class
+
+    def _interval(self, domain: Numeric) -> Shown:
+        low, high, of_class = self._distinct()
+        output = self.output
+        return domain.interval_text(low, high, output.interval, output.edges, output.suppressed), of_class
+
+    def _bounds(self, domain: Numeric) -> list[Shown]:
+        low, high, of_class = self._distinct()
+        return [(texts, of_class) for texts in domain.bounds_text(low, high, self.output.edges, self.output.suppressed)]
+
+    def _sets(self, domain: Taxonomy) -> Shown:
+        """The values present in each class, in leaf order: `{a|b}`, or the one value alone."""
+        labels = np.repeat(np.arange(self.partition.count), self.partition.sizes)
+        codes = self.attribute.codes[self.partition.order]
+        runs = Runs.count_values(labels, codes, self.partition.count, domain.size)
+        leaves = pl.Series([escaped(text) for text in domain.leaf_text()])
+        several = pl.col("count") > 1
+        shown = (
+            pl.DataFrame({"class": runs.classes, "text": leaves.gather(runs.codes)})
+            .group_by("class", maintain_order=True)
+            .agg(pl.col("text").str.join("|"), pl.len().alias("count"))
+            .select(text=pl.when(several).then("{" + pl.col("text") + "}").otherwise("text"))
+            .with_columns(number=pl.col("text").rank("dense") - 1)
+        )
+        return shown["text"].unique().sort().to_list(), shown["number"].cast(pl.Int64).to_numpy()
+
+    def _points(self, domain: Numeric, points: Floats) -> Shown:
+        """One number a class; suppressed or missing where the interval is."""
+        numbers, of_class = np.unique(points, return_inverse=True)
+        texts = [format_number(number) for number in numbers.tolist()]
+        texts += [self.output.suppressed, domain.missing_text or ""]
+        of_class = np.where(domain.suppressed(self.low, self.high), len(texts) - 2, of_class)
+        if domain.missing is not None:
+            of_class = np.where(self.low == domain.missing, len(texts) - 1, of_class)
+        return texts, of_class
+
+
+def escaped(text: str) -> str:
+    """A value as it stands in a set: backslash, `|`, `{` and `}` behind a backslash."""
+    return text.translate({ord(character): "\\" + character for character in "\\|{}"})
+
+
+def format_number(number: float) -> str:
+    """At most six decimals, without an exponent, a trailing zero or a bare decimal point."""
+    text = np.format_float_positional(number, precision=6, unique=True, fractional=True, trim="-")
+    return "0" if text == "-0" else text
+
+
+def _values(domain: Numeric) -> Floats:
+    values = domain.values.astype(np.float64)
+    return values if domain.missing is None else np.append(values, 0.0)
+
+
+def _means(domain: Numeric, codes: Codes, partition: Partition) -> Floats:
+    """(classes,) mean of each class. A class with missing values has one too, which is not shown."""
+    values = _values(domain)[codes[partition.order]]
+    return np.asarray(np.add.reduceat(values, partition.starts[:-1]) / partition.sizes)
+
+
+def _medians(domain: Numeric, codes: Codes, partition: Partition) -> Floats:
+    """(classes,) median of each class: the mean of the two middle values where their number is even."""
+    labels = np.repeat(np.arange(partition.count, dtype=np.uint64), partition.sizes)
+    arranged = np.sort(labels << np.uint64(32) | codes[partition.order]) & np.uint64(0xFFFFFFFF)
+    values = _values(domain)
+    lower = partition.starts[:-1] + (partition.sizes - 1) // 2
+    upper = partition.starts[:-1] + partition.sizes // 2
+    return np.asarray((values[arranged[lower].astype(np.int64)] + values[arranged[upper].astype(np.int64)]) / 2)

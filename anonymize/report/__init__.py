@@ -1,0 +1,30 @@
+"""Reports: the data first (JSON), every other form rendered from it. `RENDERERS` is the registry of forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import UsageError
+from anonymize.report.data import Clock, Facts, release_report
+from anonymize.report.markdown import markdown
+
+__all__ = ["RENDERERS", "Clock", "Facts", "as_json", "kind_of", "release_report"]
+
+
+def as_json(report: dict[str, Any]) -> str:
+    """The report as indented JSON, keys in the contract's order."""
+    return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md": markdown}
+
+
+def kind_of(path: str) -> str:
+    """The form that a path's suffix asks for. Raises UsageError for one that there is not."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in RENDERERS:
+        raise UsageError(f"{path}: a report is one of {', '.join(RENDERERS)} by its suffix")
+    return suffix

@@ -1,0 +1,203 @@
+"""The report as data: what was asked for, what was done, what was measured. No cell value of the input is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from anonymize import __version__
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.feasibility import minimum_size
+from anonymize.metrics import View, utility
+from anonymize.privacy import Requirement
+from anonymize.recoding import Recoding, Released
+from anonymize.request import Request
+from anonymize.spec import Spec
+from anonymize.table import Output, Table
+from anonymize.verify import Verdict
+
+SCHEMA_VERSION = 1
+STAGES = ("read", "search", "recode", "verify", "write")
+
+
+class Clock:
+    """Wall seconds of each stage, and since the start."""
+
+    def __init__(self) -> None:
+        self.started_at = datetime.now(UTC)
+        self._start = time.perf_counter()
+        self._stages = dict.fromkeys(STAGES, 0.0)
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Adds the time of the block to a stage."""
+        start = time.perf_counter()
+        yield
+        self._stages[stage] += time.perf_counter() - start
+
+    def timing(self) -> dict[str, float]:
+        """The report's `timing` block."""
+        total = time.perf_counter() - self._start
+        return {f"{stage}_s": round(seconds, 4) for stage, seconds in (self._stages | {"total": total}).items()}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that a report of a release is made from."""
+
+    request: Request
+    requirements: tuple[Requirement, ...]
+    table: Table
+    recoding: Recoding
+    released: Released
+    output: Output
+    verdict: Verdict
+    clock: Clock
+
+
+def release_report(facts: Facts) -> dict[str, Any]:
+    """The report of a release; keys are fixed, in the contract's order."""
+    request, released, verdict = facts.request, facts.released, facts.verdict
+    report = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "started_at": facts.clock.started_at.isoformat(timespec="seconds"),
+        "spec": _spec(request.spec),
+        "input": {
+            "path": facts.table.source.name,
+            "sha256": facts.table.source.sha256,
+            "rows": facts.table.rows,
+            "columns": len(facts.table.columns),
+        },
+        "output": {
+            "path": facts.output.name,
+            "sha256": facts.output.sha256(),
+            "rows": verdict.rows,
+            "suppressed_rows": released.suppressed_rows,
+            "dropped_rows": released.dropped_rows,
+            "suppressed_cells": _suppressed_cells(facts),
+        },
+        "algorithm": {
+            "name": request.algorithm,
+            "family": ALGORITHMS[request.algorithm].NEEDS.family,
+            "options": asdict(request.options),
+            "seed": request.seed,
+        },
+        "settings": _settings(request.spec),
+        **verdict_blocks(verdict),
+        "utility": utility(_view(facts)),
+        "recoding": facts.recoding.summary(),
+        "timing": facts.clock.timing(),
+        "memory": {"peak_mb": peak_mb()},
+        "warnings": _warnings(facts),
+    }
+    return public(report) if request.public else report
+
+
+def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
+    """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table."""
+    return {
+        "privacy": {
+            "satisfied": verdict.satisfied,
+            "verified": True,
+            "models": [asdict(result) for result in verdict.results],
+        },
+        "classes": verdict.classes,
+        "risk": verdict.risk,
+    }
+
+
+def public(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without what could be used against the release: seed, paths, the input's hash."""
+    hidden = {"spec": ("path",), "input": ("path", "sha256"), "output": ("path",), "algorithm": ("seed",)}
+    return {
+        key: {name: value for name, value in block.items() if name not in hidden[key]} if key in hidden else block
+        for key, block in report.items()
+    }
+
+
+def peak_mb() -> float:
+    """Peak resident memory of the process, in MB (10^6 bytes)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)
+
+
+def _spec(spec: Spec) -> dict[str, Any]:
+    if spec.path is None:
+        return {"path": None, "sha256": None}
+    return {"path": str(spec.path), "sha256": hashlib.sha256(spec.path.read_bytes()).hexdigest()}
+
+
+def _settings(spec: Spec) -> dict[str, Any]:
+    """The values that the command line can replace, and where each came from."""
+    values = {"k": spec.privacy.k, "l": spec.privacy.l, "suppression": spec.privacy.suppression}
+    return {name: {"value": value, "from": _origin(spec, name)} for name, value in values.items() if value is not None}
+
+
+def _origin(spec: Spec, name: str) -> str:
+    if name in spec.overridden:
+        return "command line"
+    return "spec" if spec.place("privacy", name) else "default"
+
+
+def _view(facts: Facts) -> View:
+    released = facts.released
+    return View(
+        attributes=facts.table.attributes,
+        low=released.low,
+        high=released.high,
+        sizes=released.sizes,
+        suppressed_rows=released.suppressed_rows,
+        minimum=minimum_size(facts.requirements),
+    )
+
+
+def _suppressed_cells(facts: Facts) -> int:
+    """Cells of quasi-identifiers that show the suppressed text, in rows that are not suppressed or dropped as a whole,
+    and those of suppressed rows that are published."""
+    released = facts.released
+    published = (released.suppressed_rows - released.dropped_rows) * len(facts.table.attributes)
+    suppressed = facts.request.spec.output.suppressed
+    for attribute in facts.table.attributes:
+        column = released.columns_of(attribute.name)[0]
+        hidden = [index for index, text in enumerate(column.texts) if text == suppressed]
+        classes = sum((column.of_class[:-1] == index for index in hidden), start=released.sizes * 0)
+        published += int((classes * released.sizes).sum())
+    return published
+
+
+def _warnings(facts: Facts) -> list[str]:
+    request, released = facts.request, facts.released
+    spec = request.spec
+    warnings = list(facts.table.warnings)
+    if spec.output.row_order == "keep":
+        warnings.append("rows are in the input's order: two releases of the same rows can be joined by position")
+    if request.seed is not None and spec.output.row_order == "shuffle":
+        warnings.append("the rows were shuffled with a given seed: whoever knows it can undo the shuffle")
+    if released.dropped_rows and spec.output.suppressed_rows == "keep":
+        warnings.append(
+            f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
+        )
+    uses = ALGORITHMS[request.algorithm].NEEDS.uses
+    warnings += [
+        f"{part} of the spec has no effect on {request.algorithm}" for part in _given(spec) if part not in uses
+    ]
+    return warnings
+
+
+def _given(spec: Spec) -> list[str]:
+    """The parts of a spec that only some algorithms use, as far as this one has them."""
+    found = {
+        "rules": any(attribute.rules for attribute in spec.quasi_identifiers.values()),
+        "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
+        "weights: correlation": spec.weights == "correlation",
+        "workload": bool(spec.workload.targets or spec.workload.selections),
+    }
+    return [name for name, present in found.items() if present]

@@ -1,0 +1,38 @@
+"""What a release command was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from anonymize.spec import Spec
+from anonymize.table.write import OutputFormat
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""(stage, rows done, rows in all)"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A spec, an algorithm, and where things come from and go to.
+
+    `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the system's
+    entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the release.
+    `allow_unsafe`: publish even what does not meet its requirements.
+    """
+
+    spec: Spec
+    algorithm: str
+    options: Any
+    input: str | None = None
+    output: str = "-"
+    output_format: OutputFormat | None = None
+    reports: Sequence[str] = ()
+    seed: int | None = None
+    threads: int = 1
+    force: bool = False
+    public: bool = False
+    dry_run: bool = False
+    allow_unsafe: bool = False
+    progress: Progress = field(default=lambda stage, done, total: None)

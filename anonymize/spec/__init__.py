@@ -1,0 +1,44 @@
+"""The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
+
+from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
+from anonymize.spec.load import load, make
+from anonymize.spec.model import (
+    Condition,
+    Input,
+    ModelEntry,
+    Output,
+    Privacy,
+    QuasiIdentifier,
+    Role,
+    Rule,
+    Sensitive,
+    Spec,
+    Workload,
+)
+from anonymize.spec.override import override
+
+__all__ = [
+    "Condition",
+    "Dates",
+    "Flat",
+    "HierarchySource",
+    "Input",
+    "Intervals",
+    "KeyPath",
+    "Mask",
+    "ModelEntry",
+    "Output",
+    "Place",
+    "Prefix",
+    "Privacy",
+    "QuasiIdentifier",
+    "Role",
+    "Rule",
+    "Sensitive",
+    "Spec",
+    "Workload",
+    "load",
+    "make",
+    "override",
+]

@@ -1,0 +1,45 @@
+"""What the models of the spec are made of: mappings, texts, numbers, values, paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+Place: TypeAlias = tuple[int, int]
+
+
+class Entry(BaseModel):
+    """A mapping of the spec: unknown keys are errors, values do not change. Validators are built when first used."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+
+# --- texts, numbers and paths ---------------------------------------------------------------------------------------
+
+
+def _resolved(path: Path, info: ValidationInfo) -> Path:
+    folder = (info.context or {}).get("folder")
+    return Path(folder) / path if folder is not None else path
+
+
+def _value_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+TEXT = {"type": ["string", "number", "boolean"]}  # YAML's 1 or true, taken as the text that is written there
+Text = Annotated[str, WithJsonSchema(TEXT)]
+SpecPath = Annotated[Path, AfterValidator(_resolved), WithJsonSchema({"type": "string"})]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Value = Annotated[
+    Annotated[Number, Tag("number")] | Annotated[str, Tag("text")],
+    Discriminator(
+        _value_kind, custom_error_type="value_kind", custom_error_message="Input should be a number or a text"
+    ),
+    WithJsonSchema(TEXT),
+]

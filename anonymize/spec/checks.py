@@ -1,0 +1,161 @@
+"""What concerns several keys of a spec at once: roles, kinds of attributes, names that would collide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anonymize.spec.base import Entry, KeyPath, Value
+from anonymize.spec.hierarchy import Intervals
+from anonymize.spec.messages import Finding, dotted, nearest, nearest_or_all
+from anonymize.spec.model import Attribute, Condition, Spec
+
+_ROLES = {
+    "identifiers": "an identifier",
+    "quasi_identifiers": "a quasi-identifier",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "targets": "a target",
+}
+
+
+def check(spec: Spec) -> Iterator[Finding]:
+    """Everything that is wrong between the keys of a spec whose keys are right each by itself."""
+    yield from _roles(spec)
+    yield from _attributes(spec)
+    yield from _rules(spec)
+    yield from _privacy(spec)
+    yield from _selections(spec)
+    yield from _output(spec)
+
+
+# --- roles ----------------------------------------------------------------------------------------------------------
+
+
+def _named(spec: Spec) -> Iterator[tuple[str, str, KeyPath]]:
+    """Every mention of a column in a role: section, column, path."""
+    for section in ("identifiers", "quasi_identifiers", "sensitive", "insensitive"):
+        names = getattr(spec, section)
+        for position, name in enumerate(names):
+            yield section, name, (section, name if isinstance(names, dict) else position)
+    for position, name in enumerate(spec.workload.targets):
+        yield "targets", name, ("workload", "targets", position)
+
+
+def _roles(spec: Spec) -> Iterator[Finding]:
+    first: dict[str, tuple[str, KeyPath]] = {}
+    for section, name, path in _named(spec):
+        before, where = first.setdefault(name, (section, path))
+        if where == path or (section == "targets" and before in ("quasi_identifiers", "insensitive")):
+            continue
+        place = spec.place(*where)
+        line = f" (line {place[0]})" if place else ""
+        if before == section:
+            yield Finding(path, f"column `{name}` is listed twice{line}", at_key=True)
+        else:
+            message = f"column `{name}` is {_ROLES[before]}{line} and cannot be {_ROLES[section]} as well"
+            yield Finding(path, message, "a column has one role", at_key=True)
+
+
+# --- attributes -----------------------------------------------------------------------------------------------------
+
+
+def _all_attributes(spec: Spec) -> Iterator[tuple[KeyPath, Attribute]]:
+    for name, quasi_identifier in spec.quasi_identifiers.items():
+        yield ("quasi_identifiers", name), quasi_identifier
+    for name, sensitive in spec.sensitive.items():
+        yield ("sensitive", name), sensitive
+
+
+def _attributes(spec: Spec) -> Iterator[Finding]:
+    """Builders of hierarchies against the attribute's type."""
+    for path, attribute in _all_attributes(spec):
+        if not isinstance(attribute.hierarchy, Entry):
+            continue
+        builder = next(iter(type(attribute.hierarchy).model_fields))
+        wanted = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
+        if attribute.type != wanted:
+            message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
+            hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
+            yield Finding((*path, "hierarchy", builder), message, hint, at_key=True)
+
+
+def _rules(spec: Spec) -> Iterator[Finding]:
+    for name, attribute in spec.quasi_identifiers.items():
+        for position, rule in enumerate(attribute.rules):
+            path: KeyPath = ("quasi_identifiers", name, "rules", position, "keep_apart")
+            yield from _values(rule.keep_apart, path, attribute.type)
+            if rule.keep_apart[0] == rule.keep_apart[1]:
+                yield Finding(path, f"`{dotted(path)}`: a value cannot be kept apart from itself")
+
+
+def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Finding]:
+    """Values of the spec against the type of their attribute."""
+    for position, value in enumerate(values):
+        if (kind == "numeric") == isinstance(value, str):
+            wanted = "a number" if kind == "numeric" else "text"
+            inner = (*path, position)
+            yield Finding(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
+
+
+# --- privacy --------------------------------------------------------------------------------------------------------
+
+
+def _privacy(spec: Spec) -> Iterator[Finding]:
+    if spec.privacy.l is not None and not spec.sensitive:
+        hint = "list the sensitive columns under `sensitive:`"
+        yield Finding(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
+    for position, entry in enumerate(spec.privacy.models):
+        if entry.attribute is not None and entry.attribute not in spec.sensitive:
+            path = ("privacy", "models", position, "attribute")
+            message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
+            yield Finding(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+
+
+# --- workload -------------------------------------------------------------------------------------------------------
+
+
+def _selections(spec: Spec) -> Iterator[Finding]:
+    roles = spec.roles()
+    kinds = {str(path[-1]): attribute.type for path, attribute in _all_attributes(spec)}
+    for position, selection in enumerate(spec.workload.selections):
+        for name, condition in selection.items():
+            path: KeyPath = ("workload", "selections", position, name)
+            if name not in roles:
+                yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
+            elif roles[name] == "identifier":
+                yield Finding(path, f"column `{name}` is an identifier: it is not in a release", at_key=True)
+            else:
+                yield from _condition(condition, path, kinds.get(name, "categorical"))
+
+
+def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Finding]:
+    low, high = condition.from_, condition.to
+    is_range = low is not None or high is not None
+    if is_range == (condition.in_ is not None):
+        yield Finding(path, f"`{dotted(path)}`: expected `in`, or one or both of `from` and `to`")
+    if is_range and kind != "numeric":
+        yield Finding(path, f"`{dotted(path)}`: `from` and `to` are for numeric attributes", "list values with `in`")
+    if low is not None and high is not None and low > high:
+        yield Finding(path, f"`{dotted(path)}`: `from` is above `to`")
+    yield from _values(condition.in_ or (), (*path, "in"), kind)
+
+
+# --- output ---------------------------------------------------------------------------------------------------------
+
+
+def _output(spec: Spec) -> Iterator[Finding]:
+    text = spec.output.suppressed
+    if text in spec.input.missing:
+        message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
+        yield Finding(("output", "suppressed"), message, "choose another text for suppressed cells")
+    if spec.output.numeric == "bounds":
+        yield from _bounds(spec)
+
+
+def _bounds(spec: Spec) -> Iterator[Finding]:
+    released = {name for name, role in spec.roles().items() if role != "identifier"}
+    for name, attribute in spec.quasi_identifiers.items():
+        for column in (f"{name}_low", f"{name}_high"):
+            if attribute.type == "numeric" and column in released:
+                message = f"`output.numeric: bounds` makes a column `{column}`, and there is one of that name"
+                yield Finding(("output", "numeric"), message, "choose `interval`, or rename the column")

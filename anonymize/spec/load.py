@@ -1,0 +1,245 @@
+"""From a YAML file to a `Spec`: everything that is wrong with it in one error, each with its line and column.
+
+The file's values are validated as JSON in pydantic's strict mode: a list becomes a tuple and a text a path, but a text
+is never taken for a number, nor `true` for 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from anonymize.errors import Problem, SpecError
+from anonymize.spec import checks, document, shape
+from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.document import Document
+from anonymize.spec.messages import Finding, findings, nearest
+from anonymize.spec.model import ModelEntry, NoParameters, Spec
+
+Models = Mapping[str, type[BaseModel]]
+_ATTRIBUTES = ("quasi_identifiers", "sensitive")
+_HEAD = ("model", "attribute")  # of an entry of `privacy.models`; the other keys are the model's parameters
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def load(path: str | Path, models: Models) -> Spec:
+    """Reads a spec file.
+
+    `models` maps the name of each privacy model to the class of its parameters. Paths in the spec come out relative to
+    the folder of the file. Raises SpecError with every problem found.
+    """
+    file = Path(path)
+    source = document.read(file, shape.of_spec())
+    _texts_of_categories(source)
+    return _build(source, models, file)
+
+
+def make(values: Mapping[str, Any], models: Models) -> Spec:
+    """A spec from values as a YAML file would hold them, without a file; paths stay as they are.
+
+    Raises SpecError with every problem found; they have no line.
+    """
+    return _build(Document("", {name: _with_settings(name, section) for name, section in values.items()}), models, None)
+
+
+def _with_settings(name: str, section: Any) -> Any:
+    """A list of names, or names without settings, as names with default settings."""
+    if name in _ATTRIBUTES and isinstance(section, list | tuple) and all(isinstance(item, str) for item in section):
+        return {item: {} for item in section}
+    if name in _ATTRIBUTES and isinstance(section, dict):
+        return {item: {} if settings is None else settings for item, settings in section.items()}
+    return section
+
+
+def strictly(model: type[_Model], values: object, folder: Path | None = None) -> _Model:
+    """Values as YAML has them, as a model. Raises pydantic's ValidationError."""
+    return model.model_validate_json(json.dumps(values, default=str), strict=True, context={"folder": folder})
+
+
+def _build(source: Document, models: Models, file: Path | None) -> Spec:
+    folder = file.parent if file else None
+    values, entries, found = _split_models(source, models, folder)
+    spec, more = _validated(values, folder)
+    found += more
+    if spec is not None:
+        privacy = spec.privacy.model_copy(update={"models": entries})
+        spec = spec.model_copy(update={"privacy": privacy}).located(file, source.keys)
+        found += checks.check(spec)
+    fresh = [finding for finding in found if finding.at_key or finding.path not in source.broken]
+    problems: list[Problem] = source.problems + [_problem(finding, source) for finding in fresh]
+    if problems or spec is None:
+        ordered: list[Problem] = sorted(dict.fromkeys(problems), key=_position)
+        raise SpecError(ordered)
+    return spec
+
+
+def _position(problem: Problem) -> Place:
+    return problem.line or 0, problem.column or 0
+
+
+def _problem(finding: Finding, source: Document) -> Problem:
+    places = source.keys if finding.at_key else source.places
+    line, column = next((places[p] for p in _upward(finding.path) if p in places), (None, None))
+    return Problem(finding.message, source.file or None, line, column, finding.hint)
+
+
+def _upward(path: KeyPath) -> Iterable[KeyPath]:
+    return (path[:length] for length in range(len(path), -1, -1))
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------
+
+
+def _texts_of_categories(source: Document) -> None:
+    """Values of attributes that are not numeric become the text that is written in the file: 02138, not 2138."""
+    numeric = {
+        name
+        for section in _ATTRIBUTES
+        for name, attribute in _mapping(source.values.get(section)).items()
+        if _mapping(attribute).get("type") == "numeric"
+    }
+    for path, text in source.texts.items():
+        column = _column_of_value(path)
+        if column is not None and column not in numeric and text:
+            _put(source.values, path, text)
+
+
+def _column_of_value(path: KeyPath) -> object:
+    """The column to which a value in a rule or a selection belongs; None for any other path."""
+    match path:
+        case ("quasi_identifiers", column, "rules", int(), "keep_apart", int()):
+            return column
+        case ("workload", "selections", int(), column, "in", int()):
+            return column
+    return None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _put(values: Any, path: KeyPath, value: object) -> None:
+    for key in path[:-1]:
+        values = values[key]
+    values[path[-1]] = value
+
+
+# --- privacy models -------------------------------------------------------------------------------------------------
+
+
+def _split_models(
+    source: Document, models: Models, folder: Path | None
+) -> tuple[dict[str, Any], tuple[ModelEntry, ...], list[Finding]]:
+    """The values without the parameters of privacy models; the entries with them; and what is wrong with them."""
+    values = copy.deepcopy(source.values)
+    privacy = _mapping(values.get("privacy"))
+    written = privacy.get("models")
+    if not isinstance(written, list):
+        return values, (), []
+    entries: list[ModelEntry] = []
+    found: list[Finding] = []
+    for position, entry in enumerate(map(_mapping, written)):
+        path: KeyPath = ("privacy", "models", position)
+        head = {key: entry[key] for key in _HEAD if key in entry}
+        rest = {key: value for key, value in entry.items() if key not in _HEAD}
+        parameters, wrong = _parameters(head.get("model"), rest, models, path, folder)
+        found += wrong
+        entries.append(_entry(head, parameters, source.keys.get(path, (None,))[0]))
+        if isinstance(written[position], dict):
+            written[position] = head
+    return values, tuple(entries), found
+
+
+def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> ModelEntry:
+    """An entry whose `model` and `attribute` are validated with the rest of the spec."""
+    attribute = head.get("attribute")
+    return ModelEntry.model_construct(
+        model=head.get("model", ""),
+        attribute=attribute if isinstance(attribute, str) else None,
+        parameters=parameters,
+        line=line,
+    )
+
+
+def _parameters(
+    name: object, values: dict[str, Any], models: Models, path: KeyPath, folder: Path | None
+) -> tuple[BaseModel, list[Finding]]:
+    if not isinstance(name, str):
+        return NoParameters(), []  # reported with the rest of the spec
+    if name not in models:
+        hint = "; ".join(filter(None, (nearest(name, models), f"known: {', '.join(sorted(models))}")))
+        return NoParameters(), [Finding((*path, "model"), f"unknown privacy model `{name}`", hint)]
+    try:
+        return _resolved(strictly(models[name], values), folder), []
+    except ValidationError as error:
+        return NoParameters(), _of_model(name, findings(error, values, shape.of_parameters(models[name]), path), models)
+
+
+def _of_model(name: str, found: list[Finding], models: Models) -> list[Finding]:
+    """Adds the parameters that a model has to what is said about missing and unknown ones."""
+    hint = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"
+    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in found]
+
+
+def _resolved(parameters: BaseModel, folder: Path | None) -> BaseModel:
+    """Parameters with their paths relative to the folder of the spec file."""
+    paths = {name: folder / value for name, value in parameters if folder and isinstance(value, Path)}
+    return parameters.model_copy(update=paths) if paths else parameters
+
+
+# --- the rest -------------------------------------------------------------------------------------------------------
+
+
+def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None, list[Finding]]:
+    """The spec, with defaults in place of what is wrong by itself so that the rest can be checked; and what is wrong.
+
+    None in place of the spec if the rest cannot be checked without it.
+    """
+    try:
+        return strictly(Spec, values, folder), []
+    except ValidationError as error:
+        found = findings(error, values, shape.of_spec())
+    mended = copy.deepcopy(values)
+    if not all(_mend(mended, finding) for finding in found):
+        return None, found
+    try:
+        return strictly(Spec, mended, folder), found
+    except ValidationError:
+        return None, found
+
+
+def _mend(values: dict[str, Any], finding: Finding) -> bool:
+    """Takes what is wrong out of the values; False if the rest cannot be checked then."""
+    section = finding.path[0] if finding.path else "version"
+    is_attribute = section in _ATTRIBUTES
+    path = finding.path[: 3 if is_attribute else 2]
+    if section == "version":
+        values["version"] = 1
+        return "quasi_identifiers" in values
+    if path in (("quasi_identifiers",), ("sensitive",)):
+        return False
+    if section in ("identifiers", "insensitive"):
+        names = values[str(section)] if len(path) == 2 else []
+        values[str(section)] = list(takewhile(lambda name: isinstance(name, str), names))
+        return _without_selections(values)
+    if is_attribute and (len(path) == 2 or path[2] == "type"):
+        _put(values, path[:2], {})
+        return _without_selections(values)
+    parent = values
+    for key in path[:-1]:
+        parent = _mapping(parent.get(str(key)))
+    parent.pop(str(path[-1]), None)
+    return True
+
+
+def _without_selections(values: dict[str, Any]) -> bool:
+    """Selections cannot be checked against columns that are in doubt."""
+    _mapping(values.get("workload")).pop("selections", None)
+    return True

@@ -1,0 +1,194 @@
+"""pydantic's errors in the project's words: where, what is expected there, and what was found."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from anonymize.spec.base import KeyPath
+from anonymize.spec.hierarchy import BUILDERS
+from anonymize.spec.shape import Shape, find, of_spec
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong at a place of the values, before line and column are known."""
+
+    path: KeyPath
+    message: str
+    hint: str | None = None
+    at_key: bool = False  # the key is wrong, not its value
+
+
+Details = Mapping[str, Any]
+
+
+def findings(error: ValidationError, values: Any, root: Shape, base: KeyPath = ()) -> list[Finding]:
+    """The findings of a failed validation of `values`, whose paths are below `base`."""
+    raw = [(_existing(entry["loc"], values), entry) for entry in error.errors(include_url=False)]
+    paths = [path for path, _ in raw]
+    return [
+        _finding(path, entry, root, base)
+        for path, entry in raw
+        if not (entry["type"] == "too_short" and any(len(p) > len(path) and p[: len(path)] == path for p in paths))
+    ]
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as people write it: `privacy.models[0].t`."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".")
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """A hint with the known name that is most like this one, if one is."""
+    lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.6)
+    return f"did you mean `{lower[close[0]]}`?" if close else None
+
+
+def nearest_or_all(name: object, known: Iterable[str]) -> str | None:
+    """A hint with the nearest known name, or with all of them."""
+    names = tuple(known)
+    return nearest(name, names) or (f"known: {', '.join(names)}" if names else None)
+
+
+def found(value: object) -> str:
+    """What a value is, in words; long texts are cut."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"the number {_figure(value)}"
+    if isinstance(value, str):
+        return f'the text "{value if len(value) <= 30 else value[:27] + "..."}"'
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        text = ", ".join(str(item) for item in value)
+        return f"the list [{text}]" if len(text) <= 30 else "a list"
+    return "a mapping" if isinstance(value, dict) else "a list"
+
+
+def _figure(value: float) -> str:
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**30 else "of more than 30 digits"
+    return f"{value:g}" if math.isfinite(value) else f".{value}".replace(".-", "-.")
+
+
+def _existing(loc: KeyPath, values: Any) -> KeyPath:
+    """Where an error is in the values: pydantic's location without the names of union members."""
+    path: KeyPath = ()
+    for position, key in enumerate(loc):
+        if isinstance(values, dict) and key in values:
+            values = values[str(key)]
+        elif isinstance(values, list) and isinstance(key, int) and key < len(values):
+            values = values[key]
+        elif position < len(loc) - 1 or not isinstance(values, dict):
+            continue
+        path = (*path, key)
+    return path
+
+
+def _finding(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Finding:
+    kind, value, details = entry["type"], entry["input"], entry.get("ctx", {})
+    full = (*base, *path)
+    if kind == "missing":
+        return Finding(full[:-1], f"`{path[-1]}` is missing{_within(full[:-1])}", at_key=True)
+    if kind == "extra_forbidden":
+        hint = _elsewhere(str(path[-1])) or nearest_or_all(path[-1], find(path[:-1], root).names)
+        return Finding(full, f"unknown key `{path[-1]}`{_within(full[:-1])}", hint, at_key=True)
+    if kind == "hierarchy_kind":
+        return _hierarchy(full, value)
+    expected = _EXPECTED[kind](details) if kind in _EXPECTED else str(entry["msg"])
+    hint = nearest(value, _choices(details)) if kind == "literal_error" and isinstance(value, str) else None
+    where = f"`{dotted(full)}`: " if full else ""
+    what = _size(details, value) if kind in ("too_short", "too_long") else found(value)
+    return Finding(full, f"{where}{expected}, found {what}", hint or _shape_hint(kind, value))
+
+
+def _shape_hint(kind: str, value: object) -> str | None:
+    if kind == "tuple_type" and not isinstance(value, dict):
+        return f"a list of one is written [{value}]" if isinstance(value, str) and len(value) <= 30 else "write [...]"
+    if kind in ("int_type", "float_type") and isinstance(value, str):
+        if value.endswith("%"):
+            return "a share is written from 0 to 1: 1 % is 0.01"
+        return "numbers stand without quotes" if value.replace(".", "", 1).isdigit() else None
+    return None
+
+
+def _elsewhere(key: str) -> str | None:
+    """A hint where a key is at the wrong place: at the top instead of in its section, or in another section."""
+    sections = of_spec().keys
+    if key in sections:
+        return f"`{key}` stands at the top of the file"
+    homes = [name for name, section in sections.items() if key in section.names]
+    return f"`{key}` stands in `{homes[0]}`" if homes else None
+
+
+def _within(path: KeyPath) -> str:
+    return f" in `{dotted(path)}`" if path else ""
+
+
+def _hierarchy(path: KeyPath, value: object) -> Finding:
+    names = ", ".join(BUILDERS)
+    expected = f"`{dotted(path)}`: expected a hierarchy file or one of the builders {names}"
+    if not isinstance(value, dict):
+        return Finding(path, f"{expected}, found {found(value)}")
+    unknown = [key for key in value if key not in BUILDERS]
+    if not unknown:
+        return Finding(path, f"{expected}, found {len(value)} of them" if value else f"{expected}, found none")
+    message = f"unknown builder `{unknown[0]}`{_within(path)}"
+    return Finding((*path, unknown[0]), message, nearest_or_all(unknown[0], BUILDERS), at_key=True)
+
+
+def _choices(details: Details) -> list[str]:
+    text = str(details.get("expected", "")).replace(" or ", ", ")
+    return [choice.strip("'") for choice in text.split(", ")]
+
+
+def _one_of(details: Details) -> str:
+    choices = [choice.lower() if choice in ("True", "False") else choice for choice in _choices(details)]
+    return f"expected {choices[0]}" if len(choices) == 1 else f"expected one of {', '.join(choices)}"
+
+
+def _count(details: Details) -> str:
+    wanted = details.get("min_length", details.get("max_length"))
+    bound = "at least" if "min_length" in details else "at most"
+    return f"expected {bound} {wanted} {'entry' if wanted == 1 else 'entries'}"
+
+
+def _size(details: Details, value: Any) -> str:
+    return str(details.get("actual_length", len(value)))
+
+
+def _always(text: str) -> Callable[[Details], str]:
+    return lambda _: f"expected {text}"
+
+
+_EXPECTED: dict[str, Callable[[Details], str]] = {
+    "int_type": _always("a whole number"),
+    "int_from_float": _always("a whole number"),
+    "float_type": _always("a number"),
+    "finite_number": _always("a finite number"),
+    "bool_type": _always("true or false"),
+    "string_type": _always("text"),
+    "path_type": _always("a path"),
+    "tuple_type": _always("a list"),
+    "list_type": _always("a list"),
+    "dict_type": _always("a mapping"),
+    "model_type": _always("a mapping"),
+    "value_kind": _always("a number or text"),
+    "literal_error": _one_of,
+    "too_short": _count,
+    "too_long": _count,
+    "greater_than": lambda details: f"expected a number above {details['gt']:g}",
+    "greater_than_equal": lambda details: f"expected a number of {details['ge']:g} or more",
+    "less_than": lambda details: f"expected a number below {details['lt']:g}",
+    "less_than_equal": lambda details: f"expected a number of {details['le']:g} or less",
+    "value_error": lambda details: str(details["error"]),
+}

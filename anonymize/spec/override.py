@@ -1,0 +1,90 @@
+"""A spec with values of the command line in place of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from pydantic import BaseModel, ValidationError
+
+from anonymize.errors import Problem, UsageError
+from anonymize.spec import checks
+from anonymize.spec.load import strictly
+from anonymize.spec.messages import findings
+from anonymize.spec.model import ModelEntry, Privacy, Spec
+from anonymize.spec.shape import Shape
+
+OPTIONS = {"k": "-k", "l": "-l", "t": "-t", "suppression": "--suppression", "path": "--input"}
+
+
+class Overrides(TypedDict, total=False):
+    """What the command line may replace; None leaves the spec's own."""
+
+    k: int | None
+    l: int | None  # noqa: E741
+    t: float | None
+    suppression: float | None
+    path: str | Path | None
+
+
+def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
+    """A new spec with the given values in place of its own.
+
+    `t` becomes the t of every entry of `privacy.models` whose parameters have one; `path` (the input's) is taken as it
+    is, relative to the working directory. Raises UsageError, with all problems, for a value out of bounds, a `t`
+    without such an entry, and an `l` without a sensitive attribute.
+    """
+    given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    if unknown := given.keys() - OPTIONS.keys():
+        raise TypeError(f"cannot override {', '.join(sorted(unknown))}")
+    problems: list[Problem] = []
+    privacy = _privacy(spec.privacy, given, problems)
+    source = spec.input.model_copy(update={"path": Path(given["path"])}) if "path" in given else spec.input
+    changed = spec.model_copy(update={"privacy": privacy, "input": source})
+    places = {path: place for path, place in spec._places.items() if path not in _replaced(given)}
+    changed = changed.located(spec.path, places, spec.overridden | given.keys())
+    problems += [Problem(finding.message, hint=finding.hint) for finding in checks.check(changed)]
+    if problems:
+        raise UsageError(problems)
+    return changed
+
+
+def _replaced(given: dict[str, Any]) -> set[tuple[str, str]]:
+    return {("input" if name == "path" else "privacy", name) for name in given}
+
+
+def _privacy(privacy: Privacy, given: dict[str, Any], problems: list[Problem]) -> Privacy:
+    own = {name: value for name, value in given.items() if name in ("k", "l", "suppression")}
+    fresh = _validated(Privacy, own, problems)
+    update: dict[str, Any] = {name: getattr(fresh, name) for name in own} if fresh is not None else {}
+    if "t" in given:
+        update["models"] = _with_t(privacy.models, given["t"], problems)
+    return privacy.model_copy(update=update)
+
+
+def _with_t(entries: tuple[ModelEntry, ...], t: float, problems: list[Problem]) -> tuple[ModelEntry, ...]:
+    """The entries, with `t` where their parameters have one."""
+    if not any("t" in type(entry.parameters).model_fields for entry in entries):
+        problems.append(Problem("-t: the spec has no t-closeness model", hint="add one under `privacy.models`"))
+    return tuple(_entry_with_t(entry, t, problems) for entry in entries)
+
+
+def _entry_with_t(entry: ModelEntry, t: float, problems: list[Problem]) -> ModelEntry:
+    if "t" not in type(entry.parameters).model_fields:
+        return entry
+    values = entry.parameters.model_dump(mode="json") | {"t": t}
+    parameters = _validated(type(entry.parameters), values, problems)
+    return entry if parameters is None else entry.model_copy(update={"parameters": parameters})
+
+
+def _validated(model: type[BaseModel], values: dict[str, Any], problems: list[Problem]) -> Any:
+    try:
+        return strictly(model, values)
+    except ValidationError as error:
+        for finding in findings(error, values, Shape()):
+            option = OPTIONS.get(str(finding.path[0]) if finding.path else "t", "-t")
+            message = finding.message.partition(": ")[2] or finding.message
+            problem = Problem(f"{option}: {message}", hint=finding.hint)
+            if problem not in problems:
+                problems.append(problem)
+        return None

@@ -1,0 +1,105 @@
+"""The JSON Schema of the spec file, for editors: made from the models, committed as `spec.schema.json`.
+
+`python -m anonymize schema` prints it; the committed copy is what `# yaml-language-server: $schema=` lines point at.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from anonymize.spec.model import Spec
+
+FILE = Path(__file__).with_name("spec.schema.json")
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NOT_IN_FILES = ("parameters", "line")
+
+
+def json_schema(models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """The schema (draft 2020-12) of a spec file, for the given privacy models and the classes of their parameters."""
+    schema = Spec.model_json_schema(by_alias=True)
+    definitions = schema["$defs"]
+    definitions.pop("BaseModel", None)
+    definitions["ModelEntry"] = _entries(models, definitions)
+    schema = _tidied(schema)
+    sections = {name: _section(name, section) for name, section in schema["properties"].items()}
+    return {"$schema": _DIALECT, "title": "anonymize spec", **schema, "properties": sections}
+
+
+def text(models: Mapping[str, type[BaseModel]]) -> str:
+    """The schema as the text of the committed file."""
+    return json.dumps(json_schema(models), indent=2, ensure_ascii=False) + "\n"
+
+
+# --- privacy models -------------------------------------------------------------------------------------------------
+
+
+def _entries(models: Mapping[str, type[BaseModel]], definitions: dict[str, Any]) -> dict[str, Any]:
+    """An entry of `privacy.models`: one alternative per model."""
+    entry = definitions["ModelEntry"]
+    shared = {key: value for key, value in entry["properties"].items() if key not in _NOT_IN_FILES}
+    return {
+        "description": entry["description"],
+        "type": "object",
+        "required": ["model"],
+        "properties": {"model": {**shared["model"], "type": "string", "enum": list(models)}},
+        "oneOf": [_alternative(name, model, shared, definitions) for name, model in models.items()],
+    }
+
+
+def _alternative(
+    name: str, model: type[BaseModel], shared: dict[str, Any], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    own = model.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
+    definitions.update({f"{name}.{key}": value for key, value in own.pop("$defs", {}).items()})
+    return {
+        "description": own.get("description") or _summary(model) or name,
+        "type": "object",
+        "properties": {**shared, "model": {"const": name}, **own.get("properties", {})},
+        "required": ["model", *own.get("required", [])],
+        "additionalProperties": False,
+    }
+
+
+def _summary(model: type[BaseModel]) -> str:
+    """The first line of the manual of a privacy model: its module's docstring."""
+    return (getattr(sys.modules.get(model.__module__), "__doc__", None) or "").partition("\n")[0]
+
+
+# --- forms that the models do not have ------------------------------------------------------------------------------
+
+
+def _section(name: str, section: dict[str, Any]) -> dict[str, Any]:
+    """A section as files may write it: empty where it has defaults; attributes empty, or as a list of names."""
+    if name in ("version", "weights"):
+        return section
+    section.pop("description", None)
+    forms = [section]
+    if name in ("quasi_identifiers", "sensitive"):
+        section["additionalProperties"] = {"anyOf": [section["additionalProperties"], {"type": "null"}]}
+        names = {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "uniqueItems": True}
+        forms.append({**names, **({"minItems": section["minProperties"]} if "minProperties" in section else {})})
+    if name != "quasi_identifiers":
+        forms.append({"type": "null"})
+    return {"description": Spec.model_fields[name].description, "anyOf": forms}
+
+
+def _tidied(node: Any) -> Any:
+    """Without pydantic's titles, and without null as a value: a key whose value was forgotten is an error."""
+    if isinstance(node, list):
+        return [_tidied(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: value for key, value in node.items() if key != "title" and (key, value) != ("default", None)}
+    named = {key: {k: _tidied(v) for k, v in kept.pop(key).items()} for key in ("$defs", "properties") if key in kept}
+    forms = [form for form in kept.pop("anyOf", ()) if form != {"type": "null"}]
+    if len(forms) == 1:
+        kept |= forms[0]
+    elif forms:
+        kept["anyOf"] = forms
+    return {key: _tidied(value) for key, value in kept.items()} | named

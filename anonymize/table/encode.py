@@ -1,0 +1,291 @@
+"""Columns become codes while they stream by: every encoder takes batches of a few expressions and keeps numbers only.
+
+An encoder has `expressions`, which the reading adds to its one query; `add`, which takes each batch of their results in
+the order of rows; and what the finished column is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.table.model import Codes
+
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+_EXACT = 1 << 53  # up to here a float64 holds every integer
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+def code_type(size: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds the codes `0 .. size - 1`."""
+    return np.min_scalar_type(max(size - 1, 0))
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether a column holds texts, among which there may be some that mean missing."""
+    return isinstance(dtype, _TEXTS)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as it stands in the input. `missing`: the texts that mean missing; a null does, if `null_missing`."""
+
+    name: str
+    dtype: pl.DataType
+    missing: tuple[str, ...]
+    null_missing: bool
+
+    @property
+    def text(self) -> pl.Expr:
+        """The column as text; null only where that means missing."""
+        text = pl.col(self.name).cast(pl.String)
+        return text if self.null_missing else text.fill_null("")
+
+
+class TextColumn:
+    """A categorical column: after the last batch, the distinct texts, and a code for each row.
+
+    Every row is held as a code of the order in which texts first came, 0 for null, in as few bytes as that takes.
+    """
+
+    def __init__(self, field: Field, key: str) -> None:
+        self._missing = frozenset(field.missing)
+        self._key = key
+        self._categories = pl.Categories.random()
+        self._pieces: list[Codes] = []
+        self.expressions = [
+            (field.text.cast(pl.Categorical(self._categories)).to_physical() + 1).fill_null(0).alias(key)
+        ]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        codes = batch[self._key].to_numpy()
+        self._pieces.append(codes.astype(np.min_scalar_type(codes.max(initial=0))))
+
+    def distinct(self) -> tuple[list[str], bool]:
+        """The distinct texts that are not missing, sorted, and whether any row is missing."""
+        texts = self._texts()
+        present = [text for text in texts if text not in self._missing]
+        nulls = any(not piece.all() for piece in self._pieces)
+        return sorted(present), nulls or len(present) < len(texts)
+
+    def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
+        """(rows,) codes below `size`: that of each row's text, or `missing`. Can be called once: it frees the rows."""
+        absent = 0 if missing is None else missing
+        texts = self._texts()
+        table = np.array([absent, *(code_of.get(text, absent) for text in texts)], dtype=code_type(size))
+        return _joined([table[piece] for piece in _drained(self._pieces)], table.dtype)
+
+    def _texts(self) -> list[str]:
+        return [text for text in self._categories.to_series().to_list() if text is not None]
+
+
+@dataclass
+class Bad:
+    """Values of a numeric column that are not numbers: how many, and the row (from 0) of the first."""
+
+    count: int = 0
+    row: int | None = None
+
+    def add(self, rows: NDArray[np.int64]) -> None:
+        """Counts further rows, which come after those before."""
+        if len(rows):
+            self.count += len(rows)
+            self.row = int(rows[0]) if self.row is None else self.row
+
+
+class NumberColumn:
+    """A numeric column: after the last batch, the distinct numbers, and a code for each row.
+
+    Numbers are whole (int64) when every value is written as a whole number, else float64. White space around a number,
+    leading zeros and a plus sign do not matter; nan, infinities and whole numbers of more than 64 bits are no numbers.
+    """
+
+    def __init__(self, field: Field, key: str) -> None:
+        self._key, self._rest = key, f"{key}?"
+        self._missing = field.missing
+        self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
+        self._absent: list[NDArray[np.bool_] | None] = []
+        self._lengths: list[int] = []
+        self._largest = 0  # of the whole numbers in pieces with fractions
+        self.bad = Bad()
+        self.expressions = self._queries(field)
+
+    def _queries(self, field: Field) -> list[pl.Expr]:
+        column = pl.col(field.name)
+        if not is_text(field.dtype):
+            wanted = pl.Int64 if field.dtype.is_integer() else pl.Float64
+            number = column.cast(wanted, strict=False)
+            rest = pl.when(number.is_null() & column.is_not_null()).then(pl.lit("out of range"))
+            return [number.alias(self._key), rest.otherwise(None).alias(self._rest)]
+        number = field.text.cast(pl.Int64, strict=False)
+        rest = pl.when(number.is_null()).then(field.text)
+        return [number.alias(self._key), rest.otherwise(None).alias(self._rest)]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows; `bad` counts what is not a number."""
+        numbers, rest = batch[self._key], batch[self._rest]
+        absent = numbers.is_null().to_numpy() if numbers.null_count() else None
+        values = numbers.fill_null(0).to_numpy()
+        if absent is not None and rest.null_count() < len(rest):
+            values, absent = self._mended(values, absent, rest)
+        if values.dtype == np.float64:
+            self.bad.add(self._rows + np.flatnonzero(~np.isfinite(values)))
+        self._pieces.append(_narrow(values))
+        self._absent.append(absent)
+        self._lengths.append(len(batch))
+
+    def _mended(
+        self, values: NDArray[Any], absent: NDArray[np.bool_], rest: pl.Series
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The rows which are no whole numbers at first sight: missing texts, fractions, spaces around a number."""
+        left = rest.is_not_null() & ~rest.is_in(self._missing)
+        at = np.flatnonzero(left.to_numpy())
+        texts = rest.filter(left).str.strip_chars()
+        whole, broken = texts.cast(pl.Int64, strict=False), texts.cast(pl.Float64, strict=False)
+        wrong = ~broken.is_finite().fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
+        self.bad.add(self._rows + at[wrong.to_numpy()])
+        fractions = bool(whole.null_count())
+        if fractions:
+            self._largest = max(self._largest, _magnitude(values))
+        values = values.astype(np.float64 if fractions else np.int64)
+        values[at] = (broken.set(wrong, 0.0) if fractions else whole).to_numpy()
+        absent = absent.copy()
+        absent[at] = False
+        return values, absent
+
+    @property
+    def inexact(self) -> bool:
+        """Whether there are fractions beside whole numbers too large for a float64 to hold exactly."""
+        whole = (_magnitude(piece) for piece in self._pieces if piece.dtype != np.float64)
+        return self._fractions and max([self._largest, *whole]) > _EXACT
+
+    @property
+    def _rows(self) -> int:
+        return sum(self._lengths)
+
+    @property
+    def _fractions(self) -> bool:
+        return any(piece.dtype == np.float64 for piece in self._pieces)
+
+    def encode(self) -> tuple[Numbers, Codes, int | None]:
+        """The sorted distinct numbers, (rows,) codes, and the code of missing values: one past the numbers', or None.
+
+        Can be called once: it frees the rows.
+        """
+        bounds = [(piece.min(), piece.max()) for piece in self._present() if len(piece)]
+        if not bounds:
+            self._pieces, bounds = [np.zeros(len(piece), np.int8) for piece in self._pieces], [(0, -1)]
+        low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
+        if not self._fractions and int(high) - int(low) < 4 * self._rows + 65536:
+            return self._with_missing(*self._by_table(int(low), int(high)))
+        return self._with_missing(*self._by_rank(low))
+
+    def _by_table(self, low: int, high: int) -> tuple[Numbers, list[Codes]]:
+        """For whole numbers that lie close together: one table of all that there could be."""
+        seen = np.zeros(high - low + 1, dtype=np.bool_)
+        for piece in self._present():
+            seen[piece - np.int64(low)] = True
+        values = np.flatnonzero(seen) + np.int64(low)
+        code_of = np.zeros(max(len(seen), 1), dtype=code_type(len(values) + 1))
+        code_of[: len(seen)][seen] = np.arange(len(values))
+        return values, [code_of[piece - np.int64(low)] for piece in self._filled(low)]
+
+    def _by_rank(self, low: float) -> tuple[Numbers, list[Codes]]:
+        """For fractions, and for whole numbers that lie far apart. A negative zero is zero."""
+        numbers = np.concatenate(list(self._filled(low))) + 0
+        ranks = pl.Series(numbers).rank("dense") - 1
+        values = np.unique(numbers)
+        return values, [ranks.to_numpy().astype(code_type(len(values) + 1))]
+
+    def _present(self) -> Iterator[NDArray[Any]]:
+        for piece, absent in zip(self._pieces, self._absent, strict=True):
+            yield piece if absent is None else piece[~absent]
+
+    def _filled(self, number: float) -> Iterator[NDArray[Any]]:
+        """The rows, with `number` where they are missing; frees them one by one."""
+        for piece, absent in zip(_drained(self._pieces), self._absent, strict=True):
+            yield piece if absent is None else np.where(absent, np.asarray(number), piece)
+
+    def _with_missing(self, values: Numbers, pieces: list[Codes]) -> tuple[Numbers, Codes, int | None]:
+        missing = len(values) if any(absent is not None and absent.any() for absent in self._absent) else None
+        codes = _joined(pieces, code_type(len(values) + (missing is not None)))
+        at = 0
+        for absent, length in zip(self._absent, self._lengths, strict=True):
+            if absent is not None and missing is not None:
+                codes[at : at + length][absent] = missing
+            at += length
+        return values, codes, missing
+
+
+class Uniqueness:
+    """Whether the values of a column that passes through are nearly all different.
+
+    Estimated from a sample of the distinct values, not of the rows: of all rows, those are kept whose value's hash has
+    its last bits at zero, more and more bits as the sample grows. Exact while there are no more than `LIMIT` rows.
+    """
+
+    LIMIT = 1 << 16
+
+    def __init__(self, field: Field, key: str) -> None:
+        self.name, self._key = field.name, key
+        texts = field.missing if is_text(field.dtype) else ()
+        self._missing = np.array(
+            [_hash_of(None, field.dtype), *(_hash_of(text, field.dtype) for text in texts)], dtype=np.uint64
+        )
+        self._mask = np.uint64(0)
+        self._sample = np.zeros(0, dtype=np.uint64)
+        self.expressions = [pl.col(field.name).hash().alias(key)]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        hashes = batch[self._key].to_numpy()
+        kept = hashes[(hashes & self._mask) == 0]
+        self._sample = np.concatenate([self._sample, kept[~np.isin(kept, self._missing)]])
+        while len(self._sample) > self.LIMIT and self._mask < 1 << 63:
+            self._mask = self._mask * np.uint64(2) + np.uint64(1)
+            self._sample = self._sample[(self._sample & self._mask) == 0]
+
+    def exceeds(self, share: float, rows: int) -> bool:
+        """Whether more than `share` of the values that are not missing differ, there being at least `rows` of them."""
+        sampled = len(self._sample)
+        return sampled * (int(self._mask) + 1) >= rows and len(np.unique(self._sample)) > share * sampled
+
+
+def _hash_of(value: str | None, dtype: pl.DataType) -> int:
+    return int(pl.select(pl.lit(pl.Series([value], dtype=pl.String)).cast(dtype, strict=False).hash()).item())
+
+
+def _magnitude(values: NDArray[Any]) -> int:
+    """The largest absolute value of whole numbers."""
+    return max(-int(values.min()), int(values.max())) if len(values) else 0
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in the smallest signed type that holds them; fractions as they are."""
+    if values.dtype != np.int64 or not len(values):
+        return values
+    wanted = np.result_type(np.min_scalar_type(int(values.min())), np.min_scalar_type(int(values.max())), np.int8)
+    return values.astype(wanted if wanted.kind == "i" else np.int64)
+
+
+def _drained(pieces: list[Any]) -> Iterator[Any]:
+    """The pieces in order; each is dropped from the list when the next is asked for."""
+    pieces.reverse()
+    while pieces:
+        yield pieces.pop()
+
+
+def _joined(pieces: list[Codes], dtype: np.dtype[Any]) -> Codes:
+    """One array of all pieces, which are freed on the way."""
+    joined = np.empty(sum(map(len, pieces)), dtype=dtype)
+    at = 0
+    for piece in _drained(pieces):
+        joined[at : at + len(piece)] = piece
+        at += len(piece)
+    return joined

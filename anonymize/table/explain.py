@@ -1,0 +1,146 @@
+"""What is wrong with a CSV that could not be read, and the line where it is. Slow and careful, and only for bad files.
+
+No message holds a value of the file: line numbers and counts only.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, TypeAlias
+
+from anonymize.errors import DataError, Problem
+from anonymize.table.files import chunks
+from anonymize.table.scan import Layout
+
+LONGEST_FIELD = 1 << 26  # bytes; a quotation mark that is never closed ends here
+Finding: TypeAlias = tuple[int | None, str, str | None]  # line, message, hint
+
+
+def explain(path: Path, name: str, layout: Layout) -> DataError:
+    """The first thing that is wrong with a CSV, and the line (from 1) where it is. Reads the file up to three times."""
+    fallback = (None, "cannot be read as a CSV", None)
+    return _error(name, _unreadable(path) or _uneven_record(path, layout) or _stray_quote(path, layout) or fallback)
+
+
+def check_bytes(path: Path, name: str) -> None:
+    """Raises DataError, with the line, for bytes that are no text."""
+    found = _unreadable(path)
+    if found:
+        raise _error(name, found)
+
+
+def _error(name: str, found: Finding) -> DataError:
+    line, message, hint = found
+    return DataError(Problem(message, file=name, line=line, hint=hint))
+
+
+def _unreadable(path: Path) -> Finding | None:
+    """The first byte that is no UTF-8, or that is NUL."""
+    decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
+    hint = "input.encoding names the encoding of the file, such as latin-1 or utf-16"
+    with open(path, "rb") as file:
+        for chunk in chunks(file):
+            held = len(decoder.getstate()[0])
+            nul = chunk.find(b"\0")
+            try:
+                decoder.decode(chunk if nul < 0 else chunk[:nul])
+            except UnicodeDecodeError as error:
+                return lines + chunk[: max(error.start - held, 0)].count(b"\n"), "bytes that are not UTF-8", hint
+            if nul >= 0:
+                return lines + chunk[:nul].count(b"\n"), "a NUL byte", hint
+            lines += chunk.count(b"\n")
+    return (lines, "the last character is cut short", hint) if decoder.getstate()[0] else None
+
+
+@contextmanager
+def records(path: Path, separator: str) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """The records of a CSV one by one, the header first, each with the line (from 1) at which it starts.
+
+    Iterating raises `Malformed` at a record that cannot be read. Slow: a million records or so a second.
+    """
+    limit = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            yield _numbered(file, separator)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _numbered(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(file, delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise Malformed(line, _reason(str(error))) from None
+        yield line, record
+
+
+class Malformed(Exception):
+    """A record that cannot be read as CSV, and the line (from 1) at which it starts."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line, self.message = line, message
+
+
+def _reason(error: str) -> str:
+    """A reason in place of the csv module's message."""
+    if "unexpected end" in error or "field larger" in error:
+        return "a quotation mark is never closed"
+    if "new-line" in error:
+        return "a carriage return inside an unquoted field"
+    return "a quotation mark is followed by neither a separator nor a line end"
+
+
+def _uneven_record(path: Path, layout: Layout) -> Finding | None:
+    blank = 0
+    try:
+        with records(path, layout.separator) as found:
+            for line, record in found:
+                if blank:
+                    return blank, "an empty line", None
+                if not record and layout.fields > 1:
+                    blank = line
+                elif len(record) not in (layout.fields, 0):
+                    return line, f"{_fields(len(record))} where the header has {layout.fields}", None
+    except Malformed as malformed:
+        return malformed.line, malformed.message, None
+    return None
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
+
+
+def _stray_quote(path: Path, layout: Layout) -> Finding | None:
+    """A quotation mark in a field that does not begin with one. It matters where it keeps the file from being read."""
+    field = f'(?:"(?:[^"]|"")*"|[^"\n{re.escape(layout.separator)}]*)'
+    sound = re.compile(f"{field}(?:{re.escape(layout.separator)}{field})*\n?")
+    hint = "quote the field, and double the mark"
+    with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
+        start, record = 1, ""
+        for number, line in enumerate(file, 1):
+            record += line
+            if record.count('"') % 2 == 0 or len(record) > LONGEST_FIELD:
+                if not sound.fullmatch(record.replace("\r\n", "\n")):
+                    break
+                start, record = number + 1, ""
+    return (start, "a quotation mark inside an unquoted field", hint) if record else None
+
+
+def line_of(path: Path, separator: str, row: int) -> int | None:
+    """The line (from 1) at which a row (from 0, the header apart) starts; None where there is no such row."""
+    try:
+        with records(path, separator) as found:
+            return next((line for index, (line, _) in enumerate(found, -1) if index == row), None)
+    except Malformed:
+        return None

@@ -1,0 +1,26 @@
+"""What reading and writing files have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+CHUNK = 1 << 20
+
+
+def chunks(file: BinaryIO) -> Iterator[bytes]:
+    """The rest of a file in pieces of at most `CHUNK` bytes."""
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+def write_all(file: BinaryIO, data: bytes) -> None:
+    """Writes all of `data` to an unbuffered file, which may take less than it is given at a time."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, without paths."""
+    return (error.strerror or "input/output error").lower()

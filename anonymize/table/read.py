@@ -1,0 +1,194 @@
+"""From an opened input to a table: one reading, from which the columns that count come out as codes.
+
+Quasi-identifiers and sensitive attributes are encoded. Of what passes through, only a sample of hashes is kept, to warn
+of columns that would identify people by themselves. Identifiers are not looked at.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import polars as pl
+
+from anonymize.domain.build import build
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import DataError, Problem
+from anonymize.spec.model import Attribute as Definition
+from anonymize.spec.model import Spec
+from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
+from anonymize.table.model import Attribute, SensitiveColumn, Table
+from anonymize.table.source import Source
+
+NEARLY_UNIQUE = 0.95  # share of distinct values
+FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
+
+Encoder = NumberColumn | TextColumn
+_ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
+
+
+def read(spec: Spec, source: Source) -> Table:
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes.
+
+    Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
+    without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
+    number. What the domains raise for values outside a hierarchy passes through.
+    """
+    check_columns(spec, source)
+    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive}
+    fields = {name: _field(spec, source, name) for name in source.columns}
+    _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role != "identifier"])
+    keys = {name: str(number) for number, name in enumerate(source.columns)}
+    encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
+    passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
+    _stream(source, [*encoders.values(), *passing])
+    _check_numbers(source, encoders)
+    attributes = tuple(_attribute(spec, name, encoders[name]) for name in spec.quasi_identifiers)
+    sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
+    warnings = (*_unique_warnings(passing), *_constant_warnings(attributes))
+    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings)
+
+
+def passed_through(spec: Spec, source: Source) -> list[str]:
+    """The columns that a release shows as they are and that are not sensitive, in the input's order."""
+    roles = spec.roles()
+    return [name for name in source.columns if roles[name] in ("insensitive", "target")]
+
+
+def _field(spec: Spec, source: Source, name: str) -> Field:
+    null_missing = source.format != "csv" or "" in spec.input.missing
+    return Field(name, source.schema[name], spec.input.missing, null_missing)
+
+
+def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
+    return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
+
+
+def _stream(source: Source, encoders: list[Encoder | Uniqueness]) -> None:
+    for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
+        for encoder in encoders:
+            encoder.add(batch)
+    if not source.rows:
+        raise DataError(Problem("no rows: a header alone", file=source.name))
+
+
+# --- what may be wrong -----------------------------------------------------------------------------------------------
+
+
+def check_columns(spec: Spec, source: Source) -> None:
+    """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
+    roles = spec.roles()
+    absent = [name for name in roles if name not in source.schema]
+    unlisted = [name for name in source.columns if name not in roles]
+    problems = [_absent(spec, source, name, unlisted) for name in absent]
+    problems += [_unlisted(source, name, absent) for name in unlisted]
+    if problems:
+        raise DataError(problems)
+
+
+def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:
+    file = None if spec.path is None else str(spec.path)
+    line, column = _place(spec, name) or (None, None)
+    hint = _nearest(name, unlisted) or _nearest(name, source.columns)
+    return Problem(f"column {name!r} is not in {source.name}", file if line else None, line, column, hint)
+
+
+def _unlisted(source: Source, name: str, absent: list[str]) -> Problem:
+    hints = [_nearest(name, absent), f"list it under {_ROLE_KEYS}"]
+    return Problem(f"column {name!r} has no role in the spec", source.name, hint="; ".join(filter(None, hints)))
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {found[0]!r}?" if found else None
+
+
+def _place(spec: Spec, name: str) -> tuple[int, int] | None:
+    """Where the spec gives a column its role."""
+    lists = {"identifiers": spec.identifiers, "insensitive": spec.insensitive}
+    places = [spec.place("quasi_identifiers", name), spec.place("sensitive", name)]
+    places += [spec.place(key, names.index(name)) for key, names in lists.items() if name in names]
+    if name in spec.workload.targets:
+        places.append(spec.place("workload", "targets", spec.workload.targets.index(name)))
+    return next((place for place in places if place), None)
+
+
+def _check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
+    """Raises DataError for columns of a typed input that hold no single values, or no numbers where there should be."""
+    problems = []
+    for field in fields:
+        numeric = field.name in definitions and definitions[field.name].type == "numeric"
+        if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object):
+            problems.append(f"column {field.name!r} is of the type {_type_name(field)}, which is not supported")
+        elif numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
+            problems.append(f"numeric column {field.name!r} is of the type {_type_name(field)} in the input")
+    if problems:
+        raise DataError([Problem(message, source.name) for message in problems])
+
+
+def _type_name(field: Field) -> str:
+    return type(field.dtype).__name__.lower()
+
+
+def _check_numbers(source: Source, encoders: dict[str, Encoder]) -> None:
+    numeric = {name: encoder for name, encoder in encoders.items() if isinstance(encoder, NumberColumn)}
+    problems = [_not_numbers(source, name, column) for name, column in numeric.items() if column.bad.count]
+    problems += [
+        Problem(f"numeric column {name!r} has fractions beside whole numbers beyond 2^53", source.name)
+        for name, column in numeric.items()
+        if column.inexact
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
+    row = column.bad.row or 0
+    line = source.line_of(row)
+    count = "1 value is not a number" if column.bad.count == 1 else f"{column.bad.count} values are not numbers"
+    first = f", the first in row {row + 1}" if line is None else ""
+    hint = "texts that mean missing belong in input.missing"
+    return Problem(f"numeric column {name!r}: {count}{first}", source.name, line, hint=hint)
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
+    definition = spec.quasi_identifiers[name]
+    shown = spec.input.missing[0] if spec.input.missing else ""
+    if isinstance(encoder, NumberColumn):
+        values, codes, missing = encoder.encode()
+        return Attribute(name, codes, Numeric(name, values, None if missing is None else shown), definition.weight)
+    texts, any_missing = encoder.distinct()
+    domain = build(name, definition, texts, shown if any_missing else None, spec.output.suppressed)
+    code_of = {text: code for code, text in enumerate(domain.leaf_text())}
+    return Attribute(name, encoder.codes(code_of, domain.missing, domain.size), domain, definition.weight)
+
+
+def _sensitive(name: str, encoder: Encoder) -> SensitiveColumn:
+    if isinstance(encoder, NumberColumn):
+        numbers, codes, missing = encoder.encode()
+        values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
+        return SensitiveColumn(name, codes, len(values), missing, values)
+    texts, any_missing = encoder.distinct()
+    size = len(texts) + any_missing
+    missing = len(texts) if any_missing else None
+    codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
+    return SensitiveColumn(name, codes, size, missing, None)
+
+
+def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:
+    for column in passing:
+        if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
+            yield (
+                f"column {column.name!r} passes through untouched and may identify people: more than "
+                f"{NEARLY_UNIQUE:.0%} of its values differ"
+            )
+
+
+def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:
+    for attribute in attributes:
+        if not attribute.codes.any() or attribute.domain.size == 1:
+            yield f"quasi-identifier {attribute.name!r} has the same value in every row"

@@ -1,0 +1,248 @@
+"""An input that is read twice: once to be encoded, once for what passes through.
+
+Reading in batches keeps the text of a table that is larger than memory out of memory. In a CSV every column is text:
+an empty field is null, a quoted empty field is the empty text, and white space is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import polars as pl
+
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.table import explain
+from anonymize.table.files import reason
+from anonymize.table.scan import Layout, Scan, Scanner
+from anonymize.table.spool import Opened, open_input
+
+if TYPE_CHECKING:
+    from anonymize.spec.model import Spec
+
+BATCH = 500_000
+_TAIL = 1 << 16
+_POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+class Source:
+    """An opened input. Use it as a context manager: leaving it removes the temporary copy, where there is one.
+
+    Attributes:
+        name: how messages call it, `<stdin>` or its path.
+        path: the file that is read, which may be a temporary copy.
+        format: `csv`, `parquet` or `arrow`.
+        columns: names, in order.
+        schema: polars type of each column; String for every column of a CSV.
+        separator: of the CSV.
+        rows, sha256: known after the first complete reading. The hash is that of the input as it was given, and is ""
+            before.
+    """
+
+    def __init__(self, opened: Opened, separator: str = ",") -> None:
+        self._opened = opened
+        self.name, self.path, self.format = opened.name, opened.path, opened.format
+        self.separator = separator
+        self.rows: int | None = None
+        self.sha256 = opened.sha256 or ""
+        self._stamp = self._stat()
+        self.schema = self._csv_schema() if self.format == "csv" else self._typed_schema()
+        self.columns = tuple(self.schema)
+        self._layout: Layout | None = None
+        self._blank_lines = 0
+        if self.format == "csv":
+            self._layout, self._blank_lines = self._csv_layout()
+
+    @classmethod
+    def open(cls, spec: Spec, path: str | Path | None = None) -> Source:
+        """Opens `path`, or standard input for `-`, or the spec's `input.path` for None, and reads the header.
+
+        Raises UsageError where there is no path at all, and DataError for a file that cannot be read, is empty, or
+        whose column names are empty or not unique.
+        """
+        chosen = spec.input.path if path is None else path
+        if chosen is None:
+            raise UsageError("no input: give --input, or input.path in the spec")
+        place: Path | Literal["-"] = "-" if str(chosen) == "-" else Path(chosen)
+        opened = open_input(place, spec.input.encoding)
+        try:
+            return cls(opened, spec.input.separator)
+        except BaseException:
+            _remove(opened)
+            raise
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Removes the temporary copy, where there is one."""
+        _remove(self._opened)
+
+    # --- reading ---
+
+    def scan(self) -> pl.LazyFrame:
+        """All rows and columns: text for a CSV, the file's own types else."""
+        if self.format == "parquet":
+            return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+        if self.format == "arrow":
+            return pl.scan_ipc(self.path, glob=False, hive_partitioning=False)
+        return self._scan_csv()
+
+    def _scan_csv(self) -> pl.LazyFrame:
+        frame = pl.scan_csv(
+            self.path, schema=self.schema, has_header=False, skip_rows=1, separator=self.separator, glob=False
+        )
+        return frame if not self._blank_lines or self.rows is None else frame.head(self.rows)
+
+    def examine(self, expressions: Sequence[pl.Expr], size: int = BATCH) -> Iterator[pl.DataFrame]:
+        """The first reading: `expressions` of every row, in order and in batches, the bytes being checked beside it.
+
+        Sets `rows` and `sha256` at its end. Raises DataError for a CSV with a record that is not sound; batches of such
+        a file may have been yielded before. With no expressions the batches have rows and no columns.
+        """
+        with Scanner(self.path, self._layout, hashing=self._opened.sha256 is None) as scanner:
+            if self._blank_lines:
+                self._accept(scanner.result())
+            rows = 0
+            for batch in self._batches(expressions, size):
+                rows += batch.height
+                yield batch
+            self._accept(scanner.result(), rows)
+
+    def check(self) -> None:
+        """Reads everything once and keeps nothing: sets `rows` and `sha256`, or raises what `examine` raises."""
+        for _ in self.examine([pl.first()]):
+            pass
+
+    def batches(self, columns: Sequence[str], size: int = BATCH) -> Iterator[pl.DataFrame]:
+        """The second reading: some columns of every row, in order, `size` rows at a time (the last batch has the rest).
+
+        With no columns the batches have rows and no columns. Raises DataError where the input is not the one that was
+        read first.
+        """
+        self.unchanged()
+        rows = 0
+        for batch in self._batches([pl.col(name) for name in columns], size):
+            rows += batch.height
+            yield batch
+        self.unchanged()
+        if self.rows is not None and rows != self.rows:
+            raise self._changed()
+
+    def _batches(self, expressions: Sequence[pl.Expr], size: int) -> Iterator[pl.DataFrame]:
+        try:
+            for batch in self.scan().select(expressions or pl.first()).collect_batches(chunk_size=size):
+                yield batch if expressions else pl.DataFrame(height=batch.height)
+        except (*_POLARS_ERRORS, OSError):
+            self._explain()
+
+    def _accept(self, scan: Scan, rows: int | None = None) -> None:
+        """Takes the result of the byte scan; `rows` is what the parser counted, None if it has not."""
+        self.sha256 = self.sha256 or scan.sha256
+        expected = rows if self.format != "csv" else scan.records - 1
+        if not scan.sound or rows not in (None, expected):
+            self._explain()
+        self.rows = expected
+
+    def _explain(self) -> NoReturn:
+        """Raises the reason for which the input could not be read."""
+        self.unchanged()
+        if self._layout is None:
+            raise DataError(Problem(f"cannot be read as a file of the format {self.format}", file=self.name)) from None
+        raise explain.explain(self.path, self.name, self._layout) from None
+
+    # --- the same input as before ---
+
+    def unchanged(self) -> None:
+        """Raises DataError where the file on disk is not the one that was opened (size, time of change, inode)."""
+        if self._stat() != self._stamp:
+            raise self._changed()
+
+    def _changed(self) -> DataError:
+        return DataError(Problem("changed while it was being read", file=self.name, hint="run again"))
+
+    def _stat(self) -> tuple[int, int, int]:
+        try:
+            status = os.stat(self.path)
+        except OSError as error:
+            raise DataError(Problem(f"cannot be read: {reason(error)}", file=self.name)) from None
+        return status.st_size, status.st_mtime_ns, status.st_ino
+
+    def line_of(self, row: int) -> int | None:
+        """The line (from 1) of the file at which a row (from 0) starts; None for a file that has no lines."""
+        return explain.line_of(self.path, self.separator, row) if self.format == "csv" else None
+
+    # --- the header ---
+
+    def _typed_schema(self) -> pl.Schema:
+        try:
+            schema = self.scan().collect_schema()
+        except _POLARS_ERRORS:
+            message = f"cannot be read as a file of the format {self.format}"
+            raise DataError(Problem(message, file=self.name)) from None
+        self._check_names(list(schema))
+        return schema
+
+    def _csv_schema(self) -> pl.Schema:
+        names = self._header()
+        self._check_names(names)
+        return pl.Schema(dict.fromkeys(names, pl.String()))
+
+    def _header(self) -> list[str]:
+        if self._stamp[0] == 0:
+            raise DataError(Problem("the file is empty", file=self.name))
+        try:
+            with explain.records(self.path, self.separator) as records:
+                names = next(records, (1, []))[1]
+        except explain.Malformed as malformed:
+            raise DataError(Problem(f"the header: {malformed.message}", file=self.name, line=1)) from None
+        if not names:
+            raise DataError(Problem("the first line is empty: it must name the columns", file=self.name, line=1))
+        if any("\ufffd" in name or "\0" in name for name in names):
+            explain.check_bytes(self.path, self.name)
+        return names
+
+    def _check_names(self, names: list[str]) -> None:
+        line = 1 if self.format == "csv" else None
+        wrong = [f"column {at} has no name" for at, name in enumerate(names, 1) if not name]
+        firsts = [names.index(name) for name in names]
+        wrong += [
+            f"columns {first + 1} and {at + 1} have the same name, {names[at]!r}"
+            for at, first in enumerate(firsts)
+            if first < at and names[at]
+        ]
+        if not names:
+            wrong = ["has no columns"]
+        if wrong:
+            raise DataError([Problem(message, file=self.name, line=line) for message in wrong])
+
+    def _csv_layout(self) -> tuple[Layout, int]:
+        """The layout, and the number of blank lines at the end. In a single column a blank line is an empty value."""
+        size = self._stamp[0]
+        tail = b"" if len(self.columns) == 1 else self._line_ends(size)
+        first = tail.find(b"\n") + 1
+        blank = tail[first:] if first else b""
+        lines = blank.count(b"\n") + (not blank.endswith(b"\n") and bool(blank))
+        return Layout(self.separator, len(self.columns), size - len(blank)), lines
+
+    def _line_ends(self, size: int) -> bytes:
+        """The line ends with which the file ends."""
+        with open(self.path, "rb") as file:
+            block = _TAIL
+            while True:
+                file.seek(max(size - block, 0))
+                end = file.read()
+                tail = end[len(end.rstrip(b"\r\n")) :]
+                if len(tail) < len(end) or len(end) == size:
+                    return tail
+                block *= 16
+
+
+def _remove(opened: Opened) -> None:
+    if opened.temporary:
+        opened.path.unlink(missing_ok=True)

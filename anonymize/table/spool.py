@@ -1,0 +1,186 @@
+"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import io
+import itertools
+import os
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias, cast
+
+from anonymize.errors import DataError, Problem, WriteError
+from anonymize.table.files import chunks, reason, write_all
+
+Format: TypeAlias = Literal["csv", "parquet", "arrow"]
+Place: TypeAlias = Path | Literal["-"]
+GZIP = b"\x1f\x8b"
+MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1\0\0": "arrow"}
+SUFFIXES: dict[str, Format] = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file on disk that can be read as often as needed.
+
+    `temporary` files are to be removed by whoever asked for them. `sha256` is that of the input as it came, before it
+    was decompressed or decoded; None where the file is the input itself.
+    """
+
+    path: Path
+    name: str
+    format: Format
+    temporary: bool = False
+    sha256: str | None = None
+
+
+def open_input(place: Place, encoding: str) -> Opened:
+    """Finds out what an input is, and copies it to a temporary file (mode 0600) where it cannot be read in place.
+
+    Format and compression are told by the first bytes, not by the name. Raises DataError for what cannot be read or is
+    not what its suffix claims, and WriteError where there is no room for the copy.
+    """
+    name = "<stdin>" if place == "-" else str(place)
+    try:
+        with _stream(place) as stream:
+            tap = Tap(stream)
+            form = format_of(tap.head)
+            opened = Opened(Path(place), name, form)
+            if place == "-" or not _in_place(stream, tap.head, form, encoding):
+                opened = _spooled(tap, name, encoding)
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
+    _check_suffix(opened, Path(place).suffix)
+    return opened
+
+
+@contextmanager
+def _stream(place: Place) -> Iterator[BinaryIO]:
+    if place != "-":
+        with open(place, "rb") as stream:
+            yield stream
+    elif sys.stdin is None:
+        raise DataError(Problem("cannot be read: it is closed", file="<stdin>"))
+    else:
+        yield cast(BinaryIO, sys.stdin.buffer)
+
+
+def format_of(head: bytes) -> Format:
+    """The format of a file that begins with these bytes."""
+    return next((form for magic, form in MAGIC.items() if head.startswith(magic)), "csv")
+
+
+def _in_place(stream: BinaryIO, head: bytes, form: Format, encoding: str) -> bool:
+    regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    return regular and not head.startswith(GZIP) and (form != "csv" or _is_utf8(encoding))
+
+
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+
+
+def _check_suffix(opened: Opened, suffix: str) -> None:
+    claimed = SUFFIXES.get(suffix.lower())
+    if claimed not in (None, opened.format):
+        if opened.temporary:
+            opened.path.unlink(missing_ok=True)
+        raise DataError(Problem(f"is not a file of the format {claimed}", file=opened.name))
+
+
+class Tap(io.RawIOBase):
+    """A stream, hashed while it is read. `head`: its first bytes, enough to tell the format."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+        self.head = b""
+        wanted = max(map(len, MAGIC))
+        while len(self.head) < wanted and (more := stream.read(wanted - len(self.head))):
+            self.head += more
+        self._pending = self.head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._pending[: len(buffer)] or self._stream.read(len(buffer))
+        self._pending = self._pending[len(data) :]
+        self.digest.update(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _spooled(tap: Tap, name: str, encoding: str) -> Opened:
+    pieces = _unzipped(tap, name) if tap.head.startswith(GZIP) else chunks(_buffered(tap))
+    first = next(pieces, b"")
+    pieces, form = itertools.chain([first], pieces), format_of(first)
+    if form == "csv" and not _is_utf8(encoding):
+        pieces = _decoded(pieces, name, encoding)
+    path = _copied(pieces)
+    return Opened(path, name, form, True, tap.digest.hexdigest())
+
+
+def _buffered(tap: Tap) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(tap, 1 << 16))
+
+
+def _unzipped(tap: Tap, name: str) -> Iterator[bytes]:
+    try:
+        yield from chunks(cast(BinaryIO, gzip.GzipFile(fileobj=_buffered(tap), mode="rb")))
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError(Problem("its gzip data is damaged or cut short", file=name)) from None
+
+
+def _decoded(pieces: Iterable[bytes], name: str, encoding: str) -> Iterator[bytes]:
+    """The same text as UTF-8. Raises DataError with the line (from 1) of the first bytes that are not `encoding`."""
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    for piece, last in itertools.chain(((piece, False) for piece in pieces), [(b"", True)]):
+        state = decoder.getstate()
+        try:
+            text = decoder.decode(piece, last)
+            yield text.encode()
+        except UnicodeError:
+            line += _lines_before_error(piece, encoding, state)
+            hint = "input.encoding names the encoding of the file"
+            raise DataError(Problem(f"bytes that are not {encoding}", file=name, line=line, hint=hint)) from None
+        line += text.count("\n")
+
+
+def _lines_before_error(piece: bytes, encoding: str, state: tuple[bytes, int]) -> int:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    decoder.setstate(state)
+    try:
+        return decoder.decode(piece).partition("\ufffd")[0].count("\n")
+    except UnicodeError:
+        return 0
+
+
+def _copied(pieces: Iterable[bytes]) -> Path:
+    with _copying():
+        handle, path = tempfile.mkstemp(prefix="anonymize-")
+    try:
+        with open(handle, "wb", buffering=0) as file:
+            for piece in pieces:
+                with _copying():
+                    write_all(cast(BinaryIO, file), piece)
+    except BaseException:
+        os.unlink(path)
+        raise
+    return Path(path)
+
+
+@contextmanager
+def _copying() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f"the input cannot be copied to a temporary file: {reason(error)}") from None

@@ -1,0 +1,273 @@
+"""Outputs that are complete or absent.
+
+What is written goes to a temporary file (mode 0600) in the folder of the target. `commit` gives it its place by a
+rename; anything else that happens, an interruption included, removes it. Standard output, and what is no regular file
+(`/dev/null`, a named pipe), get a copy of the temporary file at `commit`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias, cast
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from anonymize.errors import UsageError, WriteError
+from anonymize.table.files import chunks, reason, write_all
+
+OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow"]
+SUFFIXES: dict[str, OutputFormat] = {
+    ".csv": "csv",
+    ".csv.gz": "csv.gz",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+
+
+def format_of(path: str | Path) -> OutputFormat:
+    """The format that a target's suffix asks for; CSV for any other suffix and for standard output."""
+    name = str(path).lower()
+    return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), "csv")
+
+
+class Output:
+    """A file on its way. Use it as a context manager: leaving it without `commit` removes what was written.
+
+    Args:
+        path: the target; `-` is standard output.
+        force: replace a file that exists.
+        form: how tables are written; by the target's suffix for None.
+        separator: of a CSV.
+
+    Attributes:
+        part: the temporary file, which can be read back between writing and `commit`.
+
+    Raises UsageError for a target that is a folder, lies in none, or exists; WriteError, naming target and reason, for
+    what the operating system refuses. A broken pipe is raised as it is.
+    """
+
+    def __init__(
+        self, path: str | Path, *, force: bool = False, form: OutputFormat | None = None, separator: str = ","
+    ) -> None:
+        self.name = "<stdout>" if str(path) == "-" else str(path)
+        self.format: OutputFormat = form or format_of(path)
+        self._force, self.separator = force, separator
+        self._target = None if str(path) == "-" else Path(os.path.realpath(path))
+        self._copied = self._target is None or _is_special(self._target)
+        self._published: bool | None = None  # whether there was a file before; None before commit
+        self._check_target()
+        self.part = self._temporary()
+
+    def _check_target(self) -> None:
+        if self._target is None:
+            return
+        if self._target.is_dir():
+            raise UsageError(f"{self.name}: is a folder, not a file to write to")
+        if not self._target.parent.is_dir():
+            raise UsageError(f"{self.name}: there is no folder {Path(self.name).parent}")
+        self._check_absent()
+
+    def _check_absent(self) -> None:
+        if self._target is not None and not self._copied and not self._force and os.path.lexists(self._target):
+            raise UsageError(f"{self.name}: exists already (--force overwrites it)")
+
+    def _temporary(self) -> Path:
+        beside = None if self._copied or self._target is None else self._target
+        stem = "anonymize" if beside is None else beside.name[:60]
+        with self._writing():
+            handle, path = tempfile.mkstemp(f".{self.format}", f".{stem}.", None if beside is None else beside.parent)
+            os.close(handle)
+        return Path(path)
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.discard()
+
+    def discard(self) -> None:
+        """Removes the temporary file, if it is still there."""
+        with suppress(OSError):
+            self.part.unlink(missing_ok=True)
+
+    # --- writing ---
+
+    def write(self, frames: Iterable[pl.DataFrame]) -> None:
+        """Writes a table that comes in pieces, of one schema, at least one (which may have no rows).
+
+        A CSV quotes what has to be quoted; null is an empty field, and the empty text a quoted one. All formats are
+        written piece by piece: no more than a few pieces are in memory.
+        """
+        if self.format in ("csv", "csv.gz"):
+            self._write_csv(frames)
+        else:
+            self._sink(iter(frames))
+
+    def _write_csv(self, frames: Iterable[pl.DataFrame]) -> None:
+        with self._csv_file() as file:
+            for number, frame in enumerate(frames):
+                with self._writing():
+                    if self.format == "csv":
+                        frame.write_csv(file, include_header=number == 0, separator=self.separator)
+                    else:  # as bytes: polars would not pass on what a file of Python's raises
+                        file.write(frame.write_csv(include_header=number == 0, separator=self.separator).encode())
+
+    @contextmanager
+    def _csv_file(self) -> Iterator[BinaryIO]:
+        with self._writing():
+            raw = open(self.part, "wb")  # noqa: SIM115 (closed below, where an error is one of writing)
+        # No name and no time in the header: the same table gives the same bytes.
+        zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if self.format == "csv.gz" else None
+        try:
+            yield cast(BinaryIO, zipped or raw)
+        except BaseException:
+            with suppress(OSError):
+                raw.close()
+            raise
+        with self._writing():
+            if zipped is not None:
+                zipped.close()
+            raw.close()
+
+    def _sink(self, frames: Iterator[pl.DataFrame]) -> None:
+        first = next(frames)
+        pieces = itertools.chain([first], frames)
+        table = register_io_source(lambda *_: pieces, schema=first.schema)
+        with self._writing():
+            if self.format == "parquet":
+                table.sink_parquet(self.part, row_group_size=ROW_GROUP)
+            else:
+                table.sink_ipc(self.part, compression="lz4", record_batch_size=ROW_GROUP)
+
+    def write_text(self, text: str) -> None:
+        """Writes a text as UTF-8."""
+        with self._writing():
+            self.part.write_text(text, encoding="utf-8", newline="\n")
+
+    def sha256(self) -> str:
+        """The hash of what has been written, before `commit`."""
+        with self._writing(), open(self.part, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    # --- publishing ---
+
+    def sync(self) -> None:
+        """Waits until what was written is on disk."""
+        with self._writing():
+            _sync(self.part)
+
+    def commit(self) -> None:
+        """Gives the output its place, and the mode that a new file gets; a copy for what is no regular file."""
+        self.sync()
+        self._check_absent()
+        with self._writing():
+            if self._copied or self._target is None:
+                self._copy()
+                return
+            self._published = self._target.exists()
+            os.chmod(self.part, 0o666 & ~_umask())
+            os.replace(self.part, self._target)
+            with suppress(OSError):  # some file systems cannot sync a folder
+                _sync(self._target.parent)
+
+    def retract(self) -> None:
+        """Takes a committed file back, unless it replaced another one."""
+        if self._published is False and self._target is not None:
+            with suppress(OSError):
+                self._target.unlink()
+
+    def _copy(self) -> None:
+        with open(self.part, "rb") as source:
+            if self._target is not None:
+                with open(self._target, "wb", buffering=0) as target:
+                    _pour(source, target)
+            elif sys.stdout is None:
+                raise OSError(0, "it is closed")
+            else:
+                sys.stdout.flush()
+                buffer = sys.stdout.buffer
+                # Not through the buffer, which would try to write once more when the process ends.
+                _pour(source, cast(BinaryIO, getattr(buffer, "raw", buffer)))
+        self.discard()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """What the operating system refuses, as a WriteError."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            why = reason(error) if error.strerror else _reason_in(error)
+        except pl.exceptions.ComputeError as error:
+            why = _reason_in(error)
+            if why is None:
+                raise
+        else:
+            return
+        raise WriteError(f"{self.name}: cannot be written: {why or 'input/output error'}")
+
+
+def commit(outputs: Sequence[Output]) -> None:
+    """Commits several outputs in order, or none: where one fails, those before it are taken back.
+
+    A file that was replaced (`force`) and a copy to standard output cannot be taken back; put the latter last.
+    """
+    for output in outputs:
+        output.sync()
+    try:
+        for output in outputs:
+            output.commit()
+    except BaseException:
+        for output in outputs:
+            output.retract()
+        raise
+
+
+def _is_special(target: Path) -> bool:
+    try:
+        mode = os.stat(target).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _reason_in(error: Exception) -> str | None:
+    """The reason of an operating system's error that polars reports as a text."""
+    found = _OS_ERROR.search(str(error))
+    return os.strerror(int(found[1])).lower() if found else None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _pour(source: BinaryIO, target: BinaryIO) -> None:
+    for chunk in chunks(source):
+        write_all(target, chunk)
+    target.flush()

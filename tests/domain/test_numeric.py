@@ -1,0 +1,117 @@
+"""Numeric domains: costs, and how intervals read."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.domain.numeric import Numeric, template
+
+wholes = st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1, max_size=8).map(sorted)
+floats = st.lists(st.floats(allow_nan=False, allow_infinity=False), unique=True, min_size=1, max_size=8).map(sorted)
+
+
+def pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every interval of that many codes."""
+    low, high = zip(*itertools.combinations_with_replacement(range(size), 2), strict=True)
+    return np.array(low, dtype=np.uint8), np.array(high, dtype=np.uint8)
+
+
+def ages(missing: str | None = None) -> Numeric:
+    return Numeric("age", np.array([17, 20, 41, 90]), missing)
+
+
+@given(wholes, st.sampled_from([np.int64, np.float64]))
+def test_cost_is_width_over_span(values: list[int], dtype: type) -> None:
+    low, high = pairs(len(values))
+    span = max(values) - min(values) or 1
+    expected = [(values[b] - values[a]) / span for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    domain = Numeric("x", np.array(values, dtype=dtype))
+    assert domain.cost(low, high).tolist() == expected
+    assert domain.loss(low, high).tolist() == expected
+
+
+@given(st.one_of(wholes, floats))
+def test_costs_with_missing_are_in_the_unit_interval(values: list[float]) -> None:
+    domain = Numeric("x", np.array(values), "?")
+    low, high = pairs(domain.size)
+    cost, mixed = domain.cost(low, high), (high == domain.missing) & (low != domain.missing)
+    assert np.all((cost >= 0) & (cost <= 1)) and np.all(cost[mixed] == 1)
+    assert np.all(cost[low == high] == 0) and np.array_equal(domain.suppressed(low, high), mixed)
+
+
+def test_costs_of_numbers_that_a_float_cannot_hold() -> None:
+    domain = Numeric("id", np.array([-(2**63), 2**62, 2**62 + 1, 2**63 - 1]))
+    assert domain.cost(np.array([0, 1, 0]), np.array([3, 2, 1])).tolist() == [1.0, 0.0, 0.75]
+    huge = Numeric("x", np.array([-1.7e308, 0.0, 1.7e308]), "?")
+    assert huge.cost(np.array([0, 0, 3, 0]), np.array([2, 1, 3, 3])).tolist() == [1.0, 0.5, 0.0, 1.0]
+
+
+def test_a_column_of_missing_values_only() -> None:
+    domain = Numeric("x", np.array([], dtype=np.float64), "")
+    code = np.array([0])
+    assert (domain.size, domain.missing, domain.leaf_text()) == (1, 0, [""])
+    assert domain.cost(code, code).tolist() == [0.0]
+    assert domain.interval_text(code, code) == domain.interval_text(code, code, edges="rounded") == [""]
+
+
+def test_shape_of_costs_is_that_of_the_codes() -> None:
+    low = np.zeros((2, 3), dtype=np.uint16)
+    assert ages("?").cost(low, low + 1).shape == ages().suppressed(low, low + 1).shape == (2, 3)
+
+
+def test_leaves_read_as_numbers_then_missing() -> None:
+    assert ages("NA").leaf_text() == ["17", "20", "41", "90", "NA"]
+    assert Numeric("x", np.array([-1.0, 0.25])).leaf_text() == ["-1", "0.25"]
+
+
+def test_intervals_read_tight() -> None:
+    low, high = np.array([0, 1, 2, 4, 3]), np.array([1, 1, 3, 4, 4])
+    assert ages("").interval_text(low, high) == ["[17-20]", "20", "[41-90]", "", "*"]
+    assert ages("").interval_text(low, high, "{low} to {high}", "tight", "(hidden)")[::2] == [
+        "17 to 20",
+        "41 to 90",
+        "(hidden)",
+    ]
+    assert ages("").bounds_text(low, high) == (["17", "20", "41", "", "*"], ["20", "20", "90", "", "*"])
+
+
+def test_intervals_read_rounded() -> None:
+    low, high = np.array([0, 1, 2, 4, 3]), np.array([1, 1, 3, 4, 4])
+    assert ages("").interval_text(low, high, edges="rounded") == ["[15-20]", "[20-25]", "[40-90]", "", "*"]
+    assert ages("").bounds_text(low, high, "rounded") == (["15", "20", "40", "", "*"], ["20", "25", "90", "", "*"])
+
+
+def test_negative_intervals_keep_their_signs() -> None:
+    domain = Numeric("x", np.array([-5, -1]))
+    assert domain.interval_text(np.array([0]), np.array([1])) == ["[-5--1]"]
+
+
+@given(st.one_of(wholes, floats, st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, min_size=1).map(sorted)))
+def test_rounded_intervals_are_proper_and_cover(values: list[float]) -> None:
+    domain = Numeric("x", np.array(values))
+    low, high = pairs(domain.size)
+    read = int if domain.values.dtype.kind == "i" else float
+    lows, highs = domain.bounds_text(low, high, "rounded")
+    for a, b, left, right in zip(low, high, lows, highs, strict=True):
+        assert read(left) <= values[a] <= values[b] <= read(right)
+        assert read(left) < read(right)
+
+
+@given(st.floats(64, 1e9), st.integers(-5, 5))
+def test_about_twenty_steps_span_a_column(span: float, start: int) -> None:
+    domain = Numeric("x", np.array([start * 1.5, start * 1.5 + span]))
+    assert 12 < domain.span / domain.grid.step < 33
+
+
+@pytest.mark.parametrize(("values", "step"), [([17, 90], 5), ([0, 9], 2), ([3], 2), ([1000.5], 50), ([0.0, 1.5], 0.1)])
+def test_step_of_rounded_edges(values: list[float], step: float) -> None:
+    assert Numeric("x", np.array(values)).grid.step == step
+
+
+def test_half_open_templates() -> None:
+    assert template("[{low}-{high}]", half_open=True)("5", "10") == "[5-10)"
+    assert template("{low}..{high}", half_open=True)("5", "10") == "5..10"
+    assert template("100% {low}-{high}")("5", "10") == "100% 5-10"

@@ -1,0 +1,118 @@
+"""What holds of every model of the registry."""
+
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, check
+from anonymize.verify import TWINS
+
+VALUES = np.array([-3.0, 0.0, 0.5, 7.0, 7.25, np.nan])
+MISSING = 5
+number = st.floats(1, 6, allow_nan=False)
+PARAMETER_OF: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "k-anonymity": {"k": st.integers(1, 8)},
+    "distinct-l-diversity": {"l": st.integers(1, 5)},
+    "entropy-l-diversity": {"l": number},
+    "frequency-l-diversity": {"l": number},
+    "recursive-cl-diversity": {"c": st.floats(0.1, 6), "l": st.integers(1, 5)},
+    "squared-error-diversity": {"error": st.floats(0, 200)},
+}
+
+
+def groups_of(classes: list[list[int]]) -> Groups:
+    labels = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
+    codes = np.array([code for rows in classes for code in rows], dtype=np.uint8)
+    histogram = Histogram.from_rows(labels, codes, len(classes), len(VALUES), MISSING, VALUES)
+    return Groups(np.bincount(labels, minlength=len(classes)), {"s": histogram})
+
+
+def requirement(model: str, parameters: dict[str, Any]) -> Requirement:
+    attribute = None if MODELS[model].SENSITIVE == "none" else "s"
+    return Requirement(model, attribute, PARAMETERS[model](**parameters))
+
+
+rows = st.lists(st.integers(0, MISSING), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.MONOTONE])
+@given(data=st.data(), classes=st.lists(rows, min_size=2, max_size=8))
+def test_merging_never_breaks_a_monotone_model(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
+    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    groups = groups_of(classes)
+    into = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes))))
+    fine = check(groups, [wanted])
+    merged_fine = check(groups.merge(into, 3), [wanted])
+    for target in set(into.tolist()):
+        assert merged_fine[target] or not fine[into == target].all()
+
+
+@given(classes=st.lists(rows, min_size=1, max_size=8), into=st.lists(st.integers(0, 2), min_size=8, max_size=8))
+def test_merging_adds_the_rows_up(classes: list[list[int]], into: list[int]) -> None:
+    target = np.array(into[: len(classes)])
+    merged = groups_of(classes).merge(target, 3)
+    for label in range(3):
+        together = [code for rows, t in zip(classes, target, strict=True) if t == label for code in rows]
+        histogram = merged.histograms["s"]
+        entries = slice(histogram.starts[label], histogram.starts[label + 1])
+        counted = dict(zip(histogram.codes[entries].tolist(), histogram.counts[entries].tolist(), strict=True))
+        assert merged.sizes[label] == len(together)
+        assert counted == Counter(code for code in together if code != MISSING)
+        assert histogram.values is not None and np.array_equal(histogram.values[entries], VALUES[list(counted)])
+
+
+def test_check_needs_all_requirements_of_a_class() -> None:
+    groups = groups_of([[0, 0, 0], [0, 1], [0, 1, 2]])
+    wanted = [requirement("k-anonymity", {"k": 3}), requirement("distinct-l-diversity", {"l": 2})]
+    assert check(groups, wanted).tolist() == [False, False, True]
+    assert check(groups, []).tolist() == [True, True, True]
+
+
+def test_the_registry_names_each_model_by_its_id_and_each_has_a_twin() -> None:
+    assert all(name == model.ID for name, model in MODELS.items())
+    assert set(TWINS) == set(MODELS) == set(PARAMETER_OF)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("section", ["Guarantees", "Formula", "Parameters", "Monotone", "Missing values", "Reference"])
+def test_a_models_docstring_is_its_manual(model: str, section: str) -> None:
+    assert f"\n{section}: " in (MODELS[model].__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("k-anonymity", {"k": 0}),
+        ("k-anonymity", {"k": "5"}),
+        ("k-anonymity", {"k": True}),
+        ("k-anonymity", {"k": 5, "l": 2}),
+        ("distinct-l-diversity", {"l": 2.5}),
+        ("entropy-l-diversity", {"l": 0.5}),
+        ("entropy-l-diversity", {"l": float("inf")}),
+        ("frequency-l-diversity", {"l": float("nan")}),
+        ("recursive-cl-diversity", {"c": 0, "l": 2}),
+        ("recursive-cl-diversity", {"c": 2}),
+        ("squared-error-diversity", {"error": -1}),
+    ],
+)
+def test_parameters_refuse_what_makes_no_sense(model: str, parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        PARAMETERS[model](**parameters)
+
+
+def test_squared_error_of_texts_is_a_bug_not_a_zero() -> None:
+    histogram = Histogram.from_rows(np.array([0]), np.array([0]), 1, 1)
+    with pytest.raises(TypeError):
+        check(Groups(np.array([1]), {"s": histogram}), [requirement("squared-error-diversity", {"error": 1})])
+
+
+def test_importing_the_room_does_not_import_polars() -> None:
+    code = "import sys, anonymize.privacy; sys.exit('polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

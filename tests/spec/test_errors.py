@@ -1,0 +1,452 @@
+"""What is said about a spec that is wrong: where, in which words, with which hint."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.errors import SpecError
+from anonymize.spec import load, make
+
+START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
+
+
+def start(text: str) -> str:
+    """The text below a valid beginning, so that it begins in line 3."""
+    return START + text
+
+
+# --- one problem ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words", "hint"),
+    [
+        ("privcy: {k: 5}", 3, 1, "unknown key `privcy`", "did you mean `privacy`?"),
+        ("privacy: {k: 5, supression: 0}", 3, 17, "unknown key `supression` in `privacy`", "`suppression`"),
+        ("privacy: {q: 5}", 3, 11, "unknown key `q`", "known: k, l, models, suppression"),
+        ("k: 5", 3, 1, "unknown key `k`", "`k` stands in `privacy`"),
+        ("output: {privacy: {}}", 3, 10, "unknown key `privacy`", "at the top of the file"),
+        ("sensitive: {s: {weight: 1}}", 3, 17, "unknown key `weight`", "known: type, hierarchy"),
+        ("privacy:\n  k: five", 4, 6, 'expected a whole number, found the text "five"', None),
+        ("privacy:\n  k: '5'", 4, 6, 'expected a whole number, found the text "5"', "without quotes"),
+        ("privacy: {k: 5.5}", 3, 14, "expected a whole number, found the number 5.5", None),
+        ("privacy: {k: true}", 3, 14, "expected a whole number, found true", None),
+        ("privacy: {k: 0}", 3, 14, "expected a number of 1 or more, found the number 0", None),
+        ("privacy: {k: [5]}", 3, 14, "expected a whole number, found the list [5]", None),
+        ("privacy: {suppression: 1%}", 3, 24, "expected a number", "1 % is 0.01"),
+        ("privacy: {suppression: 5}", 3, 24, "expected a number of 1 or less, found the number 5", None),
+        ("privacy: {suppression: .nan}", 3, 24, "expected a number", None),
+        ("privacy: 5", 3, 10, "`privacy`: expected a mapping, found the number 5", None),
+        ("privacy: {k: }", 3, 11, "`k` has no value", "leave it out"),
+        ("weights:", 3, 1, "`weights` has no value", "leave it out"),
+        ("weights: corelation", 3, 10, "expected one of given, correlation", "did you mean `correlation`?"),
+        ("insensitive: ward", 3, 14, "`insensitive`: expected a list", "[ward]"),
+        ("insensitive: [[ward]]", 3, 15, "`insensitive[0]`: expected text, found the list [ward]", None),
+        ("insensitive: [a, ]\nidentifiers:\n- \n- b", 5, 2, "an item without a value", 'written ""'),
+        ("input: {separator: '||'}", 3, 20, "expected one ASCII character", None),
+        ("input: {separator: '\"'}", 3, 20, "expected one ASCII character", None),
+        ("input: {encoding: utf9}", 3, 19, "expected the name of a text encoding", None),
+        ("input: {encoding: rot13}", 3, 19, "expected the name of a text encoding", None),
+        ("input: {missing: NA}", 3, 18, "`input.missing`: expected a list", "[NA]"),
+        ("output: {numeric: means}", 3, 19, "expected one of interval, bounds, mean, median", "`mean`"),
+        ("output: {suppressed: ''}", 3, 22, "means missing already", "another text"),
+    ],
+)
+def test_problems_of_one_key(problem, text, line, column, words, hint):
+    found = problem(start(text))
+    assert (found.line, found.column) == (line, column), str(found)
+    assert words in found.message
+    assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
+    assert found.file and found.file.endswith("spec.yaml")
+
+
+@pytest.mark.parametrize(
+    ("settings", "column", "words", "hint"),
+    [
+        ("{wieght: 2}", 2, "unknown key `wieght` in `quasi_identifiers.a`", "`weight`"),
+        ("{weight: 0}", 10, "expected a number above 0, found the number 0", None),
+        ("{weight: .inf}", 10, "expected a finite number, found the number .inf", None),
+        ("{type: number}", 8, "expected one of numeric, categorical", "`numeric`"),
+        ("numeric", 1, "expected a mapping, found the text", None),
+        ("{identifying: very}", 15, "expected one of most, more, yes", None),
+        ("{hierarchy: 5.5.csv, weight: -1}", 30, "above 0, found the number -1", None),
+        ("{hierarchy: [5]}", 13, "expected a hierarchy file or one of the builders", None),
+        ("{hierarchy: {}}", 13, "found none", None),
+        ("{hierarchy: {mask: right, flat: true}}", 13, "found 2 of them", None),
+        ("{hierarchy: {interval: [5]}}", 14, "unknown builder `interval`", "`intervals`"),
+        ("{hierarchy: {zzz: [5]}}", 14, "unknown builder `zzz`", "known: intervals, mask"),
+        ("{hierarchy: {mask: rigth}}", 20, "expected one of right, left", "`right`"),
+        ("{hierarchy: {flat: false}}", 20, "expected true, found false", None),
+        ("{hierarchy: {flat: 1}}", 20, "expected true", None),
+        ("{hierarchy: {prefix: []}}", 22, "expected at least 1 entry, found 0", None),
+        ("{hierarchy: {prefix: [1, 3]}}", 22, "expected lengths that shrink", None),
+        ("{hierarchy: {prefix: [3, 3]}}", 22, "expected lengths that shrink", None),
+        ("{hierarchy: {prefix: [3, 0]}}", 26, "expected a number of 1 or more", None),
+        ("{hierarchy: {prefix: [3, 1.5]}}", 26, "expected a whole number", None),
+        ("{hierarchy: {dates: [year, month]}}", 21, "from fine to coarse", None),
+        ("{hierarchy: {dates: [week]}}", 22, "expected one of day, month, quarter, year, decade", None),
+        ("{hierarchy: {intervals: [5, 10]}}", 14, "`intervals` is for numeric attributes", "type: numeric"),
+        ("{type: numeric, hierarchy: {mask: left}}", 29, "`mask` is for categorical attributes", "intervals"),
+        ("{type: numeric, hierarchy: {flat: true}}", 29, "`flat` is for categorical attributes", "intervals"),
+        ("{type: numeric, hierarchy: {intervals: [5, 12]}}", 40, "each a multiple of the one before", None),
+        ("{type: numeric, hierarchy: {intervals: [5, 5]}}", 40, "widths that grow", None),
+        ("{type: numeric, hierarchy: {intervals: [0, 5]}}", 41, "expected a number above 0", None),
+        ("{type: numeric, hierarchy: {intervals: [1e-300, 1e300]}}", 40, "each a multiple", None),
+        ("{rules: [{keep_apart: [a]}]}", 23, "expected at least 2 entries, found 1", None),
+        ("{rules: [{keep_apart: [a, b, c]}]}", 23, "expected at most 2 entries, found 3", None),
+        ("{rules: [{keep_apart: [a, a]}]}", 23, "cannot be kept apart from itself", None),
+        ("{rules: [{keep_apart: [a, [b]]}]}", 27, "expected a number or text, found the list [b]", None),
+        ("{rules: [{keep_apart: [a, b], importance: 0}]}", 43, "expected a number above 0", None),
+        ("{rules: [{importance: 1}]}", 10, "`keep_apart` is missing in `quasi_identifiers.a.rules[0]`", None),
+        ("{rules: {keep_apart: [a, b]}}", 9, "expected a list, found a mapping", None),
+        ("{type: numeric, rules: [{keep_apart: [1, b]}]}", 42, "expected a number, for the attribute is num", None),
+    ],
+)
+def test_problems_of_an_attribute(problem, settings, column, words, hint):
+    found = problem(f"version: 1\nquasi_identifiers:\n  a: {settings}\n")
+    assert (found.line, found.column) == (3, column + 5), str(found)
+    assert words in found.message
+    assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
+
+
+def test_widths_that_are_multiples_but_for_rounding(read):
+    spec = read("version: 1\nquasi_identifiers: {a: {type: numeric, hierarchy: {intervals: [0.1, 0.3, 1.2]}}}")
+    assert spec.quasi_identifiers["a"].hierarchy.intervals == (0.1, 0.3, 1.2)
+
+
+@pytest.mark.parametrize(
+    ("template", "is_right"),
+    [
+        ("[{low}-{high}]", True),
+        ("{low}..{high}", True),
+        ("{low}{high}", False),
+        ("[{high}-{low}]", False),
+        ("[{low}-{hi}]", False),
+        ("[{low}-{high}] {low}", False),
+        ("[{low}-{high}}", False),
+        ("{{low}-{high}}", False),
+        ("low-high", False),
+        ("", False),
+    ],
+)
+def test_interval_templates(read, problem, template, is_right):
+    text = start(f'output:\n  interval: "{template}"\n')
+    if is_right:
+        assert read(text).output.interval == template
+    else:
+        found = problem(text)
+        assert (found.line, found.column) == (4, 13)
+        assert "expected {low}, then text, then {high}" in found.message
+
+
+# --- privacy models -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entry", "column", "words", "hint"),
+    [
+        ("{model: t-closness, t: 1}", 9, "unknown privacy model `t-closness`", "did you mean `t-closeness`?; known: "),
+        ("{model: zzz}", 9, "unknown privacy model", "known: entropy-l-diversity, k-anonymity, k-map, t-closeness"),
+        ("{t: 1}", 1, "`model` is missing in `privacy.models[0]`", None),
+        ("{model: t-closeness}", 1, "`t` is missing", "parameters of t-closeness: t, distance"),
+        ("{model: t-closeness, t: 1, distanse: equal}", 28, "unknown key `distanse`", "did you mean `distance`?"),
+        ("{model: t-closeness, t: 1, zzz: 1}", 28, "unknown key `zzz`", "known: model, attribute, t, distance"),
+        ("{model: t-closeness, t: 1, line: 1}", 28, "unknown key `line`", "known: model"),
+        ("{model: t-closeness, t: 1, parameters: 1}", 28, "unknown key `parameters`", "known: model"),
+        ("{model: t-closeness, t: 2}", 25, "`privacy.models[0].t`: expected a number of 1 or less", None),
+        ("{model: t-closeness, t: '0.5'}", 25, "expected a number", "without quotes"),
+        ("{model: t-closeness, t: 1, distance: eqal}", 38, "expected one of equal, ordered", "`equal`"),
+        ("{model: t-closeness, t: 1, attribute: diagnosiss}", 39, "is not a sensitive attribute", "`diagnosis`"),
+        ("{model: t-closeness, t: 1, attribute: age}", 39, "`age` is not a sensitive attribute", "known: diagnosis"),
+        ("{model: t-closeness, t: 1, attribute: [age]}", 39, "expected text", None),
+        ("{model: [], t: 1}", 9, "expected text", None),
+        ("t-closeness", 1, "expected a mapping, found the text", None),
+    ],
+)
+def test_problems_of_a_privacy_model(problem, entry, column, words, hint):
+    found = problem(start(f"sensitive: [diagnosis]\nprivacy:\n  models:\n  - {entry}\n"))
+    assert (found.line, found.column) == (6, column + 4), str(found)
+    assert words in found.message
+    assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
+
+
+@pytest.mark.parametrize("entries", ["5", "{model: k-anonymity, k: 2}"])
+def test_models_have_to_be_a_list(problem, entries):
+    assert "`privacy.models`: expected a list" in problem(start(f"privacy: {{models: {entries}}}")).message
+
+
+def test_entries_keep_their_positions(problems):
+    found = problems(start("privacy:\n  models:\n  - k-anonymity\n  - {model: k-anonymity, k: 2, attribute: age}\n"))
+    assert [(p.line, p.column) for p in found] == [(5, 5), (6, 43)]
+
+
+def test_l_needs_a_sensitive_attribute(problem):
+    found = problem(start("privacy:\n  k: 5\n  l: 2"))
+    assert (found.line, found.column) == (5, 3)
+    assert "`privacy.l` needs a sensitive attribute" in found.message
+
+
+# --- several keys ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("identifiers: [age]", (2, 21), "`age` is an identifier (line 3) and cannot be a quasi-identifier as well"),
+        ("sensitive:\n  age: {}", (4, 3), "`age` is a quasi-identifier (line 2) and cannot be sensitive as well"),
+        ("insensitive: [sex]", (3, 15), "`sex` is a quasi-identifier (line 2) and cannot be insensitive as well"),
+        ("insensitive: [a, b, a]", (3, 21), "column `a` is listed twice (line 3)"),
+        ("sensitive: [s]\nworkload: {targets: [s]}", (4, 22), "`s` is sensitive (line 3) and cannot be a target"),
+        ("identifiers: [i]\nworkload: {targets: [i]}", (4, 22), "`i` is an identifier (line 3) and cannot be a targ"),
+        ("workload: {targets: [t, t]}", (3, 25), "column `t` is listed twice"),
+        ("sensitive: [s, s]", (3, 16), "`s` stands here a second time"),
+        ("sensitive: {s: {}, s: {}}", (3, 20), "`s` stands here a second time"),
+        ("insensitive: [age_low]\noutput: {numeric: bounds}", (4, 19), "a column `age_low`, and there is one"),
+    ],
+)
+def test_columns_have_one_role(problem, text, place, words):
+    found = problem(start(text))
+    assert (found.line, found.column) == place, str(found)
+    assert words in found.message
+
+
+def test_bounds_beside_an_identifier_of_that_name(read):
+    assert read(start("identifiers: [age_low]\noutput: {numeric: bounds}")).output.numeric == "bounds"
+
+
+@pytest.mark.parametrize(
+    ("selection", "column", "words", "hint"),
+    [
+        ("{}", 1, "expected at least 1 entry, found 0", None),
+        ("{agee: {from: 4}}", 2, "column `agee` has no role in this spec", "`age`"),
+        ("{name: {in: [x]}}", 2, "column `name` is an identifier", None),
+        ("{age: {form: 4}}", 8, "unknown key `form`", "`from`"),
+        ("{age: {from: 4, in: [5]}}", 7, "expected `in`, or one or both of", None),
+        ("{age: {}}", 7, "expected `in`, or one or both of", None),
+        ("{age: {from: 5, to: 4}}", 7, "`from` is above `to`", None),
+        ("{age: {in: [x]}}", 13, "expected a number, for the attribute is numeric", None),
+        ("{age: {in: []}}", 12, "expected at least 1 entry", None),
+        ("{age: {from: x}}", 14, "expected a number", None),
+        ("{sex: {from: 4}}", 7, "are for numeric attributes", "list values"),
+        ("{sex: {in: M}}", 12, "expected a list", "[M]"),
+    ],
+)
+def test_problems_of_a_selection(problem, selection, column, words, hint):
+    found = problem(start(f"identifiers: [name]\nworkload:\n  selections:\n  - {selection}\n"))
+    assert (found.line, found.column) == (6, column + 4), str(found)
+    assert words in found.message
+    assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
+
+
+# --- everything at once ---------------------------------------------------------------------------------------------
+
+
+def test_all_problems_at_once(problems):
+    found = problems("""\
+version: 2
+identifiers: [name, zip]
+quasi_identifiers:
+  age: {type: numbers, weight: }
+  age: {}
+  zip: {hierarchy: {masks: right}}
+  race: {rules: [{keep_apart: [a]}]}
+insensitive: ward
+privacy:
+  k: many
+  l: 2
+  models:
+  - {model: k-anonimity, k: 5}
+  - {model: t-closeness, attribute: diagnosis, tt: 1}
+workload:
+  selections: [{nobody: {in: [1]}}]
+ouput: {}
+""")
+    assert [(p.line, p.column, p.message.partition(",")[0]) for p in found] == [
+        (1, 10, "`version`: expected 1"),
+        (4, 15, "`quasi_identifiers.age.type`: expected one of numeric"),
+        (4, 24, "`weight` has no value"),
+        (5, 3, "`age` stands here a second time"),
+        (6, 3, "column `zip` is an identifier (line 2) and cannot be a quasi-identifier as well"),
+        (6, 21, "unknown builder `masks` in `quasi_identifiers.zip.hierarchy`"),
+        (7, 31, "`quasi_identifiers.race.rules[0].keep_apart`: expected at least 2 entries"),
+        (8, 14, "`insensitive`: expected a list"),
+        (10, 6, "`privacy.k`: expected a whole number"),
+        (11, 3, "`privacy.l` needs a sensitive attribute"),
+        (13, 13, "unknown privacy model `k-anonimity`"),
+        (14, 5, "`t` is missing in `privacy.models[1]`"),
+        (14, 37, "`privacy.models[1].attribute`: `diagnosis` is not a sensitive attribute"),
+        (14, 48, "unknown key `tt` in `privacy.models[1]`"),
+        (17, 1, "unknown key `ouput`"),
+    ]
+
+
+def test_a_wrong_type_makes_no_further_noise(problem):
+    text = """\
+version: 1
+quasi_identifiers: {age: {type: nummeric, hierarchy: {intervals: [5]}}}
+workload: {selections: [{age: {from: 5}}]}
+"""
+    assert "numeric" in problem(text).message
+
+
+def test_wrong_sensitive_makes_no_further_noise(problem):
+    text = start("sensitive: diagnosis\nprivacy: {l: 2, models: [{model: k-anonymity, k: 2, attribute: diagnosis}]}")
+    assert "`sensitive`: expected a mapping" in problem(text).message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("version: 1", ["`quasi_identifiers` is missing"]),
+        ("quasi_identifiers: [a]", ["`version` is missing"]),
+        ("{}", ["`version` is missing", "`quasi_identifiers` is missing"]),
+        ("version: 1\nquasi_identifiers:", ["`quasi_identifiers`: expected at least 1 entry, found 0"]),
+        ("version: '1'\nquasi_identifiers: [a]", ['`version`: expected 1, found the text "1"']),
+        ("version: true\nquasi_identifiers: [a]", ["`version`: expected 1, found true"]),
+        ("version:\nquasi_identifiers: [a]", ["`version` has no value"]),
+        ("version: 1\nquasi_identifiers: [a: {}]", ["`quasi_identifiers` as a list takes names only"]),
+    ],
+)
+def test_what_every_spec_needs(problems, text, words):
+    found = [problem.message for problem in problems(text)]
+    assert len(found) >= len(words) and all(any(part in message for message in found) for part in words), found
+
+
+def test_long_values_are_cut(problem):
+    found = problem(start(f"weights: {'x' * 500}"))
+    assert len(found.message) < 120
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words", "hint"),
+    [
+        ("", 1, 1, "the spec is empty", "init"),
+        ("# only a comment\n", 1, 1, "the spec is empty", "init"),
+        ("- a\n- b\n", 1, 1, "a spec is a mapping", "version"),
+        ("\n\njust text\n", 3, 1, "a spec is a mapping", "version"),
+        ("version: 1\noutput: {suppressed: *}", 2, 23, "not valid YAML", "in quotes"),
+        ("version: 1\noutput:\n  suppressed: *\n", 3, 16, "not valid YAML", "in quotes"),
+        ("version: 1\nidentifiers: [@a]", 2, 15, "not valid YAML", "in quotes"),
+        ("version: 1\nidentifiers: [%a]", 2, 15, "not valid YAML", "in quotes"),
+        ("input:\n  separator: ,", 2, 14, "not valid YAML", "in quotes"),
+        ("output:\n  interval: [{low}-{high}]", 2, 19, "not valid YAML", "in quotes"),
+        ("privacy:\n\tk: 5", 2, 1, "not valid YAML", "spaces"),
+        ("privacy: {k: 5", 1, 15, "not valid YAML", None),
+        ("a: 1\n b: 2", 2, 3, "not valid YAML", None),
+        ("a: 'x\ny", 2, 2, "not valid YAML", None),
+        ("a: 1\n---\nb: 1", 2, 1, "single document", None),
+        ("a: b\nc: \x01", 2, 4, "a character that YAML does not allow", None),
+        ("[" * 800, None, None, "nested too deeply", None),
+        ("a: " + "[" * 60 + "]" * 60, 1, 54, "nested too deeply", None),
+    ],
+)
+def test_files_that_are_not_a_yaml_mapping(problem, text, line, column, words, hint):
+    found = problem(text)
+    assert (found.line, found.column) == (line, column), str(found)
+    assert words in found.message
+    assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("identifiers: &x [*x]", 3, 14, "an alias that contains itself"),
+        ("<<: {k: 1}", 3, 1, "merge keys"),
+        ("identifiers: [!name a]", 3, 15, "tags"),
+        ("identifiers: !!set {a: }", 3, 14, "tags"),
+        ("? [a]\n: b", 3, 3, "a key has to be text"),
+        ("privacy: {k: !!int x}", 3, 14, "cannot be read as a whole number"),
+        ("privacy: {k: " + "9" * 5000 + "}", 3, 14, "cannot be read as a whole number"),
+        ('identifiers: ["\\ud800"]', 3, 15, "half a character"),
+        ("version: 1", 3, 1, "`version` stands here a second time"),
+    ],
+)
+def test_yaml_that_a_spec_does_not_use(problems, text, line, column, words):
+    found = problems(start(text))
+    assert any((p.line, p.column) == (line, column) and words in p.message for p in found), [str(p) for p in found]
+
+
+def test_aliases_do_not_explode(problem):
+    layers = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12))
+    assert "values" in problem(f"a0: &a0 [x]\n{layers}").message
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [(b"\xff\xfev\x00", 1, 1), ("version: 1\nidentifiers: [\xe9]".encode("latin-1"), 2, 15)],
+)
+def test_not_utf8(tmp_path, content, line, column):
+    path = tmp_path / "spec.yaml"
+    path.write_bytes(content)
+    with pytest.raises(SpecError) as caught:
+        load(path, {})
+    (found,) = caught.value.problems
+    assert (found.message, found.line, found.column) == ("not UTF-8", line, column)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("none.yaml", "No such file"), (".", "directory"), ("a\0b", "not a path")]
+)
+def test_files_that_cannot_be_read(tmp_path, name, reason):
+    with pytest.raises(SpecError, match="cannot read the file") as caught:
+        load(f"{tmp_path}/{name}", {})
+    assert reason in caught.value.problems[0].message
+
+
+# --- whatever is written, it is a spec or a SpecError --------------------------------------------------------------
+
+VALUES: dict[str, Any] = {
+    "version": 1,
+    "input": {"path": "x.csv", "missing": ["", "?"], "separator": ";"},
+    "identifiers": ["name"],
+    "quasi_identifiers": {
+        "age": {"type": "numeric", "hierarchy": {"intervals": [5, 10]}, "rules": [{"keep_apart": [20, 21]}]},
+        "zip": {"hierarchy": {"prefix": [3, 1]}, "identifying": "most"},
+    },
+    "sensitive": {"diagnosis": {"hierarchy": "d.csv"}},
+    "privacy": {"k": 5, "models": [{"model": "t-closeness", "attribute": "diagnosis", "t": 0.5}]},
+    "workload": {"targets": ["y"], "selections": [{"age": {"from": 1}, "zip": {"in": ["1"]}}]},
+    "output": {"numeric": "bounds", "suppressed": "*"},
+}
+WHATEVER = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["age", "numeric"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_any_value_anywhere(data):
+    values: Any = copy.deepcopy(VALUES)
+    parent: Any = values
+    while True:
+        key = data.draw(st.sampled_from(list(parent) if isinstance(parent, dict) else range(len(parent))))
+        if not isinstance(parent[key], dict | list) or not parent[key] or data.draw(st.booleans()):
+            break
+        parent = parent[key]
+    parent[key] = data.draw(WHATEVER)
+    try:
+        make(values, {})
+    except SpecError as error:
+        assert all(problem.message for problem in error.problems)
+
+
+@settings(max_examples=100, deadline=None)
+@given(position=st.integers(0, 200), noise=st.text("[]{}:,-&*!|>'\"%@`#? \n\tax1", max_size=3), cut=st.integers(0, 4))
+def test_any_damage_to_a_file(position, noise, cut, tmp_path_factory):
+    text = start("sensitive: [s]\nprivacy:\n  k: 5\n  models:\n  - {model: k-anonymity, attribute: s}\noutput: {}\n")
+    path = tmp_path_factory.mktemp("damage") / "s.yaml"
+    path.write_text(text[:position] + noise + text[position + cut :], encoding="utf-8")
+    with pytest.raises(SpecError) as caught:  # without models, there is always one problem
+        load(path, {})
+    lines = path.read_text(encoding="utf-8").count("\n") + 1
+    assert all(p.line is None or 1 <= p.line <= lines for p in caught.value.problems)

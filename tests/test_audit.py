@@ -1,0 +1,254 @@
+"""Any table, measured against a spec or against options."""
+
+import gzip
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anonymize.audit import audit
+from anonymize.errors import DataError, SpecError, UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import Spec, load
+
+SPEC = """\
+version: 1
+input: {missing: ["", "?"]}
+identifiers: [name]
+quasi_identifiers:
+  age: {type: numeric}
+  zip: {}
+sensitive:
+  diagnosis: {}
+  charges: {type: numeric}
+insensitive: [ward]
+privacy:
+  k: 2
+  models:
+    - {model: entropy-l-diversity, attribute: diagnosis, l: 1.5}
+"""
+HEADER = "age,zip,diagnosis,charges,ward\n"
+SAFE = HEADER + "[20-30],02138,flu,10,a\n[20-30],02138,cold,20,b\n*,*,flu,10,a\n*,*,cold,?,b\n"
+
+
+def spec_file(folder: Path, text: str = SPEC) -> Spec:
+    path = folder / "spec.yaml"
+    path.write_text(text)
+    return load(path, PARAMETERS)
+
+
+def csv_file(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text(text)
+    return path
+
+
+# --- with a spec -----------------------------------------------------------------------------------------------------
+
+
+def test_a_safe_release(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    found = audit(spec_file(tmp_path), table)
+    assert found.satisfied is True and found.problems == ()
+    assert list(found.report) == ["schema_version", "tool", "input", "privacy", "classes", "risk", "warnings"]
+    assert found.report["input"] == {
+        "path": str(table),
+        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
+        "rows": 4,
+        "columns": 5,
+    }
+    assert found.report["privacy"]["satisfied"] is True and found.report["privacy"]["verified"] is True
+    models = found.report["privacy"]["models"]
+    assert [(model["model"], model["attribute"]) for model in models] == [
+        ("k-anonymity", None),
+        ("entropy-l-diversity", "diagnosis"),
+    ]
+    assert models[0]["required"] == {"k": 2} and models[0]["achieved"] == {"k": 2}
+    assert found.report["classes"] == {"count": 1, "min_size": 2, "mean_size": 2.0, "max_size": 2, "suppressed_rows": 2}
+    assert json.loads(json.dumps(found.report, allow_nan=False)) == found.report
+
+
+def test_what_is_not_met_points_to_the_line_of_the_spec(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, HEADER + "[20-30],02138,flu,10,a\n[20-30],02138,flu,20,b\n*,*,flu,10,a\n")
+    found = audit(spec_file(tmp_path), table)
+    assert found.satisfied is False and found.report["privacy"]["satisfied"] is False
+    assert [(problem.line, problem.message) for problem in found.problems] == [
+        (12, "k-anonymity (k=2) is not met: k=1; 1 rows in 1 classes fail"),
+        (14, "entropy-l-diversity (l=1.5) of diagnosis is not met: l=1; 3 rows in 2 classes fail"),
+    ]
+
+
+def test_options_go_before_the_specs_thresholds(tmp_path: Path) -> None:
+    spec, table = spec_file(tmp_path), csv_file(tmp_path, SAFE)
+    assert audit(spec, table, k=3).satisfied is False
+    found = audit(spec, table, l=2)
+    assert [model["attribute"] for model in found.report["privacy"]["models"]] == [
+        None,
+        "diagnosis",
+        "charges",
+        "diagnosis",
+    ]
+    assert [model["satisfied"] for model in found.report["privacy"]["models"]] == [True, True, False, True]
+
+
+def test_bounds_are_the_quasi_identifier_that_was_split(tmp_path: Path) -> None:
+    header = "age_low,age_high,zip,diagnosis,charges,ward\n"
+    rows = header + "20,30,1,flu,1,a\n20,30,1,cold,1,a\n20,31,1,flu,1,a\n20,31,1,cold,1,a\n"
+    found = audit(spec_file(tmp_path), csv_file(tmp_path, rows))
+    assert found.satisfied is True and found.report["classes"]["count"] == 2
+
+
+def test_a_number_beside_its_bounds_counts_too(tmp_path: Path) -> None:
+    rows = "age,age_low,age_high,zip,diagnosis,charges,ward\n21,20,30,1,flu,1,a\n22,20,30,1,cold,1,a\n"
+    assert audit(spec_file(tmp_path), csv_file(tmp_path, rows)).report["classes"]["count"] == 2
+
+
+def test_a_direct_identifier_in_the_table_is_not_safe(tmp_path: Path) -> None:
+    rows = "name," + HEADER + "Ann,[20-30],1,flu,10,a\nBob,[20-30],1,cold,20,b\n"
+    found = audit(spec_file(tmp_path), csv_file(tmp_path, rows))
+    assert found.verdict.satisfied is True and found.satisfied is False
+    assert found.report["privacy"]["satisfied"] is False
+    assert found.report["warnings"] == ["column name is a direct identifier, and it is in the table"]
+    assert [problem.message for problem in found.problems] == found.report["warnings"]
+
+
+def test_without_thresholds_everything_is_measured_and_nothing_judged(tmp_path: Path) -> None:
+    spec = spec_file(tmp_path, SPEC[: SPEC.index("privacy:")])
+    found = audit(spec, csv_file(tmp_path, SAFE))
+    assert found.satisfied is None and found.problems == ()
+    models = found.report["privacy"]["models"]
+    assert [(model["model"], model["attribute"]) for model in models] == [
+        ("k-anonymity", None),
+        ("distinct-l-diversity", "diagnosis"),
+        ("entropy-l-diversity", "diagnosis"),
+        ("frequency-l-diversity", "diagnosis"),
+        ("distinct-l-diversity", "charges"),
+        ("entropy-l-diversity", "charges"),
+        ("frequency-l-diversity", "charges"),
+        ("squared-error-diversity", "charges"),
+    ]
+    assert all(model["required"] == {} and model["satisfied"] is None for model in models)
+    assert [next(iter(model["achieved"].values())) for model in models] == pytest.approx([2, 2, 2, 2, 1, 1, 1, 0])
+
+
+# --- without a spec --------------------------------------------------------------------------------------------------
+
+
+def test_options_alone(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    found = audit(None, table, quasi_identifiers=["age", "zip"], sensitive=["diagnosis"], k=2, l=2)
+    assert found.satisfied is True
+    assert audit(None, table, quasi_identifiers=["age", "zip", "ward"], k=2).satisfied is False
+    measured = audit(None, table, quasi_identifiers=["age"], sensitive=["diagnosis"])
+    assert measured.satisfied is None and len(measured.report["privacy"]["models"]) == 4
+
+
+def test_options_describe_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("alter;wert\nä;1\nä;1,0\n#;NA\n".replace(",", ".").encode("latin-1"))
+    found = audit(
+        None,
+        path,
+        quasi_identifiers=["alter"],
+        sensitive=["wert"],
+        numeric=["wert"],
+        l=1,
+        separator=";",
+        encoding="latin-1",
+        missing=["NA"],
+        suppressed="#",
+    )
+    assert found.report["privacy"]["models"][0]["achieved"] == {"l": 0}
+    assert found.report["classes"]["count"] == 1 and found.verdict.suppressed_rows == 1
+
+
+def test_what_means_missing_is_declared_not_guessed(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, "q,s\na,NA\na,x\n")
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2).satisfied is True
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, missing=["NA"]).satisfied is False
+
+
+def test_an_empty_field_is_missing_only_if_the_empty_text_is(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, "q,s\na,\na,x\n")
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2).satisfied is False
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, missing=["NA"]).satisfied is True
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "arrow"])
+def test_other_formats(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"t.{kind}"
+    frame = pl.DataFrame({"q": ["1", "1", None, None], "s": ["x", "y", "x", None]})
+    if kind == "csv.gz":
+        path.write_bytes(gzip.compress(frame.write_csv().encode()))
+    elif kind == "parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_ipc(path)
+    found = audit(None, path, quasi_identifiers=["q"], sensitive=["s"], k=2, l=1)
+    assert found.satisfied is True
+    assert [model["achieved"] for model in found.report["privacy"]["models"]] == [{"k": 2}, {"l": 1}]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q\n1\n1\n")))
+    assert audit(None, "-", quasi_identifiers=["q"], k=2).satisfied is True
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_options_that_make_no_sense(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (UsageError, "give a spec, or the quasi-identifiers", {"k": 2}),
+        (SpecError, "k", {"quasi_identifiers": ["age"], "k": 0}),
+        (SpecError, "sensitive", {"quasi_identifiers": ["age"], "l": 2}),
+        (SpecError, "age", {"quasi_identifiers": ["age"], "sensitive": ["age"], "k": 2}),
+    ]
+    for error, message, options in refused:
+        with pytest.raises(error, match=message):
+            audit(None, table, **options)
+    with pytest.raises(UsageError, match="quasi-identifiers: comes from the spec"):
+        audit(spec_file(tmp_path), table, quasi_identifiers=["age"])
+
+
+def test_columns_that_the_table_lacks_are_all_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        audit(spec_file(tmp_path), csv_file(tmp_path, "age_low,zip,ward\n1,2,3\n"))
+    assert [problem.message for problem in caught.value.problems] == [
+        "has no column age",
+        "has no column diagnosis",
+        "has no column charges",
+    ]
+
+
+def test_columns_that_the_spec_does_not_know(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="without a role in the spec: index, zip_low"):
+        audit(spec_file(tmp_path), csv_file(tmp_path, "index,zip_low," + HEADER + "0,1,2,3,flu,5,a\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("q,s\n", "no rows"),
+        ("q,s\n1,2\n1\n", "."),
+        ("q,s\n1,2\n1,2,3\n", "."),
+        ("q,q\n1,2\n", "same name"),
+    ],
+)
+def test_tables_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        audit(None, csv_file(tmp_path, text), quasi_identifiers=["q"], k=1)
+
+
+def test_no_cell_value_in_a_message(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, HEADER + "[20-30],1,flu,unspeakable,a\n")
+    with pytest.raises(DataError, match="charges is numeric, and 1 of its values") as caught:
+        audit(spec_file(tmp_path), table, l=1)
+    assert "unspeakable" not in str(caught.value)
