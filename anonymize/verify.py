@@ -234,26 +234,32 @@ def _as_numbers(rows: pl.DataFrame, column: str, attribute: str) -> pl.Series:
     return whole.alias(column) if whole.null_count() == numbers.null_count() else numbers
 
 
-def _entries(rows: pl.DataFrame, column: str) -> pl.LazyFrame:
-    """How often each present value of a sensitive attribute occurs in each class; the class's total and mean."""
+def _entries(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """How often each present value of a sensitive attribute occurs in each class: class, value, count."""
     values = rows.lazy().select("class", value=column).drop_nulls("value")
-    entries = values.group_by("class", "value").agg(pl.len().cast(pl.Int64).alias("count")).collect(engine="streaming")
-    mean = (VALUE.cast(pl.Float64) * COUNT).sum() / COUNT.sum()
-    sums = entries.lazy().group_by("class").agg(total=COUNT.sum(), mean=mean)
-    return entries.lazy().join(sums, on="class")
+    return values.group_by("class", "value").agg(pl.len().cast(pl.Int64).alias("count")).collect(engine="streaming")
+
+
+def _figures(entries: pl.DataFrame, figures: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The figures of every class that has entries; TOTAL and MEAN are added to these only where a figure needs them."""
+    query = entries.lazy()
+    if {"total", "mean"} & {name for figure in figures.values() for name in figure.meta.root_names()}:
+        mean = (VALUE.cast(pl.Float64) * COUNT).sum() / COUNT.sum()
+        query = query.join(query.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class")
+    return query.group_by("class").agg(**figures).collect(engine="streaming")
 
 
 def _changed() -> DataError:
     return DataError("the table changed while it was being verified")
 
 
-def _judged(classes: pl.DataFrame, entries: pl.LazyFrame | None, checks: Sequence[Check]) -> list[Result]:
+def _judged(classes: pl.DataFrame, entries: pl.DataFrame | None, checks: Sequence[Check]) -> list[Result]:
     """The checks that are about one attribute (or none), measured in one go."""
     figures = {f"f{at}": TWINS[check.model].figure(check.parameters) for at, check in enumerate(checks)}
     if entries is None:
         measured = classes.select("size", **figures)
     else:
-        found = entries.group_by("class").agg(**figures).collect(engine="streaming")
+        found = _figures(entries, figures)
         measured = classes.join(found, on="class", how="left")
         if measured["f0"].null_count() != classes.height - found.height:
             raise _changed()
