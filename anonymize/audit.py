@@ -17,7 +17,7 @@ from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.spec import Spec, make, override
 from anonymize.table.source import Source
-from anonymize.verify import THRESHOLD, Check, Verdict, measure
+from anonymize.verify import THRESHOLD, Check, Verdict, checks_of, measure
 
 UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity")
 """What is measured of every sensitive attribute when nothing is required."""
@@ -63,7 +63,7 @@ def audit(
     `threshold`: risk above which a record counts as at risk. Raises UsageError or SpecError for options or a spec that
     make no sense; DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
-    wanted = _wanted(spec, options)
+    wanted = _readable(_wanted(spec, options), path, options.get("encoding"))
     with Source.open(wanted, path) as source:
         columns = _released_columns(wanted, source.columns, source.name)
         exposed = [name for name in wanted.identifiers if name in source.columns]
@@ -96,12 +96,20 @@ def _wanted(spec: Spec | None, options: Options) -> Spec:
     thresholds = {name: options.get(name) for name in ("k", "l", "t") if options.get(name) is not None}
     if spec is None:
         return _spec_of(options, thresholds)
-    extra = sorted(name for name in options.keys() - {"k", "l", "t"} if options.get(name))
+    extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding"} if options.get(name))
     if extra:
         raise UsageError(
             [f"{name.replace('_', '-')}: comes from the spec, it cannot be given beside one" for name in extra]
         )
     return override(spec, k=options.get("k"), l=options.get("l"), t=options.get("t"))
+
+
+def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec:
+    """The spec with the encoding of the table at hand: a release is UTF-8, whatever the spec's own input is."""
+    if path is None and encoding is None:
+        return spec
+    table = spec.input.model_copy(update={"encoding": encoding or "utf8"})
+    return spec.model_copy(update={"input": table})
 
 
 def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
@@ -129,12 +137,6 @@ def _checks(spec: Spec) -> tuple[tuple[Requirement, ...], list[Check]]:
         return (), _unjudged(spec)
     asked = requirements(spec)
     return asked, checks_of(spec, asked)
-
-
-def checks_of(spec: Spec, asked: Iterable[Requirement]) -> list[Check]:
-    """The checks of `anonymize.verify` that measure requirements, in their order."""
-    numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
-    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
 
 
 def _unjudged(spec: Spec) -> list[Check]:
@@ -192,14 +194,8 @@ def _problems(spec: Spec, asked: Iterable[Requirement], verdict: Verdict, expose
     file = None if spec.path is None else str(spec.path)
     for requirement, result in zip(asked, verdict.results, strict=True):
         if not result.satisfied:
-            found = ", ".join(f"{name}={_number(value)}" for name, value in result.achieved.items())
-            failing = f"{result.failing_rows} rows in {result.failing_classes} classes fail"
-            yield Problem(f"{requirement} is not met: {found}; {failing}", file=file, line=requirement.line)
+            yield Problem(str(result), file=file, line=requirement.line)
     yield from (Problem(text, file=file) for text in _warnings(exposed))
-
-
-def _number(value: float | int | None) -> str:
-    return "none" if value is None else format(value, ".6g")
 
 
 def _report(

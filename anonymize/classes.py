@@ -7,6 +7,7 @@ array over all classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,17 @@ Codes = NDArray[np.unsignedinteger]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Integers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
 class Partition:
     """Disjoint classes of rows.
 
-    `order` (rows,) uint32: row numbers, class after class, ascending within a class. `starts` (classes + 1,) int64: class
-    c holds `order[starts[c]:starts[c + 1]]`. Classes are numbered by their first row, so that equal partitions are equal
-    arrays whatever order they were found in. Rows of no class (left out of the release) are simply absent from `order`.
+    `order` (rows,) uint32: row numbers, class after class, ascending within a class. `starts` (classes + 1,) int64:
+    class c holds `order[starts[c]:starts[c + 1]]`. Classes are numbered by their first row, so that equal partitions
+    are equal arrays whatever order they were found in. Rows of no class (left out of the release) are simply absent
+    from `order`.
     """
 
     order: NDArray[np.uint32]
@@ -88,28 +91,43 @@ def run_starts(ordered: NDArray[np.generic]) -> Ints:
     return np.flatnonzero(begins)
 
 
+DENSE = 1 << 16
+"""A table of counts of so many cells is always worth it,"""
+DENSE_PER_ROW = 4
+"""and so is one of so many cells a row."""
+
+
 @dataclass(frozen=True)
 class Runs:
-    """Distinct values of one attribute in each class, with their counts: three parallel arrays sorted by class, then code."""
+    """Distinct values of one attribute in each class, with their counts: three parallel arrays sorted by class, then
+    code."""
 
     classes: Ints
     codes: Ints
     counts: Ints
 
     @classmethod
-    def count_values(cls, labels: Ints, codes: Codes, classes: int, size: int) -> Runs:
-        """Runs of rows given by their class (rows,) and code (rows,); `size` is the number of leaves of the attribute.
+    def count_values(
+        cls, labels: Integers, codes: Integers, classes: int, size: int, weights: Integers | None = None
+    ) -> Runs:
+        """Runs of rows given by their class (rows,) and code (rows,), in any order.
 
-        Counted in a dense (classes x leaves) table where that is at most four times as large as the rows, else sorted.
+        `size` is the number of leaves of the attribute, `weights` (rows,) how many rows each row stands for, None for
+        one. Counted in a dense (classes x leaves) table where that is worth it, else by a sort.
         """
-        keys = labels * size + codes
-        if classes * size <= 4 * len(keys):
+        keys = labels.astype(np.int64) * size + codes
+        if weights is None and classes * size <= max(DENSE_PER_ROW * len(keys), DENSE):
             table = np.bincount(keys, minlength=classes * size)
             found = np.flatnonzero(table)
             counts = table[found]
-        else:
+        elif weights is None:
             keys.sort()
             edges = run_starts(keys)
             found, counts = keys[edges], np.diff(edges, append=len(keys))
+        else:
+            order = np.argsort(keys, kind="stable")
+            keys = keys[order]
+            edges = run_starts(keys)
+            found, counts = keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges)
         owner = found // size
         return cls(owner, found - owner * size, counts)

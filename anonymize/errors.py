@@ -1,8 +1,8 @@
 """What can go wrong, by whose fault it is, and the exit code each kind ends the process with.
 
-A user's mistake is an `AnonymizeError`: a list of problems, each with the place it was found and what would mend it. Any
-other exception is a bug of the program. No message holds a cell value of the input: names of columns, counts and line
-numbers only.
+A user's mistake is an `AnonymizeError`: a list of problems, each with the place it was found and what would mend it.
+Any other exception is a bug of the program. No message holds a cell value of the input: names of columns, counts and
+line numbers only.
 """
 
 from __future__ import annotations

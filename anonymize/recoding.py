@@ -1,8 +1,8 @@
 """What an algorithm returns, and how it reads when it is released.
 
 An algorithm finds a `Recoding`; `render` turns it into `Released`: for every released column of a quasi-identifier the
-distinct texts it shows, and which of them each class shows. Rows are looked up through their class, so a text exists once
-however many rows show it.
+distinct texts it shows, and which of them each class shows. Rows are looked up through their class, so a text exists
+once however many rows show it.
 """
 
 from __future__ import annotations

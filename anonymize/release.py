@@ -35,8 +35,8 @@ Report = dict[str, Any]
 def release(request: Request) -> Report:
     """Walks the road; returns the report that was published.
 
-    Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the release was made, measured
-    and found not to meet its requirements.
+    Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the release was made,
+    measured and found not to meet its requirements.
     """
     spec, clock = request.spec, Clock()
     requirements = privacy.requirements(spec)
@@ -147,19 +147,10 @@ SHUFFLED = 500_000
 
 def _verify(spec: Spec, target: Output, released: Released, requirements: tuple[Requirement, ...]) -> verify.Verdict:
     """The file as it was written, measured from its text."""
-    checks = [
-        verify.Check(
-            r.model,
-            r.attribute,
-            r.required(),
-            r.attribute is not None and spec.sensitive[r.attribute].type == "numeric",
-        )
-        for r in requirements
-    ]
     return verify.measure(
         _written(target),
         [column.name for column in released.columns],
-        checks,
+        verify.checks_of(spec, requirements),
         spec.input.missing,
         suppressed=spec.output.suppressed,
         null_missing="" in spec.input.missing,
@@ -190,12 +181,5 @@ def _check_names(spec: Spec, source: Source) -> None:
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:
-    return [
-        Problem(
-            f"{result.model}{f' of {result.attribute}' if result.attribute else ''} is not met: required {result.required}, "
-            f"achieved {result.achieved}; {result.failing_rows} rows in {result.failing_classes} classes",
-            hint="nothing was written; --allow-unsafe writes it all the same",
-        )
-        for result in verdict.results
-        if result.satisfied is False
-    ]
+    hint = "nothing was written; --allow-unsafe writes it all the same"
+    return [Problem(str(result), hint=hint) for result in verdict.results if result.satisfied is False]

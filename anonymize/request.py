@@ -17,9 +17,9 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class Request:
     """A spec, an algorithm, and where things come from and go to.
 
-    `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the system's
-    entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the release.
-    `allow_unsafe`: publish even what does not meet its requirements.
+    `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the
+    system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
+    release. `allow_unsafe`: publish even what does not meet its requirements.
     """
 
     spec: Spec

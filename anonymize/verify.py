@@ -12,12 +12,14 @@ only: that of each row's class, and a code of its sensitive value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.spec import Spec
 
 THRESHOLD = 0.2
 _TOLERANCE = 1e-9
@@ -43,6 +45,16 @@ class Check:
     numeric: bool = False
 
 
+def _told(figures: Figures) -> str:
+    return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
+
+
+def checks_of(spec: Spec, asked: Iterable[Any]) -> list[Check]:
+    """The checks that measure requirements (model, attribute, required()) of a spec, in their order."""
+    numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
+    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
+
+
 @dataclass(frozen=True)
 class Result:
     """What a check found, over all rows. `satisfied` is None where nothing was required."""
@@ -54,6 +66,11 @@ class Result:
     satisfied: bool | None
     failing_classes: int
     failing_rows: int
+
+    def __str__(self) -> str:
+        about = f" of {self.attribute}" if self.attribute else ""
+        failing = f"{self.failing_rows} rows in {self.failing_classes} classes fail"
+        return f"{self.model} ({_told(self.required)}){about} is not met: {_told(self.achieved)}; {failing}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Algorithms: from a table and its requirements to a recoding. One algorithm, one file; `ALGORITHMS` is the registry."""
+"""Algorithms: from a table and its requirements to a recoding. One algorithm, one file, one line in `ALGORITHMS`."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ class Needs:
     """What an algorithm asks of a spec, and what it makes of one.
 
     `family` is the recoding model's name in the report. `hierarchies`: every quasi-identifier needs one. `sensitive`,
-    `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a spec
-    beyond roles, domains and privacy that have an effect; the report warns of the others.
+    `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
+    spec beyond roles, domains and privacy that have an effect; the report warns of the others.
     """
 
     family: str

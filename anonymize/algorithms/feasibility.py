@@ -1,8 +1,8 @@
 """Whether a table can meet its requirements at all, and which rows have to go so that it can.
 
 The coarsest release shows all rows as one class. Where the models are monotone and that class does not meet them, no
-release does. What may mend it is to give up rows: those of the most frequent sensitive values, until the rest is diverse
-enough.
+release does. What may mend it is to give up rows: those of the most frequent sensitive values, until the rest is
+diverse enough.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Mondrian: cuts the table into ever smaller regions, as long as each still meets every privacy model.
 
-What it does. All rows start as one class. Each class is cut in two along one quasi-identifier, where both parts meet every
-requirement, until no class has an allowable cut. A class is released as the smallest region around its rows: an interval
-of numbers, the lowest common node of a hierarchy.
+What it does. All rows start as one class. Each class is cut in two along one quasi-identifier, where both parts meet
+every requirement, until no class has an allowable cut. A class is released as the smallest region around its rows: an
+interval of numbers, the lowest common node of a hierarchy.
 
-What it guarantees. Every class meets every model of the spec, at every cut, or nothing is released. Where the table as one
-class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it.
-It does not guarantee the least loss: cuts are greedy, and never taken back.
+What it guarantees. Every class meets every model of the spec, at every cut, or nothing is released. Where the table as
+one class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends
+it. It does not guarantee the least loss: cuts are greedy, and never taken back.
 
 Recoding model. Strict multidimensional: equal rows stay together, and regions do not overlap in the attribute they were
 cut on. With `--relaxed` rows of equal value may part at a median.
 
 Cost. O(n log n) comparisons; a handful of array operations for all classes of a level.
 
-Reference. LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006; Workload-aware anonymization,
-KDD 2006, figure 3.
+Reference. LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006; Workload-aware
+anonymization, KDD 2006, figure 3.
 """
 
 from __future__ import annotations

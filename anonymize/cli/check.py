@@ -31,16 +31,20 @@ def _columns(flag: str, name: str, help: str) -> Any:
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
     click.option("--separator", help="Of a CSV, without a spec.  [default: ,]"),
     click.option("--encoding", help="Of a CSV.  [default: utf8]"),
-    click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable.  [default: empty]"),
+    click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
-    click.option("--threshold", type=float, default=0.2, show_default=True, help="Risk above which a row is at risk."),
-    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How the result prints."),
+    click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
+    click.option(
+        "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How the result prints."
+    ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     THREADS,
     QUIET,
     COLOR,
 )
-def audit(spec: str | None, path: str | None, form: str, threads: int | None, quiet: bool, color: str, **options: Any) -> None:
+def audit(
+    spec: str | None, path: str | None, form: str, threads: int | None, quiet: bool, color: str, **options: Any
+) -> None:
     """Measure any table against privacy models, made by this tool or not.
 
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive

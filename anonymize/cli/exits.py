@@ -40,6 +40,8 @@ MEANINGS = {
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+        signal.signal(signal.SIGINT, _interrupt)
     sys.exit(outcome(command))
 
 
@@ -47,40 +49,63 @@ def outcome(command: Callable[[], object]) -> int:
     """The exit code of a command; what went wrong is told on standard error."""
     try:
         command()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return DONE
-    except AnonymizeError as error:
-        for problem in error.problems:
-            click.echo(f"error: {problem}", err=True)
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return USAGE
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; nothing was written", err=True)
-        return INTERRUPTED
-    except BrokenPipeError:
+    except BaseException as error:  # panics of polars are no Exception
+        return _failed(error)
+
+
+def _failed(error: BaseException) -> int:
+    """Tells what went wrong; the exit code that it has."""
+    if _is_broken_pipe(error):
         _silence_stdout()
         return BROKEN_PIPE
-    except OSError as error:
-        click.echo(f"error: {error.filename or 'input or output'}: {error.strerror or type(error).__name__}", err=True)
-        return CANNOT_WRITE
-    except Exception as error:
-        _tell_bug(error)
-        return BUG
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, click.ClickException):
+        error.show()
+        return USAGE
+    code, lines = _told(error)
+    for line in lines:
+        click.echo(line, err=True)
+    return code
+
+
+def _told(error: BaseException) -> tuple[int, list[str]]:
+    """The exit code of an error, and the lines that tell it."""
+    if isinstance(error, AnonymizeError):
+        return error.exit_code, [f"error: {problem}" for problem in error.problems]
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED, ["interrupted; nothing was written"]
+    if isinstance(error, OSError):
+        _silence_stdout()
+        where = error.filename or "input or output"
+        return CANNOT_WRITE, [f"error: {where}: {error.strerror or type(error).__name__}"]
+    return BUG, _bug(error)
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+    """Once: what is cleaned up after the first signal is not left half-way by a second one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
+def _is_broken_pipe(error: BaseException) -> bool:
+    """Also where click or rich made an exit of it, with a code that means something else here."""
+    return isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError)
+
+
 def _silence_stdout() -> None:
-    """Keeps the interpreter from flushing into the closed pipe once more."""
+    """Keeps the interpreter from flushing once more what cannot be written."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
-def _tell_bug(error: Exception) -> None:
+def _bug(error: BaseException) -> list[str]:
     """Where it happened, without the message, which may hold a cell value."""
-    click.echo(f"error: {type(error).__name__}: this is a bug of anonymize; nothing was written", err=True)
-    for frame in traceback.extract_tb(error.__traceback__):
-        click.echo(f"  {frame.filename}:{frame.lineno} in {frame.name}", err=True)
+    where = traceback.extract_tb(error.__traceback__)
+    return [
+        f"error: {type(error).__name__}: this is a bug of anonymize; nothing was written",
+        *(f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in where),
+    ]

@@ -21,7 +21,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
-"""Group -> command -> where it is made (a function that takes the command's name, or a command), and its line of help."""
+"""Group -> command -> where it is made (a function that takes the command's name, or a command), and its line of
+help."""
 
 
 class LazyGroup(click.Group):

@@ -12,12 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.classes import Runs
+
 Integers = NDArray[np.integer[Any]]
 Number = TypeVar("Number", np.int64, np.float64)
-
-# A dense table of counts pays while it has at most this many cells a row of the input.
-DENSE_CELLS_PER_ROW = 4
-DENSE_CELLS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,8 @@ class Histogram:
         of a numeric attribute, `counts` (n,) how many rows each row stands for (default: one). Dense counting when
         classes x codes is small next to the rows, else a sort: O(n + classes x codes) or O(n log n).
         """
-        keys = classes.astype(np.int64) * size + codes
-        if counts is not None:
-            unique, totals = _count_weighted(keys, counts)
-        elif class_count * size <= max(DENSE_CELLS_PER_ROW * keys.size, DENSE_CELLS):
-            unique, totals = _count_dense(keys, class_count * size)
-        else:
-            unique, totals = _count_sorted(keys)
-        entry_classes, entry_codes = np.divmod(unique, size)
+        runs = Runs.count_values(classes, codes, class_count, size, counts)
+        entry_classes, entry_codes, totals = runs.classes, runs.codes, runs.counts
         if missing is not None:
             present = entry_codes != missing
             entry_classes, entry_codes, totals = entry_classes[present], entry_codes[present], totals[present]
@@ -120,32 +112,3 @@ class Groups:
         sizes = np.zeros(class_count, dtype=np.int64)
         np.add.at(sizes, into, self.sizes)
         return Groups(sizes, {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()})
-
-
-Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-def _count_dense(keys: NDArray[np.int64], cells: int) -> Counted:
-    table = np.bincount(keys, minlength=cells)
-    unique = np.flatnonzero(table)
-    return unique, table[unique]
-
-
-def _count_sorted(keys: NDArray[np.int64]) -> Counted:
-    keys = np.sort(keys)
-    first = _run_starts(keys)
-    return keys[first], np.diff(first, append=keys.size)
-
-
-def _count_weighted(keys: NDArray[np.int64], counts: Integers) -> Counted:
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    first = _run_starts(keys)
-    return keys[first], np.add.reduceat(counts[order].astype(np.int64), first)
-
-
-def _run_starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each run of equal values begins."""
-    starts = np.ones(ordered.size, dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
-    return np.flatnonzero(starts)

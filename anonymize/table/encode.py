@@ -46,6 +46,13 @@ class Field:
         text = pl.col(self.name).cast(pl.String)
         return text if self.null_missing else text.fill_null("")
 
+    @property
+    def number(self) -> pl.Expr:
+        """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
+        value = self.text if is_text(self.dtype) else pl.col(self.name)
+        numbers = [text for text in self.missing if any(map(str.isdigit, text))]
+        return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
+
 
 class TextColumn:
     """A categorical column: after the last batch, the distinct texts, and a code for each row.
@@ -75,10 +82,11 @@ class TextColumn:
         return sorted(present), nulls or len(present) < len(texts)
 
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
-        """(rows,) codes below `size`: that of each row's text, or `missing`. Can be called once: it frees the rows."""
+        """(rows,) codes below `size`: each row's `code_of` its text, or `missing`. Can be called once: frees the rows."""
         absent = 0 if missing is None else missing
         texts = self._texts()
-        table = np.array([absent, *(code_of.get(text, absent) for text in texts)], dtype=code_type(size))
+        coded = [absent if text in self._missing else code_of[text] for text in texts]
+        table = np.array([absent, *coded], dtype=code_type(size))
         return _joined([table[piece] for piece in _drained(self._pieces)], table.dtype)
 
     def _texts(self) -> list[str]:
@@ -117,15 +125,11 @@ class NumberColumn:
         self.expressions = self._queries(field)
 
     def _queries(self, field: Field) -> list[pl.Expr]:
-        column = pl.col(field.name)
-        if not is_text(field.dtype):
-            wanted = pl.Int64 if field.dtype.is_integer() else pl.Float64
-            number = column.cast(wanted, strict=False)
-            rest = pl.when(number.is_null() & column.is_not_null()).then(pl.lit("out of range"))
-            return [number.alias(self._key), rest.otherwise(None).alias(self._rest)]
-        number = field.text.cast(pl.Int64, strict=False)
-        rest = pl.when(number.is_null()).then(field.text)
-        return [number.alias(self._key), rest.otherwise(None).alias(self._rest)]
+        """Whole numbers, or those of a typed column; and the text of what is none, null where it is missing."""
+        wanted = pl.Int64 if is_text(field.dtype) or field.dtype.is_integer() else pl.Float64
+        number = field.number.cast(wanted, strict=False)
+        rest = pl.when(number.is_null()).then(field.number.cast(pl.String))
+        return [number.alias(self._key), rest.alias(self._rest)]
 
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows; `bad` counts what is not a number."""

@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
@@ -17,14 +18,14 @@ from anonymize.errors import DataError, Problem
 from anonymize.table.files import chunks
 from anonymize.table.scan import Layout
 
-LONGEST_FIELD = 1 << 26  # bytes; a quotation mark that is never closed ends here
+LONGEST_FIELD = 1 << 24  # characters; a quotation mark that is never closed ends here
 Finding: TypeAlias = tuple[int | None, str, str | None]  # line, message, hint
 
 
 def explain(path: Path, name: str, layout: Layout) -> DataError:
-    """The first thing that is wrong with a CSV, and the line (from 1) where it is. Reads the file up to three times."""
+    """The first thing that is wrong with a CSV, and the line (from 1) where it is. Reads the file twice."""
     fallback = (None, "cannot be read as a CSV", None)
-    return _error(name, _unreadable(path) or _uneven_record(path, layout) or _stray_quote(path, layout) or fallback)
+    return _error(name, _unreadable(path) or _unsound_record(path, layout) or fallback)
 
 
 def check_bytes(path: Path, name: str) -> None:
@@ -57,31 +58,48 @@ def _unreadable(path: Path) -> Finding | None:
     return (lines, "the last character is cut short", hint) if decoder.getstate()[0] else None
 
 
-@contextmanager
-def records(path: Path, separator: str) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """The records of a CSV one by one, the header first, each with the line (from 1) at which it starts.
+@dataclass(frozen=True)
+class Record:
+    """A record of a CSV, the line (from 1) at which it starts, and its fields and text."""
 
-    Iterating raises `Malformed` at a record that cannot be read. Slow: a million records or so a second.
+    line: int
+    fields: list[str]
+    text: str
+
+
+@contextmanager
+def records(path: Path, separator: str) -> Iterator[Iterator[Record]]:
+    """The records of a CSV one by one, the header first.
+
+    Iterating raises `Malformed` at a record that cannot be read. Slow: about a million records a second.
     """
     limit = csv.field_size_limit(LONGEST_FIELD)
     try:
         with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            yield _numbered(file, separator)
+            yield _records(file, separator)
     finally:
         csv.field_size_limit(limit)
 
 
-def _numbered(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(file, delimiter=separator, strict=True)
+def _records(file: TextIO, separator: str) -> Iterator[Record]:
+    lines: list[str] = []
+    reader = csv.reader(_kept(file, lines), delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1
+        lines.clear()
         try:
-            record = next(reader)
+            fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             raise Malformed(line, _reason(str(error))) from None
-        yield line, record
+        yield Record(line, fields, "".join(lines))
+
+
+def _kept(file: TextIO, lines: list[str]) -> Iterator[str]:
+    for line in file:
+        lines.append(line)
+        yield line
 
 
 class Malformed(Exception):
@@ -101,46 +119,40 @@ def _reason(error: str) -> str:
     return "a quotation mark is followed by neither a separator nor a line end"
 
 
-def _uneven_record(path: Path, layout: Layout) -> Finding | None:
-    blank = 0
+def _unsound_record(path: Path, layout: Layout) -> Finding | None:
+    """The first record with a wrong number of fields, else the first with a quotation mark where none may be."""
+    blank, stray, sound = 0, 0, _sound_record(layout.separator)
     try:
         with records(path, layout.separator) as found:
-            for line, record in found:
+            for record in found:
                 if blank:
                     return blank, "an empty line", None
-                if not record and layout.fields > 1:
-                    blank = line
-                elif len(record) not in (layout.fields, 0):
-                    return line, f"{_fields(len(record))} where the header has {layout.fields}", None
+                if not record.fields and layout.fields > 1:
+                    blank = record.line
+                elif len(record.fields) not in (layout.fields, 0):
+                    return record.line, f"{_fields(len(record.fields))} where the header has {layout.fields}", None
+                elif not stray and '"' in record.text and not sound.fullmatch(record.text):
+                    stray = record.line
     except Malformed as malformed:
         return malformed.line, malformed.message, None
-    return None
+    hint = "quote the field, and double the mark"
+    return (stray, "a quotation mark inside an unquoted field", hint) if stray else None
+
+
+def _sound_record(separator: str) -> re.Pattern[str]:
+    mark = re.escape(separator)
+    field = f'(?:"(?:[^"]|"")*+"|[^"\n{mark}]*+)'
+    return re.compile(f"{field}(?:{mark}{field})*+\r?\n?")
 
 
 def _fields(count: int) -> str:
     return "1 field" if count == 1 else f"{count} fields"
 
 
-def _stray_quote(path: Path, layout: Layout) -> Finding | None:
-    """A quotation mark in a field that does not begin with one. It matters where it keeps the file from being read."""
-    field = f'(?:"(?:[^"]|"")*"|[^"\n{re.escape(layout.separator)}]*)'
-    sound = re.compile(f"{field}(?:{re.escape(layout.separator)}{field})*\n?")
-    hint = "quote the field, and double the mark"
-    with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        start, record = 1, ""
-        for number, line in enumerate(file, 1):
-            record += line
-            if record.count('"') % 2 == 0 or len(record) > LONGEST_FIELD:
-                if not sound.fullmatch(record.replace("\r\n", "\n")):
-                    break
-                start, record = number + 1, ""
-    return (start, "a quotation mark inside an unquoted field", hint) if record else None
-
-
 def line_of(path: Path, separator: str, row: int) -> int | None:
     """The line (from 1) at which a row (from 0, the header apart) starts; None where there is no such row."""
     try:
         with records(path, separator) as found:
-            return next((line for index, (line, _) in enumerate(found, -1) if index == row), None)
+            return next((record.line for index, record in enumerate(found, -1) if index == row), None)
     except Malformed:
         return None

@@ -44,7 +44,7 @@ def read(spec: Spec, source: Source) -> Table:
     passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
     _stream(source, [*encoders.values(), *passing])
     _check_numbers(source, encoders)
-    attributes = tuple(_attribute(spec, name, encoders[name]) for name in spec.quasi_identifiers)
+    attributes = _attributes(spec, encoders)
     sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
     warnings = (*_unique_warnings(passing), *_constant_warnings(attributes))
     return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings)
@@ -155,6 +155,19 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 # --- what comes out --------------------------------------------------------------------------------------------------
 
 
+def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ...]:
+    """All quasi-identifiers, or the problems of all of them."""
+    attributes, problems = [], []
+    for name in spec.quasi_identifiers:
+        try:
+            attributes.append(_attribute(spec, name, encoders[name]))
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(problems)
+    return tuple(attributes)
+
+
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
     shown = spec.input.missing[0] if spec.input.missing else ""
@@ -190,5 +203,5 @@ def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:
 
 def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:
     for attribute in attributes:
-        if not attribute.codes.any() or attribute.domain.size == 1:
+        if attribute.codes.min() == attribute.codes.max():
             yield f"quasi-identifier {attribute.name!r} has the same value in every row"

@@ -61,6 +61,11 @@ class Scanner:
         except BaseException as error:  # handed to the thread that waits
             self._error = error
 
+    @property
+    def failed(self) -> bool:
+        """Whether it is known already that the file is not sound."""
+        return self._scan is not None and not self._scan.sound
+
     def result(self) -> Scan:
         """Waits for the end of the pass. Raises what the pass raised (OSError)."""
         self._thread.join()

@@ -110,6 +110,8 @@ class Source:
                 self._accept(scanner.result())
             rows = 0
             for batch in self._batches(expressions, size):
+                if scanner.failed:
+                    break
                 rows += batch.height
                 yield batch
             self._accept(scanner.result(), rows)
@@ -198,7 +200,7 @@ class Source:
             raise DataError(Problem("the file is empty", file=self.name))
         try:
             with explain.records(self.path, self.separator) as records:
-                names = next(records, (1, []))[1]
+                names = next((record.fields for record in records), [])
         except explain.Malformed as malformed:
             raise DataError(Problem(f"the header: {malformed.message}", file=self.name, line=1)) from None
         if not names:

@@ -49,7 +49,7 @@ class Output:
     """A file on its way. Use it as a context manager: leaving it without `commit` removes what was written.
 
     Args:
-        path: the target; `-` is standard output.
+        path: the target; `-` and `/dev/stdout` are standard output.
         force: replace a file that exists.
         form: how tables are written; by the target's suffix for None.
         separator: of a CSV.
@@ -64,11 +64,12 @@ class Output:
     def __init__(
         self, path: str | Path, *, force: bool = False, form: OutputFormat | None = None, separator: str = ","
     ) -> None:
-        self.name = "<stdout>" if str(path) == "-" else str(path)
+        standard = str(path) in ("-", "/dev/stdout")
+        self.name = "<stdout>" if standard else str(path)
         self.format: OutputFormat = form or format_of(path)
         self._force, self.separator = force, separator
-        self._target = None if str(path) == "-" else Path(os.path.realpath(path))
-        self._copied = self._target is None or _is_special(self._target)
+        self._copied = standard or _is_special(Path(path))
+        self._target = None if standard else Path(path) if self._copied else Path(os.path.realpath(path))
         self._published: bool | None = None  # whether there was a file before; None before commit
         self._check_target()
         self.part = self._temporary()

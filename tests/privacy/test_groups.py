@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.privacy import Histogram, groups
+from anonymize import classes
+from anonymize.privacy import Histogram
 
 pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=60)
 
@@ -27,8 +28,8 @@ def as_dict(histogram: Histogram) -> dict[tuple[int, int], int]:
 def test_counts_are_those_of_a_counter(how: str, rows: list[tuple[int, int]], missing: int | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if how == "sorted":
-            patch.setattr(groups, "DENSE_CELLS", 0)
-            patch.setattr(groups, "DENSE_CELLS_PER_ROW", 0)
+            patch.setattr(classes, "DENSE", 0)
+            patch.setattr(classes, "DENSE_PER_ROW", 0)
         counts = np.ones(len(rows), dtype=np.int64) if how == "weighted" else None
         found = Histogram.from_rows(*arrays(rows), 7, 10, missing=missing, counts=counts)
     expected = Counter(pair for pair in rows if pair[1] != missing)

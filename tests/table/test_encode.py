@@ -11,7 +11,9 @@ from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, 
 TEXT = Field("x", pl.String(), ("", "?"), True)
 
 
-def fed(encoder: NumberColumn | TextColumn | Uniqueness, values: list[object], dtype: pl.DataType, size: int = 3) -> None:
+def fed(
+    encoder: NumberColumn | TextColumn | Uniqueness, values: list[object], dtype: pl.DataType, size: int = 3
+) -> None:
     frame = pl.DataFrame({"x": pl.Series(values, dtype=dtype)}).select(encoder.expressions)
     for start in range(0, len(frame), size):
         encoder.add(frame[start : start + size])
@@ -69,6 +71,14 @@ def test_an_empty_text_is_no_number_where_it_does_not_mean_missing() -> None:
     assert (column.bad.count, column.bad.row) == (2, 1)
 
 
+def test_numbers_that_mean_missing() -> None:
+    field = Field("x", pl.String(), ("", "-9", "99.5"), True)
+    assert decoded(numbers(["1", "-9", "-9.0", "", "99.5", "0"], field)) == [1, None, -9, None, None, 0]
+    assert decoded(numbers([1, -9, None], Field("x", pl.Int64(), ("-9",), True))) == [1, None, None]
+    column = numbers(["1", "-9", None], Field("x", pl.String(), ("-9",), False))
+    assert (column.bad.count, column.bad.row) == (1, 2)
+
+
 def test_fractions_beside_whole_numbers_that_floats_cannot_hold() -> None:
     assert numbers(["0.5", "1", "2", str(2**53 + 1)]).inexact
     assert not numbers(["0.5", "1", "2", str(2**53)]).inexact
@@ -88,7 +98,7 @@ def test_nothing_but_missing_values(dtype: pl.DataType) -> None:
 
 @pytest.mark.parametrize("dtype", [pl.Int8(), pl.UInt64(), pl.Float32(), pl.Float64(), pl.Decimal(10, 2)])
 def test_typed_numbers(dtype: pl.DataType) -> None:
-    column = numbers([1, None, 7, 1, 3, 3, 100], Field("x", dtype, ("1",), True))
+    column = numbers([1, None, 7, 1, 3, 3, 100], Field("x", dtype, ("", "?", "9"), True))
     assert column.bad.count == 0
     assert decoded(column) == [1, None, 7, 1, 3, 3, 100]
 
@@ -106,7 +116,9 @@ def test_whole_numbers_survive(values: list[int | None], size: int) -> None:
     assert decoded(numbers([None if v is None else str(v) for v in values], size=size)) == values
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.none(), min_size=1, max_size=30), st.integers(1, 10))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.none(), min_size=1, max_size=30), st.integers(1, 10)
+)
 def test_fractions_survive(values: list[float | None], size: int) -> None:
     assert decoded(numbers([None if v is None else repr(v) for v in values], size=size)) == values
 
@@ -166,5 +178,3 @@ def test_nearly_unique_in_a_large_column(distinct: int, expected: bool) -> None:
     column = sampled([str(n % distinct) for n in range(300_000)])
     assert column.exceeds(0.95, 100) is expected
     assert len(column._sample) <= Uniqueness.LIMIT
-
-

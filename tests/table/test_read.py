@@ -22,7 +22,10 @@ def messages(error: pytest.ExceptionInfo[DataError]) -> list[str]:
 def test_a_table(read_text: Read) -> None:
     content = 'name,age,sex,ward,diagnosis,charges\nZ,31,M,1,flu,10.5\nY,30,F,2,,2\nX,?,,3,"a, b",\nW,31,M,4,flu,2\n'
     table = read_text(
-        content, "name:id age:n sex:c ward:in diagnosis:s charges:sn", input=Input(missing=("?", "")), workload=Workload()
+        content,
+        "name:id age:n sex:c ward:in diagnosis:s charges:sn",
+        input=Input(missing=("?", "")),
+        workload=Workload(),
     )
     age, sex = table.attributes
     assert (table.rows, table.columns) == (4, ("name", "age", "sex", "ward", "diagnosis", "charges"))
@@ -87,7 +90,10 @@ def test_values_that_are_no_numbers(read_text: Read) -> None:
     content = 'age,pay,note\n1,x,"two\nlines"\n"o\nne",2,\n3,4,\ntwo,5,\n'
     with pytest.raises(DataError) as error:
         read_text(content, "age:n pay:sn note:in")
-    assert messages(error) == ["numeric column 'age': 2 values are not numbers", "numeric column 'pay': 1 value is not a number"]
+    assert messages(error) == [
+        "numeric column 'age': 2 values are not numbers",
+        "numeric column 'pay': 1 value is not a number",
+    ]
     assert [problem.line for problem in error.value.problems] == [4, 2]
 
 
@@ -116,7 +122,24 @@ def test_targets_pass_through(read_text: Read) -> None:
 
 def test_a_single_value_is_constant_and_a_missing_one_is_not(read_text: Read) -> None:
     assert len(read_text("a\nx\nx\n", "a:c").warnings) == 1
+    assert len(read_text("a\n7\n7.0\n", "a:n").warnings) == 1
     assert len(read_text("a,b\nx,1\n,1\n", "a:c b:in").warnings) == 0
+
+
+def test_values_outside_of_hierarchies(file_of: Callable[..., Path]) -> None:
+    path = file_of("x;*\ny;*\n", "hierarchy.csv")
+    quasi = {name: QuasiIdentifier(hierarchy=path) for name in "abc"}
+    with Source.open(Spec(version=1, quasi_identifiers=quasi), file_of("a,b,c\nx,x,z\ny,w,v\n")) as source:
+        with pytest.raises(DataError) as error:
+            read(Spec(version=1, quasi_identifiers=quasi), source)
+    assert ["b" in messages(error)[0], "c" in messages(error)[1]] == [True, True]
+
+
+def test_codes_follow_the_hierarchy(file_of: Callable[..., Path]) -> None:
+    path = file_of("z;*\ny;*\nx;*\n", "hierarchy.csv")
+    spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier(hierarchy=path)})
+    with Source.open(spec, file_of("a\nx\ny\nx\n")) as source:
+        assert read(spec, source).attributes[0].codes.tolist() == [2, 1, 2]
 
 
 @pytest.fixture

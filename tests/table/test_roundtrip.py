@@ -15,7 +15,9 @@ from anonymize.spec.model import Input, Spec
 from anonymize.table import Output, Source, read
 
 COLUMNS = "id:n a:in b:in"
-cells = st.text(st.sampled_from('a,;|"\n\r\t é\u2028\ufeff') | st.characters(exclude_characters="\0", codec="utf-8"), max_size=5)
+cells = st.text(
+    st.sampled_from('a,;|"\n\r\t é\u2028\ufeff') | st.characters(exclude_characters="\0", codec="utf-8"), max_size=5
+)
 rows = st.lists(st.tuples(cells, cells), min_size=1, max_size=12)
 Fields = list[list[str]]
 

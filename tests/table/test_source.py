@@ -80,9 +80,7 @@ def test_gzip_is_told_by_its_bytes(spec: Spec, file_of: Callable[..., Path], spo
 
 
 @pytest.mark.parametrize("damage", [lambda z: z[:-9], lambda z: z[:20] + b"\0\0\0" + z[23:], lambda z: z + b"more"])
-def test_damaged_gzip(
-    spec: Spec, file_of: Callable[..., Path], spools: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_damaged_gzip(spec: Spec, file_of: Callable[..., Path], spools: Path, damage: Callable[[bytes], bytes]) -> None:
     with pytest.raises(DataError, match="gzip data is damaged"):
         opened(spec, file_of(damage(gzip.compress(CSV.encode() * 50)), "t.csv.gz"))
     assert not list(spools.iterdir())
@@ -131,9 +129,7 @@ def test_a_named_pipe(spec: Spec, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig", "UTF8"])
-def test_encodings(
-    spec_of: Callable[..., Spec], file_of: Callable[..., Path], spools: Path, encoding: str
-) -> None:
+def test_encodings(spec_of: Callable[..., Spec], file_of: Callable[..., Path], spools: Path, encoding: str) -> None:
     spec = spec_of("age:n name:in", input=Input(encoding=encoding))
     with opened(spec, file_of(CSV.encode(encoding))) as source:
         assert read(spec, source).rows == 2
@@ -158,9 +154,7 @@ def test_bytes_of_another_encoding(spec_of: Callable[..., Spec], file_of: Callab
 
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n\n", b"\r\n\r\n\n", b"\n" * 200_000])
-def test_boms_line_ends_and_blank_last_lines(
-    spec: Spec, file_of: Callable[..., Path], bom: bytes, end: bytes
-) -> None:
+def test_boms_line_ends_and_blank_last_lines(spec: Spec, file_of: Callable[..., Path], bom: bytes, end: bytes) -> None:
     with opened(spec, file_of(bom + CSV.rstrip().encode() + end)) as source:
         assert source.columns == ("age", "name")
         table = read(spec, source)

@@ -39,8 +39,8 @@ class Candidates:
 class CutRule(ABC):
     """A rule by which the next cut of a class is chosen.
 
-    `domains` and `weights`: one per quasi-identifier. `minimum`: rows that a class must have at least. `relaxed`: rows of
-    equal value may part at a median. At equal scores the attribute that the spec lists first is cut.
+    `domains` and `weights`: one per quasi-identifier. `minimum`: rows that a class must have at least. `relaxed`: rows
+    of equal value may part at a median. At equal scores the attribute that the spec lists first is cut.
     """
 
     domains: Sequence[Domain]

@@ -1,7 +1,7 @@
 """`--cut entropy`: the attribute whose values have the lowest entropy in the class, divided by its weight, first.
 
-Attributes of few, uneven values are exact after few cuts, and then cost nothing in any class below; what remains is spent
-on the others. Good on categorical tables, poor on continuous ones. Cut at the median of the leaf order.
+Attributes of few, uneven values are exact after few cuts, and then cost nothing in any class below; what remains is
+spent on the others. Good on categorical tables, poor on continuous ones. Cut at the median of the leaf order.
 """
 
 from __future__ import annotations

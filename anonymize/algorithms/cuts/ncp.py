@@ -1,4 +1,4 @@
-"""`--cut ncp`: of all attributes' cuts nearest the median, the one that leaves the least weighted NCP in the two parts."""
+"""`--cut ncp`: of all attributes' cuts nearest the median, the one that saves most weighted NCP."""
 
 from __future__ import annotations
 

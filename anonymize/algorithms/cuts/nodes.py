@@ -15,8 +15,8 @@ from anonymize.classes import Bools, Ints, Runs
 class Nodes:
     """Nodes that occur in m classes, sorted by class, then leaf order; one of each class at least.
 
-    `owner` (nodes,) class of each; `starts` (m,) the first node of each class; `first`, `last` (nodes,) lowest and highest
-    leaf code that occurs under it; `rows` (nodes,) rows of the class under it.
+    `owner` (nodes,) class of each; `starts` (m,) the first node of each class; `first`, `last` (nodes,) lowest and
+    highest leaf code that occurs under it; `rows` (nodes,) rows of the class under it.
     """
 
     owner: Ints

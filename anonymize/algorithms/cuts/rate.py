@@ -1,8 +1,9 @@
 """`--cut rate`: the cut that saves most information loss per bit.
 
-A class of n rows can be cut into about n / k parts, so cutting it further spends a budget of log2(n / k) bits: a cut into
-shares p and 1 - p spends H(p) of them per row. Each attribute offers its loss (weighted NCP) for bits, and the classical
-answer of rate-distortion theory is to spend them where the loss falls fastest. So the score of an attribute in a class is
+A class of n rows can be cut into about n / k parts, so cutting it further spends a budget of log2(n / k) bits: a cut
+into shares p and 1 - p spends H(p) of them per row. Each attribute offers its loss (weighted NCP) for bits, and the
+classical answer of rate-distortion theory is to spend them where the loss falls fastest. So the score of an attribute
+in a class is
 
     (NCP now - NCP after) / bits spent
 
@@ -10,9 +11,9 @@ answer of rate-distortion theory is to spend them where the loss falls fastest. 
   lower side holds half of the classes that can still be made (whole multiples of the minimum size): 35 rows at k = 10
   become 10 and 25, not 17 and 18, and so three classes instead of two.
   A class that mixes missing and present values is released as suppressed: parting the two saves all of its NCP.
-- Categorical: the best of (a) parting one node of the taxonomy, at any level, from the rest, and (b) parting all nodes of
-  a level from each other, which looks ahead over several cuts. The cut made is the best of kind (a); where none is allowed,
-  the cut of the leaf order nearest the median.
+- Categorical: the best of (a) parting one node of the taxonomy, at any level, from the rest, and (b) parting all nodes
+  of a level from each other, which looks ahead over several cuts. The cut made is the best of kind (a); where none is
+  allowed, the cut of the leaf order nearest the median.
 
 Bits are counted from the capacity floor(n / k), so a cut that wastes rows is charged for it.
 """

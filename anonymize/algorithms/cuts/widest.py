@@ -1,9 +1,9 @@
-"""`--cut widest`: the textbook rule. The attribute of the largest normalized range, times its weight, cut at its median.
+"""`--cut widest`: the textbook rule, the attribute of the largest normalized, weighted range cut at its median.
 
-The range of a numeric attribute is (high - low) over the range of the column; that of a categorical one, the leaves under
-the lowest node that covers the class over all leaves. Categorical attributes are cut at the boundary between two children
-of that node, the one nearest the median of the leaf order; where no such boundary leaves enough rows on both sides, at
-the boundary of leaves nearest the median.
+The range of a numeric attribute is (high - low) over the range of the column; that of a categorical one, the leaves
+under the lowest node that covers the class over all leaves. Categorical attributes are cut at the boundary between two
+children of that node, the one nearest the median of the leaf order; where no such boundary leaves enough rows on both
+sides, at the boundary of leaves nearest the median.
 
 Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 3.
 """

@@ -1,1 +1,1 @@
-"""Recursive partitioning of a table, all classes of a batch at a time: the machinery that Mondrian's cut rules share."""
+"""Recursive partitioning of a table, all classes of a batch at a time: what Mondrian's cut rules share."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ from anonymize.classes import Bools, Codes, Ints, concatenated_ranges, starts_of
 class Batch:
     """C classes of n rows in all.
 
-    `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier; `sensitive`
-    the same per sensitive attribute that a requirement looks at; `sizes` (C,). `closed` (C, attributes): no cut of this
-    class, nor of any part of it, is allowed on the attribute. `attempts` (C, attributes) uint8: cuts of this very class
-    that a privacy model has refused.
+    `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier;
+    `sensitive` the same per sensitive attribute that a requirement looks at; `sizes` (C,). `closed` (C, attributes): no
+    cut of this class, nor of any part of it, is allowed on the attribute. `attempts` (C, attributes) uint8: cuts of
+    this very class that a privacy model has refused.
     """
 
     rows: NDArray[np.uint32]
@@ -103,7 +104,7 @@ class Batch:
             fits = int(np.searchsorted(self.starts, self.starts[first] + limit, side="right")) - 1
             first = max(fits, first + 1)
             bounds.append(first)
-        return [self._slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [self._slice(a, b) for a, b in pairwise(bounds)]
 
     def _slice(self, first: int, stop: int) -> Batch:
         rows = slice(self.starts[first], self.starts[stop])

@@ -1,7 +1,7 @@
 """Cut every class until none can be cut: breadth first inside a batch, depth first over batches, in threads.
 
-A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own rows
-alone, so neither the size of a batch nor the number of threads shows in the result.
+A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own
+rows alone, so neither the size of a batch nor the number of threads shows in the result.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ AGAIN = -2
 class Cuts:
     """What a rule wants done with each class of a batch.
 
-    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the attribute
-    it wanted had no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first `ties` of the
-    rows at `stop`; the others to the second.
+    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the
+    attribute it wanted had no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first
+    `ties` of the rows at `stop`; the others to the second.
     """
 
     attribute: Ints
@@ -53,8 +53,8 @@ Finished = tuple[NDArray[np.uint32], Ints]
 def grow(whole: Batch, rule: Rule, allowed: Allowed | None, threads: int, progress: Callable[[int], None]) -> Partition:
     """The partition of `whole`'s rows into classes that the rule cuts no further.
 
-    `allowed` None means that the rule's own minimum size is all that is asked for. `progress` is told how many more rows
-    have found their final class.
+    `allowed` None means that the rule's own minimum size is all that is asked for. `progress` is told how many more
+    rows have found their final class.
     """
     blocks: list[Finished] = []
 

@@ -14,12 +14,12 @@ from anonymize.classes import Bools, Codes, Ints, starts_of
 def nearest_cut(
     batch: Batch, attribute: int, size: int, classes: Ints, wanted: Ints, minimum: int
 ) -> tuple[Ints, Ints, Bools]:
-    """Where to cut each class so that about `wanted` of its rows have lower codes than the cut; equal rows stay together.
+    """Where to cut each class so that about `wanted` of its rows have lower codes; equal rows stay together.
 
     `size` is the attribute's number of leaves; `classes` (m,) ascending; `wanted` (m,) with 1 <= wanted < rows of the
     class. Both boundaries of the run of equal codes at that place are tried, the nearer one first, the upper one at a
-    tie: a value that holds most of the rows is cut off from either side. Returns, (m,) each: the code below which rows go
-    to the first side; 0, as no row at that code does; whether both sides have at least `minimum` rows.
+    tie: a value that holds most of the rows is cut off from either side. Returns, (m,) each: the code below which rows
+    go to the first side; 0, as no row at that code does; whether both sides have at least `minimum` rows.
     """
     labels, codes = batch.codes_of(attribute, classes)
     sizes = batch.sizes[classes]
