@@ -82,7 +82,7 @@ class TextColumn:
         return sorted(present), nulls or len(present) < len(texts)
 
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
-        """(rows,) codes below `size`: each row's `code_of` its text, or `missing`. Can be called once: frees the rows."""
+        """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""
         absent = 0 if missing is None else missing
         texts = self._texts()
         coded = [absent if text in self._missing else code_of[text] for text in texts]

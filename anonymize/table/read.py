@@ -157,7 +157,8 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 
 def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ...]:
     """All quasi-identifiers, or the problems of all of them."""
-    attributes, problems = [], []
+    attributes: list[Attribute] = []
+    problems: list[Problem] = []
     for name in spec.quasi_identifiers:
         try:
             attributes.append(_attribute(spec, name, encoders[name]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,13 @@ def read_text(file_of: Callable[..., Path]) -> Callable[..., Table]:
             return read(spec, source)
 
     return reading
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """For the length of a test, not root, who may read and write everywhere."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(before)

@@ -61,7 +61,7 @@ def test_a_record_after_many(read_text: Callable[..., Table], columns: str) -> N
 @pytest.mark.parametrize(("at", "line"), [(3, 3), (70_000, 70_000), (200_000, 200_000)])
 def test_bytes_that_are_not_utf8(read_text: Callable[..., Table], at: int, line: int) -> None:
     rows = ["é,x"] * 200_000
-    content = "a,b\n".encode() + "\n".join(rows[: at - 2]).encode() + b"\nM\xfcller,x\n" + b"a,b\n" * 10
+    content = b"a,b\n" + "\n".join(rows[: at - 2]).encode() + b"\nM\xfcller,x\n" + b"a,b\n" * 10
     with pytest.raises(DataError) as error:
         read_text(content, "a:c b:in")
     assert problem(error) == (line, "bytes that are not UTF-8")

@@ -128,10 +128,10 @@ def test_a_single_value_is_constant_and_a_missing_one_is_not(read_text: Read) ->
 
 def test_values_outside_of_hierarchies(file_of: Callable[..., Path]) -> None:
     path = file_of("x;*\ny;*\n", "hierarchy.csv")
-    quasi = {name: QuasiIdentifier(hierarchy=path) for name in "abc"}
-    with Source.open(Spec(version=1, quasi_identifiers=quasi), file_of("a,b,c\nx,x,z\ny,w,v\n")) as source:
-        with pytest.raises(DataError) as error:
-            read(Spec(version=1, quasi_identifiers=quasi), source)
+    spec = Spec(version=1, quasi_identifiers={name: QuasiIdentifier(hierarchy=path) for name in "abc"})
+    table = file_of("a,b,c\nx,x,z\ny,w,v\n")
+    with Source.open(spec, table) as source, pytest.raises(DataError) as error:
+        read(spec, source)
     assert ["b" in messages(error)[0], "c" in messages(error)[1]] == [True, True]
 
 

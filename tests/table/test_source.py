@@ -227,12 +227,16 @@ def test_what_cannot_be_opened(spec: Spec, tmp_path: Path) -> None:
         opened(spec, tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission(spec: Spec, file_of: Callable[..., Path]) -> None:
+@pytest.fixture
+def locked(file_of: Callable[..., Path]) -> Path:
     path = file_of(CSV)
     path.chmod(0)
+    return path
+
+
+def test_a_file_without_permission(spec: Spec, locked: Path, unprivileged: None) -> None:
     with pytest.raises(DataError, match="permission denied"):
-        opened(spec, path)
+        opened(spec, locked)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])

@@ -6,10 +6,12 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -259,11 +261,16 @@ def test_a_full_standard_output(tmp_path: Path) -> None:
     assert (found.returncode, found.stderr) == (1, "<stdout>: cannot be written: no space left on device\n")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(WriteError, match="permission denied"):
-        Output(tmp_path / "o.csv")
+@pytest.fixture
+def locked() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o555)
+        yield Path(folder)
+
+
+def test_a_folder_without_permission(locked: Path, unprivileged: None) -> None:
+    with pytest.raises(WriteError, match="cannot be written: permission denied"):
+        Output(locked / "o.csv")
 
 
 def test_what_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,12 +315,11 @@ def test_standard_output_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_broken_pipe_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "wb") as pipe, Output("-") as output:
-        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
+    with open(writing, "wb", buffering=0) as pipe, Output("-") as output:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe, flush=lambda: None))
         output.write([FRAME])
         with pytest.raises(BrokenPipeError):
             output.commit()
-        monkeypatch.undo()
     assert not output.part.exists()
 
 
