@@ -19,8 +19,8 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto
 
-bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run
-	$(BIN)/python benchmarks/bench.py
+bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=--full: ten million rows, too)
+	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 docs: $(VENV)/installed-dev  ## write the pages made from docstrings
 	$(BIN)/python docs/make.py

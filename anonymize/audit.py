@@ -23,6 +23,10 @@ UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversit
 """What is measured of every sensitive attribute when nothing is required."""
 
 
+OPTION = {"quasi_identifiers": "qi"}
+"""What the command line calls an option, where it is not its name."""
+
+
 class Options(TypedDict, total=False):
     """What the command line says. Columns and text are for an audit without a spec; k, l and t go before the spec's."""
 
@@ -99,7 +103,7 @@ def _wanted(spec: Spec | None, options: Options) -> Spec:
     extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding"} if options.get(name))
     if extra:
         raise UsageError(
-            [f"{name.replace('_', '-')}: comes from the spec, it cannot be given beside one" for name in extra]
+            [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
         )
     return override(spec, k=options.get("k"), l=options.get("l"), t=options.get("t"))
 

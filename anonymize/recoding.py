@@ -7,14 +7,14 @@ once however many rows show it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import Codes, Floats, Ints, Partition, Runs
+from anonymize.classes import Codes, Floats, Ints, Partition, Runs, run_starts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec import Output
@@ -55,7 +55,8 @@ class ReleasedColumn:
 class Released:
     """A release before it is written.
 
-    `class_of` (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: of each
+    Classes of the recoding that read the same are one class here, as they are to whoever reads the release. `class_of`
+    (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: of each
     quasi-identifier one released column, or two. `low`, `high`: per quasi-identifier, (classes,) codes of the region's
     ends. `sizes` (classes,). Rows published suppressed are a class of their own after these, numbered `len(sizes)`;
     `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
@@ -84,7 +85,7 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
     columns: list[ReleasedColumn] = []
     for attribute, (low, high) in zip(table.attributes, boxes, strict=True):
         columns += Showing(attribute, partition, low, high, output).columns()
-    return Released(
+    released = Released(
         class_of=class_of,
         columns=tuple(columns),
         low=tuple(low for low, _ in boxes),
@@ -92,6 +93,32 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
         sizes=partition.sizes,
         suppressed_rows=len(recoding.suppressed),
         dropped_rows=len(recoding.suppressed) if drop else 0,
+    )
+    return _united(released)
+
+
+def _united(released: Released) -> Released:
+    """The release with classes that read the same put together; the first of them gives the number."""
+    count = len(released.sizes)
+    key, span = np.zeros(count, np.int64), 1
+    for column in released.columns:
+        if span * len(column.texts) >= 2**63:
+            key, span = np.unique(key, return_inverse=True)[1], count
+        key, span = key * len(column.texts) + column.of_class[:-1], span * len(column.texts)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == count:
+        return released
+    number = np.argsort(np.argsort(first))[inverse]
+    order = np.argsort(number, kind="stable")
+    starts = run_starts(number[order])
+    shown = np.append(order[starts], count)
+    return replace(
+        released,
+        class_of=np.append(number, [len(starts), -1]).astype(np.int32)[released.class_of],
+        columns=tuple(replace(column, of_class=column.of_class[shown]) for column in released.columns),
+        low=tuple(np.minimum.reduceat(low[order], starts) for low in released.low),
+        high=tuple(np.maximum.reduceat(high[order], starts) for high in released.high),
+        sizes=np.add.reduceat(released.sizes[order], starts),
     )
 
 
@@ -124,12 +151,17 @@ class Showing:
         return self._named([self._points(domain, points(domain, self.attribute.codes, self.partition))], [""])
 
     def _named(self, shown: list[Shown], suffixes: list[str]) -> list[ReleasedColumn]:
-        """The columns, with the text of the class of suppressed rows added after the others."""
+        """The columns, with the class of suppressed rows added after the others, and every text once."""
         name = self.attribute.name
-        return [
-            ReleasedColumn(name + suffix, name, [*texts, self.output.suppressed], np.append(of_class, len(texts)))
-            for (texts, of_class), suffix in zip(shown, suffixes, strict=True)
-        ]
+        columns = []
+        for (texts, of_class), suffix in zip(shown, suffixes, strict=True):
+            texts, of_class = [*texts, self.output.suppressed], np.append(of_class, len(texts))
+            distinct = list(dict.fromkeys(texts))
+            if len(distinct) < len(texts):
+                number = {text: index for index, text in enumerate(distinct)}
+                of_class = np.array([number[text] for text in texts])[of_class]
+            columns.append(ReleasedColumn(name + suffix, name, distinct, of_class))
+        return columns
 
     def _distinct(self) -> tuple[Ints, Ints, Ints]:
         """The ends of the distinct regions, and which of them each class has."""

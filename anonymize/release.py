@@ -11,6 +11,7 @@ publish                  report and release take their places; or neither does
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import polars as pl
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS, Context
-from anonymize.errors import Problem, SpecError, UnsafeError
+from anonymize.errors import Problem, SpecError, UnsafeError, UsageError
 from anonymize.privacy import Groups, Histogram, Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
@@ -40,6 +41,7 @@ def release(request: Request) -> Report:
     """
     spec, clock = request.spec, Clock()
     requirements = privacy.requirements(spec)
+    _check_targets(request)
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
         _check_names(spec, source)
@@ -55,7 +57,7 @@ def release(request: Request) -> Report:
         with clock("recode"):
             released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
         with clock("write"):
-            target.write(_frames(request, table, released))
+            target.write(_frames(request, table, released, _null_text(spec, source, target)))
         with clock("verify"):
             verdict = _verify(spec, target, released, requirements)
 
@@ -95,10 +97,21 @@ def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Re
     return not privacy.check(Groups(np.array([len(rows)]), histograms), requirements).all()
 
 
-def _frames(request: Request, table: Table, released: Released) -> Iterator[pl.DataFrame]:
+def _null_text(spec: Spec, source: Source, target: Output) -> str | None:
+    """What a null is written as, where it would not mean the same in the output as in the input; else None.
+
+    In a typed file null is missing; in a CSV it is the empty text, which the spec may or may not take for missing.
+    """
+    if "" in spec.input.missing or (source.format == "csv") == (target.format in CSV):
+        return None
+    return "" if source.format == "csv" else next(iter(spec.input.missing), "")
+
+
+def _frames(request: Request, table: Table, released: Released, null: str | None) -> Iterator[pl.DataFrame]:
     """The release in pieces: the generalized columns beside what passes through, in the input's column order."""
+    empty = null if null == "" else None
     texts = {
-        column.name: pl.Series([text or None for text in column.texts], dtype=pl.String) for column in released.columns
+        column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String) for column in released.columns
     }
     roles = request.spec.roles()
     passing = [name for name in table.columns if roles[name] not in ("identifier", "quasi-identifier")]
@@ -110,11 +123,16 @@ def _frames(request: Request, table: Table, released: Released) -> Iterator[pl.D
             if roles[name] == "quasi-identifier":
                 columns += [texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released.columns_of(name)]
             elif roles[name] != "identifier":
-                columns.append(batch.frame[name])
+                columns.append(_passing(batch.frame[name], null))
         frame = pl.DataFrame(columns)
         yield frame if not released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
         done += len(class_of)
         request.progress("write", done, table.rows)
+
+
+def _passing(column: pl.Series, null: str | None) -> pl.Series:
+    """A column as it came, but for its nulls where they have to be a text."""
+    return column if null is None else column.cast(pl.String).fill_null(null)
 
 
 @dataclass(frozen=True)
@@ -143,6 +161,8 @@ def _pieces(request: Request, table: Table, passing: list[str]) -> Iterator[Piec
 
 SHUFFLED = 500_000
 """Rows of a piece of a shuffled release."""
+CSV = ("csv", "csv.gz")
+"""The formats in which a null is an empty field."""
 
 
 def _verify(spec: Spec, target: Output, released: Released, requirements: tuple[Requirement, ...]) -> verify.Verdict:
@@ -153,17 +173,34 @@ def _verify(spec: Spec, target: Output, released: Released, requirements: tuple[
         verify.checks_of(spec, requirements),
         spec.input.missing,
         suppressed=spec.output.suppressed,
-        null_missing="" in spec.input.missing,
+        null_missing=target.format not in CSV or "" in spec.input.missing,
     )
 
 
 def _written(target: Output) -> pl.LazyFrame:
     """What was written, by a plain reader."""
     if target.format == "parquet":
-        return pl.scan_parquet(target.part)
+        return pl.scan_parquet(target.part, glob=False, hive_partitioning=False)
     if target.format == "arrow":
-        return pl.scan_ipc(target.part)
-    return pl.scan_csv(target.part, infer_schema=False, separator=target.separator)
+        return pl.scan_ipc(target.part, glob=False, hive_partitioning=False)
+    return pl.scan_csv(
+        target.part,
+        infer_schema=False,
+        separator=target.separator,
+        with_column_names=lambda names: [name.replace('""', '"') for name in names],  # which polars leaves as they are
+        glob=False,
+    )
+
+
+def _check_targets(request: Request) -> None:
+    """Raises UsageError for a report of no known kind, and for two outputs that are one file."""
+    for path in request.reports:
+        kind_of(path)
+    paths = [path for path in (request.output, *request.reports) if path != "-"]
+    files = [os.path.realpath(path) for path in paths]
+    twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
+    if twice:
+        raise UsageError([f"{path}: is given for two outputs" for path in twice])
 
 
 def _check_names(spec: Spec, source: Source) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from anonymize.algorithms.base import Context
 from anonymize.classes import Bools, Ints
@@ -20,6 +21,9 @@ from anonymize.table import SensitiveColumn, Table
 
 BY_SIZE = ("k", "l", "p")
 """Parameters that a class of fewer rows cannot meet."""
+
+EXCLUSIVE = ("c",)
+"""Parameters that have to exceed what is reached."""
 
 
 def minimum_size(requirements: Iterable[Requirement]) -> int:
@@ -37,15 +41,29 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     Raises InfeasibleError naming the requirements that bind and the nearest feasible setting when no suppression within
     the limit mends it.
     """
-    kept = np.ones(table.rows, np.bool_)
-    for requirement in requirements:
-        if not _assessed(table, kept, requirement).satisfied:
-            kept &= _trimmed(table, kept, requirement)
+    kept, failing = _mended(table, requirements)
     given_up = np.flatnonzero(~kept)
-    failing = [found for found in (_assessed(table, kept, r) for r in requirements) if not found.satisfied]
     if failing or len(given_up) > context.suppression_limit:
         raise InfeasibleError(_explain(table, requirements, failing, len(given_up), context.suppression_limit))
     return given_up.astype(np.uint32)
+
+
+def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools, list[Assessment]]:
+    """(rows,) the rows that stay, and the requirements that they still do not meet.
+
+    What is given up for one requirement can break another, so all are gone through again until nothing more goes. Of
+    several requirements that bind, each is mended by itself: together they might have done with fewer rows.
+    """
+    kept = np.ones(table.rows, np.bool_)
+    while True:
+        before, failing = kept, []
+        for requirement in requirements:
+            found = _assessed(table, kept, requirement)
+            if not found.satisfied:
+                failing.append(found)
+                kept = kept & _trimmed(table, kept, requirement)
+        if np.array_equal(kept, before):
+            return kept, failing
 
 
 def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment:
@@ -109,29 +127,51 @@ def _spread(rank: Ints, column: SensitiveColumn, counts: Ints, cap: int) -> Bool
 def _explain(
     table: Table, requirements: tuple[Requirement, ...], failing: list[Assessment], given_up: int, limit: int
 ) -> list[Problem]:
+    share = f"{np.ceil(given_up / table.rows * 1e6) / 1e6:.6f}".rstrip("0").rstrip(".")
     if failing:
-        return [_hopeless(table, found) for found in failing]
+        needed = f" with privacy.suppression of {share}" if given_up > limit else ""
+        return [_hopeless(table.rows, given_up, found, needed) for found in failing]
     everyone = np.ones(table.rows, np.bool_)
     binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
-    share = np.ceil(given_up / table.rows * 1e6) / 1e6
     return [
         Problem(
             f"{found.requirement} is not met by the whole table as one class, which reaches {_reached(found)}; "
             f"suppressing {given_up} rows would mend it, {limit} may be suppressed",
-            hint=f"nearest feasible: privacy.suppression of {share:g}, or {_reached(found)}",
+            hint=f"nearest feasible: privacy.suppression of {share}{_alternative(found)}",
         )
         for found in binding
     ]
 
 
-def _hopeless(table: Table, found: Assessment) -> Problem:
+def _hopeless(rows: int, given_up: int, found: Assessment, needed: str) -> Problem:
+    who = f"all {rows} rows"
+    if given_up:
+        who = f"the {rows - given_up} of {rows} rows that are left once other requirements are met,"
+    nearest = _nearest(found)
     return Problem(
-        f"{found.requirement} cannot be met: all {table.rows} rows as one class reach {_reached(found)}",
-        hint=f"nearest feasible: {_reached(found)}",
+        f"{found.requirement} cannot be met: {who} as one class reach {_reached(found)}",
+        hint=f"nearest feasible: {nearest}{needed}" if nearest else "no setting of it is feasible",
     )
+
+
+def _alternative(found: Assessment) -> str:
+    nearest = _nearest(found)
+    return f", or {nearest}" if nearest else ""
 
 
 def _reached(found: Assessment) -> str:
     return ", ".join(
         f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in found.achieved.items()
+    )
+
+
+def _nearest(found: Assessment) -> str | None:
+    """The parameters that what is reached does meet, in digits enough for it; None where the model allows no such."""
+    try:
+        type(found.requirement.parameters)(**found.achieved)
+    except ValidationError:
+        return None
+    return ", ".join(
+        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}"
+        for name, value in found.achieved.items()
     )

@@ -1,15 +1,20 @@
 """Mondrian: cuts the table into ever smaller regions, as long as each still meets every privacy model.
 
 What it does. All rows start as one class. Each class is cut in two along one quasi-identifier, where both parts meet
-every requirement, until no class has an allowable cut. A class is released as the smallest region around its rows: an
-interval of numbers, the lowest common node of a hierarchy.
+every requirement, until none of the cuts that are tried is allowed. A class is released as the smallest region around
+its rows: an interval of numbers, the lowest common node of a hierarchy.
 
 What it guarantees. Every class meets every model of the spec, at every cut, or nothing is released. Where the table as
 one class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends
-it. It does not guarantee the least loss: cuts are greedy, and never taken back.
+it. Under k-anonymity alone no class is left that any boundary between two leaves would part into two of at least k
+rows. Other models may refuse a cut at one place and allow it at another: at most three places of each quasi-identifier
+are tried, so a class may be left that could have been cut. It does not guarantee the least loss: cuts are greedy, and
+never taken back.
 
-Recoding model. Strict multidimensional: equal rows stay together, and regions do not overlap in the attribute they were
-cut on. With `--relaxed` rows of equal value may part at a median.
+Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
+value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
+released as their parent when the middle one is parted from them. With `--relaxed` rows of equal value may part at a
+median.
 
 Cost. O(n log n) comparisons; a handful of array operations for all classes of a level.
 

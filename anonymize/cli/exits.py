@@ -61,8 +61,8 @@ def _failed(error: BaseException) -> int:
     if _is_broken_pipe(error):
         _silence_stdout()
         return BROKEN_PIPE
-    if isinstance(error, SystemExit):
-        raise error
+    if isinstance(error, click.exceptions.Exit):  # after --help
+        return error.exit_code
     if isinstance(error, click.ClickException):
         error.show()
         return USAGE
@@ -93,7 +93,7 @@ def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
 
 
 def _is_broken_pipe(error: BaseException) -> bool:
-    """Also where click or rich made an exit of it, with a code that means something else here."""
+    """Also where rich made an exit of it, with a code that means something else here."""
     return isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Sequence
 
 import click
 
@@ -57,6 +59,12 @@ def cli() -> None:
     """
 
 
+def run(arguments: Sequence[str]) -> None:
+    """Runs a command line and raises what goes wrong. Not by click's own `main`, to which a broken pipe is exit code 1."""
+    with cli.make_context("anonymize", list(arguments)) as context:
+        cli.invoke(context)
+
+
 def main() -> None:
     """The console script."""
-    exits.run(lambda: cli.main(prog_name="anonymize", standalone_mode=False))
+    exits.run(lambda: run(sys.argv[1:]))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
     from rich.console import Console

@@ -88,7 +88,7 @@ def _release(
     with progress(quiet) as told:
         request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=told, **rest)
         report = release(request)
-    if not quiet:
+    if not quiet and sys.stderr is not None:
         _summary(report, color, verbose)
 
 

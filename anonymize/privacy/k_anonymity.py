@@ -1,4 +1,4 @@
-"""k-anonymity: nobody can be told apart from fewer than k - 1 others by their quasi-identifiers.
+"""k-anonymity: by their quasi-identifiers, everybody looks like at least k - 1 others.
 
 Guarantees: every combination of quasi-identifier values in the release is shared by at least k rows, so that an
 attacker who knows them all links a person to a row with probability at most 1/k. It says nothing about what the k

@@ -32,11 +32,12 @@ def show(report: dict[str, Any], to: Console) -> None:
         to.print(Text(f"warning: {warning}", "yellow"))
     for section in sections(report):
         to.print()
+        to.print(Text(section.title, "bold"))
         to.print(_table(section))
 
 
 def _table(section: Section) -> Table:
-    table = Table(title=section.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for index, name in enumerate(section.header):
         table.add_column(
             name, justify="right" if name in ("figure", "weight", "ncp", "loss") else "left", no_wrap=index == 0

@@ -83,8 +83,19 @@ def check_columns(spec: Spec, source: Source) -> None:
     unlisted = [name for name in source.columns if name not in roles]
     problems = [_absent(spec, source, name, unlisted) for name in absent]
     problems += [_unlisted(source, name, absent) for name in unlisted]
+    if problems and _other_separator(source, roles):
+        message = f"the header is one column when {source.separator!r} is the separator"
+        problems = [Problem(message, source.name, line=1, hint="set input.separator")]
     if problems:
         raise DataError(problems)
+
+
+def _other_separator(source: Source, roles: Iterable[str]) -> bool:
+    """Whether the header is a single column that another separator would part into columns of the spec."""
+    if source.format != "csv" or len(source.columns) > 1:
+        return False
+    header = source.columns[0]
+    return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)
 
 
 def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:

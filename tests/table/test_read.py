@@ -74,6 +74,12 @@ def test_every_column_has_a_role(read_text: Read) -> None:
     assert hints[3] is not None and hints[3].startswith("did you mean 'ward'?; list it under identifiers")
 
 
+def test_another_separator_is_one_problem(read_text: Read) -> None:
+    with pytest.raises(DataError) as error:
+        read_text("age;sex;ward\n1;2;3\n", "age:n sex:c ward:in")
+    assert messages(error) == ["the header is one column when ',' is the separator"]
+
+
 def test_a_missing_column_is_placed_in_the_spec(spec_of: Callable[..., Spec], file_of: Callable[[str], Path]) -> None:
     places = {("quasi_identifiers", "age"): (3, 3), ("insensitive", 0): (9, 15), ("workload", "targets", 0): (7, 1)}
     spec = spec_of("age:n ward:in", workload=Workload(targets=("y",))).located(Path("spec.yaml"), places)

@@ -38,7 +38,7 @@ class Cuts:
 
 
 class Rule(Protocol):
-    """How the next cut of each class is chosen. May set `batch.closed`."""
+    """How the next cut of each class is chosen. May set `batch.closed`; counts its tries in `batch.attempts`."""
 
     def choose(self, batch: Batch) -> Cuts:
         """The cut of every class of the batch."""
@@ -94,6 +94,7 @@ def _grow_batch(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[list
 
 def _step(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[Batch | None, Finished | None]:
     """One cut of every class: the batch of what may be cut further, and the classes that are finished."""
+    before = batch.attempts.copy()
     cuts = rule.choose(batch)
     open_classes = cuts.attribute != FINISHED
     first = _first_side(batch, cuts)
@@ -109,7 +110,9 @@ def _step(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[Batch | No
     else:
         order = np.concatenate((np.flatnonzero(first), np.flatnonzero(~first)))
     second_sizes = batch.sizes - first_sizes
-    parted = open_classes & (second_sizes > 0)
+    parted = open_classes & (first_sizes > 0) & (second_sizes > 0)
+    if (open_classes & ~parted & (attempts == before).all(axis=1)).any():
+        raise RuntimeError("a cut that parts nothing would be tried for ever: this is probably a bug")
     parents = np.concatenate((np.flatnonzero(open_classes), np.flatnonzero(parted)))
     if not len(parents):
         return None, done

@@ -1,0 +1,328 @@
+"""Speed, memory and information loss, side by side in one run: `make bench`, or bench.py [--rows N,N] [--full].
+
+Every figure is of a fresh process. The yardstick of speed is `copy`: a process that reads the table with polars as text
+and writes it again. Copy and release take turns, and the best time of each counts, so that other work on the machine
+weighs on both. Tables are made once, in `benchmarks/tables`. Where a folder of reference data is there (`--data`), the
+tables and hierarchies are its own, so that losses compare with those of other tools.
+
+Writes `benchmarks/results.md`, and the profile of one run to `benchmarks/profile.txt`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import pstats
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from anonymize.algorithms.mondrian import Options
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+TABLES = HERE / "tables"
+DATA = ROOT.parent / "shared" / "data"
+
+COPY = "import sys, polars as pl; pl.read_csv(sys.argv[1], separator=',', infer_schema=False).write_csv(sys.argv[2])"
+CUTS: tuple[str, ...] = next(field.metadata["choices"] for field in fields(Options) if field.name == "cut")
+SCALE_QIS = ("age", "zipcode", "income", "sex", "race", "marital-status")
+ADULT_QIS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+NUMERIC = ("age", "zipcode", "income")
+ADULT_ROWS = 30_162
+FULL = 10_000_000
+PROFILED = 1_000_000
+TOP = 40
+
+
+# --- tables and specs -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Where the tables and their hierarchies come from: `data`, a folder of reference data, or this project (None)."""
+
+    data: Path | None
+
+    @property
+    def origin(self) -> str:
+        """What the results say about it."""
+        return "the project's own" if self.data is None else "the reference data"
+
+    @property
+    def adult_name(self) -> str:
+        """The table with eight quasi-identifiers."""
+        return f"Census-like table of {ADULT_ROWS:,} rows" if self.data is None else f"Adult, {ADULT_ROWS:,} rows"
+
+    def scale(self, rows: int) -> Path:
+        """The spec of a table of so many rows; both are made if they are not there."""
+        return self._spec(self._scaled(rows), SCALE_QIS, ",")
+
+    def adult(self) -> Path:
+        """The spec of the table with eight quasi-identifiers."""
+        if self.data is None:
+            return self._spec(self._scaled(ADULT_ROWS), ADULT_QIS, ",", stem="adult")
+        return self._spec(self.data / "adult.csv", ADULT_QIS, ";", stem="adult-reference")
+
+    def _scaled(self, rows: int) -> Path:
+        maker = (HERE if self.data is None else self.data) / "make_scale.py"
+        table = TABLES / f"{'own' if self.data is None else 'reference'}-{rows}.csv"
+        if not table.exists():
+            part = table.with_suffix(".part")
+            subprocess.run([sys.executable, str(maker), str(rows), str(part)], check=True)
+            part.rename(table)
+        return table
+
+    def _hierarchy(self, name: str) -> str:
+        if self.data is None:
+            return str(ROOT / "hierarchies" / "adult" / f"{name}.csv")
+        return str(self.data / f"adult_hierarchy_{name}.csv")
+
+    def _spec(self, table: Path, names: Sequence[str], separator: str, stem: str | None = None) -> Path:
+        """A spec of k = 10 with these quasi-identifiers; every other column passes through."""
+        with table.open(encoding="utf8") as file:
+            columns = file.readline().strip().split(separator)
+        spec = {
+            "version": 1,
+            "input": {"path": str(table), "separator": separator},
+            "quasi_identifiers": {
+                name: {"type": "numeric"} if name in NUMERIC else {"hierarchy": self._hierarchy(name)} for name in names
+            },
+            "insensitive": [name for name in columns if name not in names],
+            "privacy": {"k": 10},
+        }
+        path = TABLES / f"{stem or table.stem}.yaml"
+        path.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf8")
+        return path
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """A process that has ended well: wall seconds, peak resident memory in MB (10^6 bytes), and its report, if any."""
+
+    seconds: float
+    peak_mb: float
+    report: dict[str, Any]
+
+
+def child(arguments: Sequence[str]) -> Run:
+    """Runs Python with these arguments; ends everything where that fails."""
+    start = time.perf_counter()
+    with subprocess.Popen([sys.executable, *arguments], env=environment(), cwd=ROOT) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        sys.exit(f"exit code {process.returncode}: python {' '.join(arguments)}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Run(seconds, usage.ru_maxrss * unit / 1e6, {})
+
+
+def environment() -> dict[str, str]:
+    """The environment of a child: the checkout goes before an installed copy."""
+    return os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def copied(table: Path) -> Run:
+    """The yardstick."""
+    with tempfile.TemporaryDirectory(dir=TABLES) as folder:
+        return child(["-c", COPY, str(table), f"{folder}/copy.csv"])
+
+
+def released(spec: Path, *options: str, how: Sequence[str] = ("-m", "anonymize")) -> Run:
+    """`anonymize mondrian` with a report, the release verified and written."""
+    with tempfile.TemporaryDirectory(dir=TABLES) as folder:
+        report = Path(folder, "report.json")
+        arguments = ["mondrian", str(spec), "-o", f"{folder}/released.csv", "-r", str(report), "-q", *options]
+        run = child([*how, *arguments])
+        return Run(run.seconds, run.peak_mb, json.loads(report.read_text(encoding="utf8")))
+
+
+def quickest(runs: Sequence[Run]) -> Run:
+    """The run of the best time, with the highest peak of all of them."""
+    best = min(runs, key=lambda run: run.seconds)
+    return Run(best.seconds, max(run.peak_mb for run in runs), best.report)
+
+
+# --- what is measured -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled table of the results: header and rows, as text."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        """The section in Markdown."""
+        lines = [self.header, tuple("---" for _ in self.header), *self.rows]
+        return "\n".join([f"## {self.title}", "", *("| " + " | ".join(line) + " |" for line in lines), ""])
+
+
+def speed(tables: Tables, sizes: Sequence[int], runs: int) -> Iterator[Section]:
+    """Seconds against the yardstick, peak memory and loss at each size; then the stages of the best runs."""
+    rows, stages = [], []
+    for size in sizes:
+        spec = tables.scale(size)
+        table = Path(yaml.safe_load(spec.read_text(encoding="utf8"))["input"]["path"])
+        pairs = [(copied(table), released(spec)) for _ in range(runs)]
+        copy, release = quickest([pair[0] for pair in pairs]), quickest([pair[1] for pair in pairs])
+        rows.append((f"{size:,}", *_compared(copy, release), *_loss(release.report)))
+        timing = release.report["timing"]
+        stages.append((f"{size:,}", *(f"{seconds:.2f}" for seconds in timing.values())))
+        tell(f"{size:,} rows: copy {copy.seconds:.2f} s, release {release.seconds:.2f} s, {release.peak_mb:,.0f} MB")
+    header = ("rows", "copy, s", "release, s", "ratio", "copy, MB", "release, MB", "gcp", "classes")
+    yield Section(f"Against a plain copy: 6 quasi-identifiers, k = 10, best of {runs}", header, rows)
+    yield Section("Stages of the best run, s", ("rows", *(name.removesuffix("_s") for name in timing)), stages)
+
+
+def _compared(copy: Run, release: Run) -> tuple[str, ...]:
+    ratio = release.seconds / copy.seconds
+    return (
+        f"{copy.seconds:.2f}",
+        f"{release.seconds:.2f}",
+        f"{ratio:.2f}",
+        f"{copy.peak_mb:,.0f}",
+        f"{release.peak_mb:,.0f}",
+    )
+
+
+def _loss(report: dict[str, Any]) -> tuple[str, str]:
+    return f"{report['utility']['gcp']:.4f}", f"{report['classes']['count']:,}"
+
+
+def rules(title: str, spec: Path, runs: int) -> Section:
+    """Seconds and loss of every cut rule on one table, and of the relaxed default."""
+    rows = []
+    for options in [*(("--cut", cut) for cut in CUTS), ("--relaxed",)]:
+        run = quickest([released(spec, *options) for _ in range(runs)])
+        discernibility = f"{run.report['utility']['discernibility']:,}"
+        rows.append((f"`{' '.join(options)}`", *_loss(run.report), discernibility, f"{run.seconds:.2f}"))
+        tell(f"{title}, {' '.join(options)}: gcp {run.report['utility']['gcp']:.4f}, {run.seconds:.2f} s")
+    return Section(f"{title}, k = 10, best of {runs}", ("options", "gcp", "classes", "discernibility", "wall, s"), rows)
+
+
+def start_up(runs: int) -> Section:
+    """What `anonymize --help` takes, and which of the heavy packages it imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "anonymize", "--help"]
+    done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    heavy = [name for name in ("polars", "numpy", "scipy", "pydantic", "rich") if name in modules]
+    seconds = min(_timed(["-m", "anonymize", "--help"]) for _ in range(runs))
+    bare = min(_timed(["-c", ""]) for _ in range(runs))
+    header = ("what", "figure")
+    rows = [
+        ("`anonymize --help`, ms", f"{1000 * seconds:.0f}"),
+        ("an empty Python process, ms", f"{1000 * bare:.0f}"),
+        ("heavy packages imported by `--help`", ", ".join(heavy) or "none"),
+    ]
+    return Section(f"Start-up, best of {runs}", header, rows)
+
+
+def _timed(arguments: Sequence[str]) -> float:
+    start = time.perf_counter()
+    command = [sys.executable, *arguments]
+    subprocess.run(command, env=environment(), cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+# --- the profile ----------------------------------------------------------------------------------------------------
+
+
+def profile(spec: Path, rows: int) -> str:
+    """The stages of one run in one thread, and where Python spent it: the functions of most time of their own."""
+    with tempfile.TemporaryDirectory(dir=TABLES) as folder:
+        run = released(spec, "--threads", "1", how=[str(HERE / "profiled.py"), f"{folder}/profile"])
+        functions = _functions(f"{folder}/profile")
+    stages = [f"{name.removesuffix('_s'):>10} {seconds:8.2f}" for name, seconds in run.report["timing"].items()]
+    title = f"anonymize mondrian, {rows:,} rows, 6 quasi-identifiers, k = 10, one thread, under cProfile"
+    header = f"{'calls':>10} {'own, s':>8} {'all, s':>8}  function"
+    return "\n".join(
+        [title, "", "Stages, s", *stages, "", f"The {TOP} functions of most own time", header, *functions, ""]
+    )
+
+
+def _functions(path: str) -> list[str]:
+    stats: dict[tuple[str, int, str], tuple[Any, ...]] = pstats.Stats(path).stats  # type: ignore[attr-defined]
+    most = sorted(stats.items(), key=lambda item: -item[1][2])[:TOP]
+    return [
+        f"{calls:>10,} {own:8.2f} {everything:8.2f}  {_place(*function)}"
+        for function, (_, calls, own, everything, _) in most
+    ]
+
+
+def _place(file: str, line: int, name: str) -> str:
+    """A function without the folders of this machine."""
+    for marker in (f"{ROOT}/", "site-packages/", f"python{sys.version_info.major}.{sys.version_info.minor}/"):
+        if marker in file:
+            file = file.rpartition(marker)[2]
+            break
+    return name if file == "~" else f"{file}:{line} {name}"
+
+
+# --- the whole ------------------------------------------------------------------------------------------------------
+
+
+def tell(text: str) -> None:
+    """Says how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine(tables: Tables) -> str:
+    """Where and when, and with what."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("polars", "numpy"))
+    where = f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()}"
+    python = f"Python {platform.python_version()}, {packages}"
+    data = f"Tables and hierarchies: {tables.origin}. See [README.md](README.md) for what is measured."
+    return f"{date.today()}, {where}, {python}. Load at the start: {os.getloadavg()[0]:.1f}.\n{data}"
+
+
+def main() -> None:
+    """Measures, prints, and writes the results."""
+    given = arguments()
+    TABLES.mkdir(exist_ok=True)
+    tables = Tables(given.data if given.data.is_dir() else None)
+    about = machine(tables)
+    sections = list(speed(tables, given.rows, given.runs))
+    sections.append(rules(f"{tables.adult_name}, 8 quasi-identifiers", tables.adult(), given.runs))
+    sections.append(rules("100,000 rows, 6 quasi-identifiers", tables.scale(100_000), 1))
+    sections.append(start_up(10))
+    text = "\n".join(["# Results", "", about, "", *(section.markdown() for section in sections)])
+    print(text)
+    (HERE / "results.md").write_text(text, encoding="utf8")
+    profiled = max((size for size in given.rows if size <= PROFILED), default=min(given.rows))
+    (HERE / "profile.txt").write_text(profile(tables.scale(profiled), profiled), encoding="utf8")
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Speed, memory and information loss against a plain copy.")
+    parser.add_argument("--rows", default="100000,1000000", help="sizes of the tables")
+    parser.add_argument("--full", action="store_true", help=f"add {FULL:,} rows")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each, of which the best counts")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="a folder with adult.csv, its hierarchies, make_scale.py"
+    )
+    given = parser.parse_args()
+    given.rows = sorted({*map(int, given.rows.split(",")), *([FULL] if given.full else [])})
+    return given
+
+
+if __name__ == "__main__":
+    main()

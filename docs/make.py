@@ -1,0 +1,407 @@
+"""Writes what can be written from the code: `make docs`, or python docs/make.py. A test fails when a page is stale.
+
+A page is either made altogether (one a command, the cut rules, the privacy models, the metrics, the exit codes), or
+written by hand with blocks in it that are made: what stands between `<!-- made: NAME -->` and `<!-- end -->`. Nothing
+depends on the terminal, the platform or the time.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anonymize.algorithms.cuts import RULES
+from anonymize.cli import exits
+from anonymize.cli.main import COMMANDS, cli
+from anonymize.metrics import METRICS
+from anonymize.privacy import MODELS, PARAMETERS
+from anonymize.spec.hierarchy import BUILDERS
+from anonymize.spec.schema import json_schema
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md")
+"""Pages by hand with blocks that are made."""
+
+BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LEAD = re.compile(r"^([A-Z][A-Za-z ]{2,24}[.:]) (?=\S)")
+DEFAULT = re.compile(r"\s*\[default: (.+)\]$")
+NOTE = "<!-- Made from the code by docs/make.py: do not edit it here. -->"
+
+RELEASE_EXAMPLES = (
+    "anonymize {name} configs/patients.yaml > released.csv",
+    "anonymize {name} configs/patients.yaml -o released.csv -r report.json -r report.md",
+    "zcat raw.csv.gz | anonymize {name} configs/patients.yaml -i - -k 10 -r report.json | gzip > released.csv.gz",
+)
+EXAMPLES: dict[str, Sequence[str]] = {
+    "audit": (
+        "anonymize audit configs/patients.yaml -i released.csv",
+        "anonymize audit configs/patients.yaml -i released.csv -q || echo 'not safe'",
+        "anonymize audit -i released.csv --qi age,sex,zipcode --sensitive diagnosis -k 5 -l 2",
+        "anonymize audit -i released.csv --qi age,sex,zipcode -k 5 --json | jq .privacy",
+    ),
+    "validate": (
+        "anonymize validate configs/patients.yaml",
+        "anonymize validate configs/patients.yaml -i sample_data/patients.csv",
+    ),
+    "schema": ("anonymize schema > spec.schema.json",),
+}
+"""Of the commands that make no release."""
+
+ADVICE = {
+    exits.DONE: "",
+    exits.UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
+    "the same, with `satisfied: false` in its report and exit code 0.",
+    exits.USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",
+    exits.DATA: "A file that cannot be read, a column that is missing or has no role, a value outside its hierarchy, a "
+    "value that is not a number. The message names columns, counts and lines, never values.",
+    exits.INFEASIBLE: "The message names the requirement that binds, and the nearest one that is feasible.",
+    exits.BUG: "Please report it. The message says where in the program it happened and shows no value of the table.",
+    exits.CANNOT_WRITE: "The disk is full, or permission is missing.",
+    exits.INTERRUPTED: "Ctrl-C, or a SIGTERM.",
+    exits.BROKEN_PIPE: "The reader of standard output went away.",
+}
+
+
+def main() -> None:
+    """Writes every page that is stale, removes pages of commands that are gone, and says so."""
+    for path in stray():
+        path.unlink()
+        print(f"removed {path.relative_to(ROOT)}", file=sys.stderr)
+    for name, text in pages().items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf8")
+            print(f"wrote {name}", file=sys.stderr)
+
+
+def pages() -> dict[str, str]:
+    """Every page, by its path in the checkout, as it should be."""
+    made = {f"docs/commands/{name}.md": command_page(name) for name in commands()}
+    made |= {
+        "docs/commands/README.md": command_index(),
+        "docs/cut-rules.md": cut_rules(),
+        "docs/privacy-models.md": privacy_models(),
+        "docs/metrics.md": metrics(),
+        "docs/exit-codes.md": exit_codes(),
+    }
+    return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}
+
+
+def stray() -> list[Path]:
+    """Pages of commands that there are not."""
+    known = {*commands(), "README"}
+    return [path for path in sorted((DOCS / "commands").glob("*.md")) if path.stem not in known]
+
+
+def filled(text: str) -> str:
+    """A page by hand, with its blocks made anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; a bar in a cell is escaped."""
+    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def plain(text: str) -> str:
+    """Text as Markdown shows it, whatever characters are in it; code between backticks stays code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([*_<\[\]])", r"\\\1", part) for part in parts)
+
+
+def manual(docstring: str) -> str:
+    """A docstring as Markdown: paragraphs and lists; after the first a lead such as `Cost.` or `Formula:` is bold."""
+    first, *rest = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join([plain(first), *(_block(block) for block in rest)])
+
+
+def _block(block: str) -> str:
+    if block.startswith("    "):
+        return block
+    lines = plain(block).splitlines()
+    return "\n".join([LEAD.sub(r"**\1** ", lines[0]), *lines[1:]])
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command of the group, by name."""
+    context = _group()
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def _group() -> click.Context:
+    return click.Context(cli, info_name="anonymize", **cli.context_settings)
+
+
+def command_index() -> str:
+    """The commands by group, each with its line of help."""
+    lines = [NOTE, "", "# Commands", "", "`anonymize COMMAND [OPTIONS] SPEC`; `python -m anonymize` is the same."]
+    for title, group in COMMANDS.items():
+        rows = [(f"[`{name}`]({name}.md)", plain(text)) for name, (_, text) in group.items()]
+        lines += ["", f"## {title}", "", table(("command", "what it does"), rows)]
+    return "\n".join([*lines, "", "Every command ends with one of the [exit codes](../exit-codes.md).", ""])
+
+
+def command_page(name: str) -> str:
+    """Usage, manual, options and examples of one command."""
+    command = commands()[name]
+    context = click.Context(command, info_name=name, parent=_group())
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    lines = [NOTE, "", f"# anonymize {name}", "", f"    {usage}", "", manual(command.help or "")]
+    lines += ["", "## Options", "", _options(command, context), "", "## Examples", "", "```sh"]
+    lines += [*examples(name), "```", "", "The [exit codes](../exit-codes.md) are those of every command.", ""]
+    return "\n".join(lines)
+
+
+def examples(name: str) -> list[str]:
+    """Lines to try, in the folder of the checkout."""
+    given = RELEASE_EXAMPLES if name in COMMANDS["Release"] else EXAMPLES[name]
+    return [line.format(name=name) for line in given]
+
+
+def _options(command: click.Command, context: click.Context) -> str:
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+    rows = [(_flags(option, context), *_meaning(option)) for option in options]
+    return table(("option", "meaning", "default"), rows)
+
+
+def _flags(option: click.Option, context: click.Context) -> str:
+    flags = ", ".join([*option.opts, *option.secondary_opts])
+    if option.is_flag or option.count:
+        return f"`{flags}`"
+    return f"`{flags} {_value(option)}`"
+
+
+def _value(option: click.Option) -> str:
+    """How the value reads: the metavar, the choices, or the name of the type."""
+    if option.metavar:
+        return option.metavar
+    if isinstance(option.type, click.Choice):
+        return "|".join(map(str, option.type.choices))
+    return option.type.name.split(" ")[0].upper()
+
+
+def _meaning(option: click.Option) -> tuple[str, str]:
+    """What an option means, and its default: its own, or the one that its help tells."""
+    told = option.help or ""
+    found = DEFAULT.search(told)
+    text = plain(DEFAULT.sub("", told))
+    if found:
+        return text, f"`{found[1]}`" if found[1] in "*," else found[1]
+    own = option.to_info_dict()["default"]
+    shown = isinstance(own, str | int | float) and not isinstance(own, bool)
+    return text, f"`{own}`" if shown else ""
+
+
+# --- pages made from docstrings ---------------------------------------------------------------------------------------
+
+
+def _module_doc(thing: object) -> str | None:
+    """The docstring of a module, or of the module that a class is in."""
+    return getattr(sys.modules[thing.__module__] if isinstance(thing, type) else thing, "__doc__", None)
+
+
+def _summary(module: object) -> str:
+    """The first sentence of a module's manual, without its name in front."""
+    first = " ".join((_module_doc(module) or "").partition("\n\n")[0].split())
+    return capital(first.partition(": ")[2] or first)
+
+
+def _section(name: str, docstring: str | None, *more: str) -> Iterator[str]:
+    """A heading, the manual, and what the code says besides."""
+    yield from ("", f"## {name}", "", manual(docstring or ""))
+    for part in more:
+        yield from ("", part)
+
+
+def cut_rules() -> str:
+    """The rules by which a Mondrian chooses its cuts."""
+    lines = [
+        NOTE,
+        "",
+        "# Cut rules",
+        "",
+        "Which attribute a class is cut on next decides how much a release loses, more than anything else. "
+        "`anonymize mondrian --cut RULE` says how it is chosen. The figures of every rule are in "
+        "[benchmarks/results.md](../benchmarks/results.md).",
+    ]
+    for name, rule in RULES.items():
+        lines += _section(name, capital((_module_doc(rule) or "").replace(f"`--cut {name}`: ", "", 1)))
+    return "\n".join([*lines, ""])
+
+
+def privacy_models() -> str:
+    """What a spec can require."""
+    rows = [(f"[`{name}`](#{name})", plain(_summary(model))) for name, model in MODELS.items()]
+    lines = [
+        NOTE,
+        "",
+        "# Privacy models",
+        "",
+        "What a spec can require under [`privacy`](spec.md#privacy). Every equivalence class has to meet all of them. "
+        "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute.",
+        "",
+        table(("model", "in a sentence"), rows),
+    ]
+    for name, model in MODELS.items():
+        lines += _section(name, _module_doc(model), _parameters(name), _model_example(name))
+    return "\n".join([*lines, ""])
+
+
+def _parameters(name: str) -> str:
+    made = PARAMETERS[name].model_json_schema()
+    rows = [(f"`{key}`", _type(value), plain(value["description"])) for key, value in made["properties"].items()]
+    return table(("parameter", "type", "meaning"), rows)
+
+
+def _model_example(name: str) -> str:
+    values = ", ".join(f"{key}: {_sample(value)}" for key, value in _properties(name).items())
+    attribute = "" if MODELS[name].SENSITIVE == "none" else "attribute: NAME, "
+    return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
+
+
+def _properties(name: str) -> dict[str, Any]:
+    properties: dict[str, Any] = PARAMETERS[name].model_json_schema()["properties"]
+    return properties
+
+
+def _sample(value: Mapping[str, Any]) -> str:
+    return str(value["enum"][0]) if "enum" in value else "3" if value.get("type") == "integer" else "2.5"
+
+
+def metrics() -> str:
+    """What a release has lost, as the report says it."""
+    lines = [
+        NOTE,
+        "",
+        "# Metrics",
+        "",
+        "What a release has lost: the block `utility` of the [report](report.md). A suppressed row is wholly lost.",
+    ]
+    for name, metric in METRICS.items():
+        formula = plain(" ".join((metric.compute.__doc__ or "").split()))
+        low, high = metric.BOUNDS
+        bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
+        lines += _section(name, _module_doc(metric), f"**Computed as:** {formula} {bounds}")
+    return "\n".join([*lines, ""])
+
+
+def exit_codes() -> str:
+    """How a process ends."""
+    rows = [(f"{code}", f"{capital(meaning)}.", ADVICE[code]) for code, meaning in exits.MEANINGS.items()]
+    lines = [
+        NOTE,
+        "",
+        "# Exit codes",
+        "",
+        "Exit code 1 means one thing: the table was measured, and it is not safe to release. "
+        "With every other code but 0 nothing was decided about the table.",
+        "",
+        "With a code other than 0 no output was written or overwritten.",
+        "",
+        table(("code", "meaning", "what to know"), rows),
+    ]
+    return "\n".join([*lines, ""])
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
+
+
+def _short_exit_codes() -> str:
+    return table(("code", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
+
+
+def _command_table() -> str:
+    rows = [
+        (f"[`{name}`](docs/commands/{name}.md)", plain(text))
+        for group in COMMANDS.values()
+        for name, (_, text) in group.items()
+    ]
+    return table(("command", "what it does"), rows)
+
+
+def _spec_table(definition: str | None = None) -> Callable[[], str]:
+    """The keys of a mapping of the spec: the whole, or a definition of the JSON Schema."""
+
+    def made() -> str:
+        schema = json_schema(PARAMETERS)
+        node = schema["$defs"][definition] if definition else schema
+        required = node.get("required", [])
+        rows = [
+            (f"`{key}`", _type(value), _default(value, key in required), plain(value.get("description", "")))
+            for key, value in node["properties"].items()
+        ]
+        return table(("key", "value", "default", "meaning"), rows)
+
+    return made
+
+
+def _type(value: Mapping[str, Any]) -> str:
+    """What may stand there, in a word or two."""
+    if "enum" in value:
+        return " or ".join(f"`{each}`" for each in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "oneOf" in value or "anyOf" in value:
+        forms = [_type(form) for form in value.get("oneOf") or value["anyOf"] if form != {"type": "null"}]
+        return " or ".join(dict.fromkeys(forms))
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2].lower()
+        return f"`{name}`" if name in BUILDERS else "mapping"
+    if value.get("type") == "array":
+        return f"list of {_type(value['items'])}" if "items" in value else "list"
+    if isinstance(value.get("type"), list):
+        return "text"
+    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true`"}
+    return names.get(value.get("type", ""), "mapping") + _range(value)
+
+
+def _range(value: Mapping[str, Any]) -> str:
+    signs = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+    told = " ".join(f"{sign} {value[key]}" for key, sign in signs.items() if key in value)
+    return f", {told}" if told else ""
+
+
+def _default(value: Mapping[str, Any], required: bool) -> str:
+    if required:
+        return "(required)"
+    default = value.get("default")
+    if default in (None, []):
+        return ""
+    return f"`{default:g}`" if isinstance(default, float) else f"`{default}`".replace("'", '"')
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "exit-codes": _short_exit_codes,
+    "commands": _command_table,
+    "spec": _spec_table(),
+    **{
+        f"spec.{name}": _spec_table(name)
+        for name in ("Input", "QuasiIdentifier", "Rule", "Sensitive", "Privacy", "Workload", "Condition", "Output")
+    },
+}
+"""What can stand between `<!-- made: NAME -->` and `<!-- end -->`."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Classes side by side: what a batch says about them, against one class at a time."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.table import Table
+from tests.algorithms.tables import batch_of, tables, whole
+
+sizes_of_classes = st.lists(st.integers(1, 7), min_size=1, max_size=8)
+
+
+def numbered(sizes: list[int]) -> Batch:
+    """Classes of rows 0, 1, 2 ... in a row, with two columns."""
+    rows = np.arange(sum(sizes))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return batch_of(labels, (rows * 7 % 11).astype(np.uint8), rows[::-1].astype(np.uint16))
+
+
+@given(sizes_of_classes)
+def test_classes_and_their_boxes(sizes: list[int]) -> None:
+    batch = numbered(sizes)
+    assert batch.count == len(sizes) and batch.starts.tolist() == [sum(sizes[:at]) for at in range(len(sizes) + 1)]
+    for number in range(batch.count):
+        rows = batch.rows[batch.starts[number] : batch.starts[number + 1]]
+        assert np.array_equal(np.flatnonzero(batch.labels == number), rows)
+        assert batch.low[number].tolist() == [min(codes[rows]) for codes in batch.columns]
+        assert batch.high[number].tolist() == [max(codes[rows]) for codes in batch.columns]
+
+
+@given(sizes_of_classes, st.data())
+def test_codes_of_some_classes(sizes: list[int], data: st.DataObject) -> None:
+    batch = numbered(sizes)
+    some = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1), min_size=1)))
+    labels, codes = batch.codes_of(0, np.array(some))
+    rows = [row for number in some for row in np.flatnonzero(batch.labels == number).tolist()]
+    assert batch.rows_of(np.array(some)).tolist() == rows
+    assert labels.tolist() == [some.index(batch.labels[row]) for row in rows]
+    assert codes.tolist() == batch.columns[0][rows].tolist()
+
+
+@given(sizes_of_classes, st.integers(1, 30))
+def test_pieces_are_neighbouring_classes_and_lose_nothing(sizes: list[int], limit: int) -> None:
+    batch = numbered(sizes)
+    batch.closed[:, 0] = np.arange(batch.count) % 2
+    batch.attempts[:, 1] = np.arange(batch.count)
+    pieces = batch.pieces(limit)
+    assert np.array_equal(np.concatenate([piece.rows for piece in pieces]), batch.rows)
+    for name in ("sizes", "closed", "attempts", "low", "high"):
+        assert np.array_equal(np.concatenate([getattr(piece, name) for piece in pieces]), getattr(batch, name))
+    assert all(len(piece.rows) <= limit or piece.count == 1 for piece in pieces)
+    neighbours = pairwise(pieces)
+    assert all(len(left.rows) + right.sizes[0] > limit for left, right in neighbours)
+
+
+@settings(max_examples=30)
+@given(tables(sensitive_columns=1), st.data())
+def test_the_whole_of_some_rows(table: Table, data: st.DataObject) -> None:
+    everyone = whole(table)
+    rows = sorted(data.draw(st.sets(st.integers(0, len(everyone.rows) - 1), min_size=1)))
+    some = Batch.whole(np.array(rows, np.uint32), everyone.columns, everyone.sensitive)
+    assert (some.count, some.sizes.tolist(), some.rows.tolist()) == (1, [len(rows)], rows)
+    assert all(np.array_equal(a, b[rows]) for a, b in zip(some.columns, everyone.columns, strict=True))
+    assert np.array_equal(some.sensitive[0], everyone.sensitive[0][rows])
+
+
+def test_other_classes_of_the_same_rows_know_what_their_parent_was_refused() -> None:
+    batch = numbered([3, 2])
+    batch.closed[0, 1] = True
+    taken = batch.take(np.array([1, 0, 2, 4, 3]), np.array([1, 2, 2]), np.array([0, 0, 1]), np.zeros((3, 2), np.uint8))
+    assert taken.rows.tolist() == [1, 0, 2, 4, 3] and taken.sizes.tolist() == [1, 2, 2]
+    assert taken.closed.tolist() == [[False, True], [False, True], [False, False]]
+    assert np.array_equal(taken.columns[0], batch.columns[0][[1, 0, 2, 4, 3]])

@@ -1,0 +1,193 @@
+"""Random tables of codes, and requirements, for the tests of searches; no file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.domain.base import Domain
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.tree import Tree
+from anonymize.privacy import PARAMETERS, Requirement
+from anonymize.table import Attribute, Codes, SensitiveColumn, Table
+
+
+def requirement(model: str, attribute: str | None = None, /, **parameters: Any) -> Requirement:
+    return Requirement(model, attribute, PARAMETERS[model](**parameters))
+
+
+def k_anonymity(k: int) -> Requirement:
+    return requirement("k-anonymity", k=k)
+
+
+def narrow(codes: Any) -> Codes:
+    """Codes in the smallest type that holds them."""
+    codes = np.asarray(codes)
+    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
+
+
+def numeric(values: Sequence[float | None], name: str = "x", weight: float = 1.0) -> Attribute:
+    """A numeric attribute from the numbers of its rows, None where missing."""
+    present = np.unique([value for value in values if value is not None])
+    absent = len(present) < len(set(values))
+    codes = [len(present) if value is None else int(np.searchsorted(present, value)) for value in values]
+    return Attribute(name, narrow(codes), Numeric(name, present, "?" if absent else None), weight)
+
+
+def taxonomy(*paths: str, missing: str | None = None, name: str = "c") -> Taxonomy:
+    """A taxonomy from paths such as `a A *`, from the leaf to the root."""
+    return Taxonomy.of(name, Tree.from_paths([tuple(path.split()) for path in paths]), missing)
+
+
+def categorical(values: Sequence[str], domain: Taxonomy, weight: float = 1.0) -> Attribute:
+    """A categorical attribute from the leaves of its rows."""
+    leaves = domain.leaf_text()
+    return Attribute(domain.name, narrow([leaves.index(value) for value in values]), domain, weight)
+
+
+def sensitive(values: Sequence[Any], name: str = "s") -> SensitiveColumn:
+    """A sensitive column from the values of its rows, None where missing; categorical where they are texts."""
+    present = sorted(set(values) - {None})
+    leaves = [*present, None] if None in values else present
+    code = {value: index for index, value in enumerate(leaves)}
+    texts = any(isinstance(value, str) for value in present)
+    numbers = None if texts else np.array([np.nan if value is None else value for value in leaves])
+    return SensitiveColumn(name, narrow([code[v] for v in values]), len(leaves), code.get(None), numbers)
+
+
+def table_of(*attributes: Attribute, sensitive: Sequence[SensitiveColumn] = ()) -> Table:
+    names = tuple(column.name for column in (*attributes, *sensitive))
+    rows = len((*attributes, *sensitive)[0].codes)
+    return Table(rows, attributes, tuple(sensitive), names, cast(Any, None), ())
+
+
+def whole(table: Table) -> Batch:
+    """All rows of a table as one class."""
+    columns = tuple(attribute.codes for attribute in table.attributes)
+    return Batch.whole(np.arange(table.rows, dtype=np.uint32), columns, tuple(c.codes for c in table.sensitive))
+
+
+def batch_of(labels: Sequence[int], *columns: Codes) -> Batch:
+    """Classes given by a label, 0 ... C - 1, of every row."""
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    shape = (len(sizes), len(columns))
+    picked = tuple(codes[order] for codes in columns)
+    return Batch(order.astype(np.uint32), picked, (), sizes, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
+
+
+# --- random ones ----------------------------------------------------------------------------------------------------
+# Hypothesis chooses the sizes and a seed, numpy the rest: drawing every cell would take longer than the searches.
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def _paths(rng: np.random.Generator, label: str, depth: int) -> list[tuple[str, ...]]:
+    """Paths of a subtree from its leaves up to `label`: 1 to 4 children each, some branches shorter than others."""
+    if depth == 0 or (len(label) > 1 and rng.random() < 0.5):
+        return [(label,)]
+    children = [f"{label}{letter}" for letter in "abcd"[: rng.integers(1, 5)]]
+    return [(*path, label) for child in children for path in _paths(rng, child, depth - 1)]
+
+
+def random_taxonomy(rng: np.random.Generator, name: str = "c") -> Taxonomy:
+    """A deep and uneven hierarchy, or a flat one, or a single leaf; a missing leaf at the end, first, or none."""
+    paths = _paths(rng, "n", int(rng.integers(1, 5)))
+    missing = [None, None, "?", paths[0][0]][rng.integers(4)]
+    return Taxonomy.of(name, Tree.from_paths(paths), missing)
+
+
+def _skewed(rng: np.random.Generator, rows: int, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Codes below `size`, evenly spread or most of them low."""
+    return np.minimum((rng.random(rows) ** rng.choice([1, 1, 4]) * size).astype(np.int64), size - 1)
+
+
+def _random_attribute(rng: np.random.Generator, rows: int, name: str) -> Attribute:
+    weight = float(rng.choice([1.0, 1.0, 0.3, 2.0]))
+    if rng.random() < 0.5:
+        domain = random_taxonomy(rng, name)
+        return Attribute(name, narrow(_skewed(rng, rows, domain.size)), domain, weight)
+    values = (_skewed(rng, rows, int(rng.choice([1, 2, 6, 40]))) * 1.5 - 3).tolist()
+    absent = rng.random(rows) < rng.choice([0.0, 0.0, 0.2, 1.0])
+    return numeric([None if gone else value for value, gone in zip(values, absent, strict=True)], name, weight)
+
+
+def _random_sensitive(rng: np.random.Generator, rows: int, name: str) -> SensitiveColumn:
+    """Numbers, so that every model can be asked of them."""
+    values = (_skewed(rng, rows, int(rng.integers(2, 9))) * 2.5).tolist()
+    absent = rng.random(rows) < rng.choice([0.0, 0.1])
+    return sensitive([None if gone else value for value, gone in zip(values, absent, strict=True)], name)
+
+
+@st.composite
+def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensitive_columns: int = 0) -> Table:
+    """Few or many rows, some of them repeated; attributes of either kind; missing values; constant columns."""
+    rows, count, rng = draw(st.integers(1, max_rows)), draw(st.integers(1, max_attributes)), draw(seeds)
+    distinct = int(rng.choice([rows, rng.integers(1, rows + 1)]))
+    spread = rng.permutation(np.append(np.arange(distinct), rng.integers(0, distinct, rows - distinct)))
+    attributes = [_random_attribute(rng, distinct, f"q{index}") for index in range(count)]
+    columns = [_random_sensitive(rng, rows, f"s{index}") for index in range(sensitive_columns)]
+    return table_of(*(replace(a, codes=a.codes[spread]) for a in attributes), sensitive=columns)
+
+
+def domains(table: Table) -> list[Domain]:
+    return [attribute.domain for attribute in table.attributes]
+
+
+def weights(table: Table) -> list[float]:
+    return [attribute.weight for attribute in table.attributes]
+
+
+# --- slow ways ------------------------------------------------------------------------------------------------------
+
+
+def cost(domain: Domain, codes: Iterable[int]) -> float:
+    """NCP of a class with these codes in one attribute, from what the leaves are."""
+    present = set(codes)
+    if len(present) == 1:
+        return 0.0
+    if isinstance(domain, Taxonomy):
+        covering = (
+            stop - start
+            for start, stop in zip(domain.start.tolist(), domain.stop.tolist(), strict=True)
+            if start <= min(present) and max(present) < stop
+        )
+        return float(min(covering)) / domain.size
+    assert isinstance(domain, Numeric)
+    if domain.missing in present:
+        return 1.0
+    values = domain.values.tolist()
+    return float((values[max(present)] - values[min(present)]) / (values[-1] - values[0]))
+
+
+def nearest_below(codes: Sequence[int], wanted: float, minimum: int, cuts: Iterable[int] | None = None) -> int | None:
+    """Rows below the allowed boundary nearest to `wanted` of them, the upper one at a tie; None where none is allowed.
+
+    `cuts`: the codes before which a boundary may be; default every one.
+    """
+    boundaries = {sum(code < cut for code in codes) for cut in (set(codes) if cuts is None else cuts)}
+    allowed = [below for below in boundaries if minimum <= below <= len(codes) - minimum]
+    return min(allowed, key=lambda below: (abs(below - wanted), -below), default=None)
+
+
+@st.composite
+def one_attribute(draw: st.DrawFn) -> tuple[Domain, Batch]:
+    """A batch of classes with one attribute, in each of which it has at least two values."""
+    table = draw(tables(max_attributes=1))
+    attribute = table.attributes[0]
+    labels = draw(seeds).integers(0, draw(st.integers(1, 4)), table.rows)
+    several = [label for label in range(4) if len(set(attribute.codes[labels == label].tolist())) > 1]
+    assume(several)
+    rows = np.flatnonzero(np.isin(labels, several))
+    return attribute.domain, batch_of(np.searchsorted(several, labels[rows]), attribute.codes[rows])
+
+
+def codes_by_class(batch: Batch) -> list[list[int]]:
+    return [codes.tolist() for codes in np.split(batch.columns[0], batch.starts[1:-1])]

@@ -1,0 +1,230 @@
+"""Which rows have to go so that a table can be released at all, against trying every cap on the frequent values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
+from anonymize.errors import InfeasibleError
+from anonymize.privacy import PARAMETERS, Requirement
+from anonymize.table import Table
+from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of
+
+Values = Sequence[float | None]
+values = st.lists(st.sampled_from([1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 9.0, None]), min_size=1, max_size=40)
+
+
+def table(*columns: Values) -> Table:
+    """A table of some sensitive columns, s0, s1 ..."""
+    named = [sensitive(list(column), f"s{index}") for index, column in enumerate(columns)]
+    return table_of(numeric([0.0] * len(columns[0])), sensitive=named)
+
+
+def suppress(limit: int, wanted: Sequence[Requirement], *columns: Values) -> list[int]:
+    return rows_to_suppress(table(*columns), tuple(wanted), Context(suppression_limit=limit)).tolist()
+
+
+def holds(wanted: Requirement, present: Values) -> bool:
+    """Whether the rows with these values meet a requirement as one class."""
+    required = wanted.required()
+    if wanted.model == "k-anonymity":
+        return len(present) >= required["k"]
+    counts = sorted(Counter(value for value in present if value is not None).values(), reverse=True)
+    n = sum(counts)
+    if wanted.model == "distinct-l-diversity":
+        return len(counts) >= required["l"]
+    if wanted.model == "frequency-l-diversity":
+        return n > 0 and n / counts[0] >= required["l"] * (1 - 1e-9)
+    if wanted.model == "entropy-l-diversity":
+        entropy = -sum(count / n * math.log(count / n) for count in counts)
+        return n > 0 and math.exp(entropy) >= required["l"] * (1 - 1e-9)
+    assert wanted.model == "recursive-cl-diversity"
+    rest = sum(counts[int(required["l"]) - 1 :])
+    return rest > 0 and counts[0] / rest < required["c"] * (1 - 1e-9)
+
+
+def kept_under(cap: int, present: Values) -> list[float | None]:
+    """The values of the rows that stay when at most `cap` of each value do; missing ones all stay."""
+    counts = Counter(value for value in present if value is not None)
+    return [None] * list(present).count(None) + [v for v, n in counts.items() for _ in range(min(n, cap))]
+
+
+def fewest(wanted: Requirement, present: Values) -> int | None:
+    """Rows to give up under the highest cap that is enough; None where none is."""
+    for cap in range(len(present), 0, -1):
+        if holds(wanted, kept_under(cap, present)):
+            return len(present) - len(kept_under(cap, present))
+    return None
+
+
+MODELS = [
+    requirement("frequency-l-diversity", "s0", l=1.5),
+    requirement("frequency-l-diversity", "s0", l=3.0),
+    requirement("entropy-l-diversity", "s0", l=2.5),
+    requirement("recursive-cl-diversity", "s0", c=1.5, l=2),
+    requirement("recursive-cl-diversity", "s0", c=0.8, l=3),
+    requirement("distinct-l-diversity", "s0", l=3),
+    k_anonymity(12),
+]
+
+
+@pytest.mark.parametrize("wanted", MODELS, ids=str)
+@settings(max_examples=60)
+@given(present=values)
+def test_as_few_rows_go_as_a_cap_allows(wanted: Requirement, present: Values) -> None:
+    expected = fewest(wanted, present)
+    if expected is None:
+        with pytest.raises(InfeasibleError, match="cannot be met"):
+            suppress(len(present), [wanted], present)
+        return
+    gone = suppress(expected, [wanted], present)
+    assert len(gone) == expected and gone == sorted(set(gone))
+    assert holds(wanted, [value for row, value in enumerate(present) if row not in gone])
+    assert all(present[row] is not None for row in gone)
+    if expected:
+        with pytest.raises(InfeasibleError):
+            suppress(expected - 1, [wanted], present)
+
+
+def nearest_share(error: InfeasibleError) -> float:
+    """The share of rows that the message says would have to go; it reads as a number in YAML too."""
+    found = re.search(r"privacy\.suppression of ([0-9.]+)", str(error.problems[0].hint))
+    assert found
+    return float(found[1].rstrip("."))
+
+
+def limit_of(share: float, rows: int) -> int:
+    """How many rows a share is, as a release counts them."""
+    return int(np.floor(share * rows + 1e-9))
+
+
+@pytest.mark.parametrize("wanted", MODELS[:5], ids=str)
+@settings(max_examples=40)
+@given(present=values)
+def test_the_suppression_that_is_named_as_nearest_is_enough(wanted: Requirement, present: Values) -> None:
+    needed = fewest(wanted, present)
+    if not needed:
+        return
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [wanted], present)
+    share = nearest_share(caught.value)
+    assert len(suppress(limit_of(share, len(present)), [wanted], present)) == needed
+    assert f"suppressing {needed} rows" in caught.value.problems[0].message
+
+
+def test_a_small_share_of_many_rows_is_enough_and_reads_as_a_number() -> None:
+    present = [1.0] * 12_002 + [2.0] * 12_000
+    wanted = [requirement("frequency-l-diversity", "s0", l=2.0)]
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(1, wanted, present)
+    share = nearest_share(caught.value)
+    assert share == 0.000084 and limit_of(share, len(present)) == 2
+    assert len(suppress(2, wanted, present)) == 2
+
+
+def alternative(error: InfeasibleError, wanted: Requirement) -> Requirement:
+    """The requirement with the parameters that the message names as the nearest."""
+    parameters: dict[str, Any] = {}
+    for name, above, number in re.findall(r"\b([a-z]+)(=| above )(\d[\d.e+]*)", str(error.problems[0].hint)):
+        whole = isinstance(wanted.required()[name], int)
+        parameters[name] = int(number) if whole else float(number) * (1 + 1e-6 if above != "=" else 1)
+    return Requirement(wanted.model, wanted.attribute, PARAMETERS[wanted.model](**parameters))
+
+
+@pytest.mark.parametrize("wanted", MODELS, ids=str)
+@settings(max_examples=40)
+@given(present=values)
+def test_the_parameters_that_are_named_as_nearest_are_met_by_the_whole_table(
+    wanted: Requirement, present: Values
+) -> None:
+    if holds(wanted, present):
+        return
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [wanted], present)
+    assert str(wanted) in caught.value.problems[0].message
+    hint = str(caught.value.problems[0].hint)
+    if all(value is None for value in present) and wanted.attribute:
+        assert hint == "no setting of it is feasible"
+    elif "above" in hint or "=" in hint:
+        assert suppress(0, [alternative(caught.value, wanted)], present) == []
+    else:  # fewer than l values, which no c makes diverse, and no rows that would mend it
+        assert wanted.model == "recursive-cl-diversity"
+
+
+def test_more_rows_wanted_than_there_are() -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(7, [k_anonymity(10)], [1.0] * 7)
+    (problem,) = caught.value.problems
+    assert problem.message == "k-anonymity (k=10) cannot be met: all 7 rows as one class reach k=7"
+    assert problem.hint == "nearest feasible: k=7" and caught.value.exit_code == 4
+
+
+def test_every_requirement_that_cannot_be_met_is_named() -> None:
+    wanted = [k_anonymity(10), requirement("distinct-l-diversity", "s0", l=3), k_anonymity(2)]
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(7, wanted, [1.0] * 4 + [None] * 3)
+    assert [str(problem).split(" cannot")[0] for problem in caught.value.problems] == [str(r) for r in wanted[:2]]
+
+
+def test_a_requirement_that_suppression_for_another_breaks_is_named_with_the_rows_that_are_left() -> None:
+    wanted = [k_anonymity(7), requirement("frequency-l-diversity", "s0", l=2.0)]
+    present = [1.0] * 5 + [2.0] * 3
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, wanted, present)
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("k-anonymity (k=7) cannot be met: the 6 of 8 rows that are left")
+    assert problem.hint == "nearest feasible: k=6 with privacy.suppression of 0.25"
+    assert len(suppress(limit_of(0.25, 8), [k_anonymity(6), wanted[1]], present)) == 2
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.sampled_from([1.0, 1.0, 2.0, 3.0]), st.sampled_from([7.0, 7.0, 8.0, None])), min_size=1))
+def test_several_requirements_hold_together_or_it_says_so(rows: list[tuple[float, float | None]]) -> None:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    wanted = [requirement("frequency-l-diversity", f"s{index}", l=2.0) for index in (0, 1)]
+    try:
+        gone = set(suppress(len(rows), [*wanted, k_anonymity(4)], *columns))
+    except InfeasibleError:
+        return
+    left = [row for row in range(len(rows)) if row not in gone]
+    assert len(left) >= 4
+    assert all(holds(r, [column[row] for row in left]) for r, column in zip(wanted, columns, strict=True))
+
+
+def test_what_goes_for_one_attribute_can_break_another_that_is_then_mended_too() -> None:
+    """Ones and twos are balanced until two rows of seven go, and eights less than sevens once a one goes for that."""
+    columns = [1, 2, 1, 2, 2, 2, 2, 1, 1, 1], [8, 7, 7, 8, 7, 7, 7, 7, 8, 8]
+    gone = suppress(10, [requirement("frequency-l-diversity", name, l=2.0) for name in ("s0", "s1")], *columns)
+    left = [Counter(value for row, value in enumerate(column) if row not in gone) for column in columns]
+    assert left == [{1: 3, 2: 3}, {7: 3, 8: 3}]
+
+
+def test_rows_that_go_are_spread_over_the_table() -> None:
+    gone = suppress(60, [requirement("frequency-l-diversity", "s0", l=2.0)], [1.0, 1.0, 1.0, 2.0] * 30)
+    assert len(gone) == 60
+    thirds = Counter(row * 3 // 120 for row in gone)
+    assert thirds == {0: 20, 1: 20, 2: 20}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        ([], 1),
+        ([k_anonymity(5)], 5),
+        ([k_anonymity(2), requirement("distinct-l-diversity", "s0", l=3)], 3),
+        ([requirement("entropy-l-diversity", "s0", l=2.2)], 3),
+        ([requirement("squared-error-diversity", "s0", error=50.0)], 1),
+    ],
+)
+def test_fewest_rows_of_a_class(wanted: list[Requirement], rows: int) -> None:
+    assert minimum_size(wanted) == rows

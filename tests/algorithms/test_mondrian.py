@@ -1,0 +1,140 @@
+"""Mondrian as a whole: every class meets every requirement, or nothing is released."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms import ALGORITHMS, mondrian
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.cuts import RULES
+from anonymize.errors import InfeasibleError
+from anonymize.privacy import Groups, Histogram, Requirement, check
+from anonymize.recoding import Regions
+from anonymize.table import Table
+from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables
+
+OPTIONS = st.builds(mondrian.Options, st.sampled_from(["auto", *RULES]), st.booleans())
+
+
+def asked(k: int, l: int, error: float) -> list[Requirement]:  # noqa: E741
+    return [
+        k_anonymity(k),
+        requirement("distinct-l-diversity", "s0", l=l),
+        requirement("entropy-l-diversity", "s1", l=l * 0.7 + 0.3),
+        requirement("frequency-l-diversity", "s0", l=1 + l / 4),
+        requirement("recursive-cl-diversity", "s1", c=2.0, l=2),
+        requirement("squared-error-diversity", "s0", error=error),
+    ]
+
+
+requirements = st.builds(asked, st.integers(1, 10), st.integers(1, 3), st.sampled_from([0.5, 100.0])).flatmap(
+    lambda found: st.lists(st.sampled_from(found), min_size=1, max_size=4, unique_by=str)
+)
+
+
+def run(
+    table: Table, wanted: list[Requirement], options: mondrian.Options | None = None, limit: int = 0, threads: int = 1
+) -> Regions:
+    return mondrian.run(table, tuple(wanted), options or mondrian.Options(), Context(limit, threads=threads))
+
+
+def passes(table: Table, rows: Any, wanted: list[Requirement]) -> bool:
+    """Whether some rows meet every requirement as one class."""
+    one = np.zeros(len(rows), np.int64)
+    histograms = {
+        column.name: Histogram.from_rows(one, column.codes[rows], 1, column.size, column.missing, column.values)
+        for column in table.sensitive
+    }
+    return bool(check(Groups(np.array([len(rows)]), histograms), wanted).all())
+
+
+@settings(max_examples=100)
+@given(tables(sensitive_columns=2), requirements, OPTIONS, st.sampled_from([0.0, 0.3]))
+def test_every_class_meets_every_requirement_and_no_row_is_lost(
+    table: Table, wanted: list[Requirement], options: mondrian.Options, suppression: float
+) -> None:
+    limit = int(suppression * table.rows)
+    try:
+        found = run(table, wanted, options, limit)
+    except InfeasibleError:
+        assert not passes(table, np.arange(table.rows), wanted)
+        return
+    starts = found.partition.starts
+    classes = [found.partition.order[a:b] for a, b in pairwise(starts)]
+    assert all(passes(table, rows, wanted) for rows in classes)
+    assert sorted([*found.partition.order.tolist(), *found.suppressed.tolist()]) == list(range(table.rows))
+    assert len(found.suppressed) <= limit
+    again = run(table, wanted, options, limit, threads=2)
+    assert np.array_equal(again.partition.order, found.partition.order)
+    assert np.array_equal(again.partition.starts, starts) and np.array_equal(again.suppressed, found.suppressed)
+
+
+@settings(max_examples=30)
+@given(tables())
+def test_as_many_rows_as_the_table_has_are_one_class(table: Table) -> None:
+    assert run(table, [k_anonymity(table.rows)]).partition.sizes.tolist() == [table.rows]
+    with pytest.raises(InfeasibleError):
+        run(table, [k_anonymity(table.rows + 1)])
+
+
+@settings(max_examples=30)
+@given(tables(), st.sampled_from(list(RULES)))
+def test_k_of_one_gives_every_record_its_own_class(table: Table, rule: str) -> None:
+    records = set(zip(*(attribute.codes.tolist() for attribute in table.attributes), strict=True))
+    assert run(table, [k_anonymity(1)], mondrian.Options(rule)).partition.count == len(records)
+
+
+def test_a_cut_that_would_leave_one_sensitive_value_is_not_made() -> None:
+    table = table_of(numeric([1, 2, 3, 4]), sensitive=[sensitive(["a", "a", "b", "b"])])
+    assert run(table, [k_anonymity(2)]).partition.sizes.tolist() == [2, 2]
+    both = [k_anonymity(2), requirement("distinct-l-diversity", "s", l=2)]
+    assert run(table, both).partition.sizes.tolist() == [4]
+
+
+def test_rows_of_the_most_frequent_value_are_suppressed_within_the_limit() -> None:
+    table = table_of(numeric(list(range(10))), sensitive=[sensitive(["a"] * 7 + ["b"] * 3)])
+    wanted = [requirement("frequency-l-diversity", "s", l=2.0)]
+    found = run(table, wanted, limit=4)
+    assert len(found.suppressed) == 4 and found.suppressed.max() < 7 and found.suppressed.dtype == np.uint32
+    with pytest.raises(InfeasibleError, match="4 rows would mend it, 3 may be"):
+        run(table, wanted, limit=3)
+
+
+def uneven(weights: list[float]) -> Table:
+    """600 rows of three numbers: even, lumped, and one that leans."""
+    rng = np.random.default_rng(5)
+    columns = rng.integers(0, 80, 600), rng.choice([1, 2, 3, 50, 51, 90], 600), (rng.random(600) ** 4 * 200).astype(int)
+    return table_of(*(numeric(c.tolist(), f"q{i}", w) for i, (c, w) in enumerate(zip(columns, weights, strict=True))))
+
+
+def ncp_of(table: Table, rule: str, index: int) -> float:
+    partition = run(table, [k_anonymity(5)], mondrian.Options(rule)).partition
+    attribute = table.attributes[index]
+    return float(attribute.domain.cost(*partition.boxes(attribute.codes)) @ partition.sizes)
+
+
+@pytest.mark.parametrize("rule", ["auto", *RULES])
+@pytest.mark.parametrize("index", range(3))
+def test_doubling_a_weight_does_not_raise_the_loss_of_its_attribute(rule: str, index: int) -> None:
+    weights = [1.0, 1.0, 1.0]
+    before = ncp_of(uneven(weights), rule, index)
+    weights[index] = 2.0
+    assert ncp_of(uneven(weights), rule, index) <= before
+
+
+def test_weights_turn_the_choice() -> None:
+    changed = [ncp_of(uneven([1.0, 1.0, 8.0]), rule, 2) < ncp_of(uneven([1.0, 1.0, 1.0]), rule, 2) for rule in RULES]
+    assert all(changed)
+
+
+def test_it_is_registered_and_auto_is_rate() -> None:
+    assert ALGORITHMS[mondrian.ID] is mondrian
+    table = uneven([1.0, 2.0, 1.0])
+    auto, rate = (run(table, [k_anonymity(4)], mondrian.Options(rule)).partition for rule in ("auto", "rate"))
+    assert np.array_equal(auto.order, rate.order) and np.array_equal(auto.starts, rate.starts)

@@ -1,0 +1,336 @@
+"""The truth about a release, by brute force: plain Python on the text of two CSV files and nothing of the project's.
+
+It knows the spec as the mapping that the YAML file holds. `Truth` compares a release with the table it was made from.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+Path_ = tuple[str, ...]
+Spec = dict[str, Any]
+NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+
+
+def read(path: Path, separator: str) -> list[list[str]]:
+    """The records of a CSV, the header first. A blank line is an empty value of a single column."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return [record or [""] for record in csv.reader(file, delimiter=separator, strict=True)]
+
+
+def equal_rows(keys: Sequence[Path_]) -> dict[Path_, list[int]]:
+    """The equivalence classes: which rows show the same."""
+    classes = defaultdict(list)
+    for row, key in enumerate(keys):
+        classes[key].append(row)
+    return classes
+
+
+# --- privacy ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A privacy model that the spec asks for, on one sensitive attribute or on none."""
+
+    model: str
+    attribute: str | None
+    given: dict[str, Any]
+
+    def figure(self, size: int, values: Sequence[Any]) -> float:
+        """What a class of so many rows reaches; `values` are its present sensitive values."""
+        counts = sorted(Counter(values).values(), reverse=True)
+        total = sum(counts)
+        match self.model:
+            case "k-anonymity":
+                return size
+            case "distinct-l-diversity":
+                return len(counts)
+            case "entropy-l-diversity":
+                return math.exp(-sum(n / total * math.log(n / total) for n in counts)) if counts else 0
+            case "frequency-l-diversity":
+                return total / counts[0] if counts else 0
+            case "recursive-cl-diversity":
+                rest = sum(counts[self.given["l"] - 1 :])
+                return counts[0] / rest if rest else math.inf
+            case "squared-error-diversity":
+                return float(sum((value - sum(values) / total) ** 2 for value in values))
+        raise NotImplementedError(self.model)
+
+    @property
+    def parameter(self) -> str:
+        """The parameter that the figure is compared with."""
+        return {"k-anonymity": "k", "recursive-cl-diversity": "c", "squared-error-diversity": "error"}.get(
+            self.model, "l"
+        )
+
+    def met(self, figure: float) -> bool:
+        """Whether the figure is enough."""
+        bound = self.given[self.parameter] * (1 - 1e-9)
+        return figure < bound if self.model == "recursive-cl-diversity" else figure >= bound
+
+
+def demands(spec: Spec) -> list[Demand]:
+    """Everything that a spec's `privacy` asks for, each once."""
+    privacy, sensitive = spec["privacy"], spec["sensitive"]
+    entries = [{"model": "k-anonymity", "k": privacy["k"]}] if "k" in privacy else []
+    entries += [{"model": "distinct-l-diversity", "l": privacy["l"]}] if "l" in privacy else []
+    found = []
+    for entry in entries + privacy.get("models", []):
+        given = {key: value for key, value in entry.items() if key not in ("model", "attribute")}
+        for attribute in _attributes(entry, sensitive):
+            demand = Demand(entry["model"], attribute, given)
+            found += [demand] if demand not in found else []
+    return found
+
+
+def _attributes(entry: dict[str, Any], sensitive: Spec) -> list[str | None]:
+    if entry["model"] == "k-anonymity":
+        return [None]
+    if "attribute" in entry:
+        return [entry["attribute"]]
+    numeric = entry["model"] == "squared-error-diversity"
+    return [name for name, column in sensitive.items() if not numeric or column.get("type") == "numeric"]
+
+
+# --- hierarchies -----------------------------------------------------------------------------------------------------
+
+
+def root_path(value: str, builder: Any, width: int, root: str) -> Path_:
+    """The labels from the root down to a value, by a builder of the spec."""
+    steps: list[str] = []
+    match builder:
+        case {"mask": "right"}:
+            steps = [value.rjust(width, "_")[: width - n] + "*" * n for n in range(1, width)]
+        case {"mask": "left"}:
+            steps = ["*" * n + value.ljust(width, "_")[n:] for n in range(1, width)]
+        case {"prefix": lengths}:
+            steps = [value[:length] + "*" if value else value for length in lengths]
+        case {"dates": _}:
+            year, month = value[:4], int(value[5:7])
+            steps = [value[:7], f"{year}-Q{1 + (month - 1) // 3}", year, year[:3] + "0s"]
+    return (root, *reversed(steps), value)
+
+
+def lowest_common(paths: Sequence[Path_]) -> Path_:
+    """The path of the lowest node above all leaves; of one leaf, its own."""
+    if len(set(paths)) == 1:
+        return paths[0]
+    common = []
+    for labels in zip(*paths, strict=False):
+        if len(set(labels)) > 1:
+            break
+        common.append(labels[0])
+    return tuple(common)
+
+
+def unescaped_set(text: str) -> list[str]:
+    """The values of `{a|b}`, or of one value alone."""
+    body = text[1:-1] if text.startswith("{") else text
+    values = re.findall(r"((?:[^\\|]|\\.)*)(?:\||\Z)", body, re.DOTALL)
+    wanted = len(re.findall(r"(?<!\\)(?:\\\\)*\|", body)) + 1
+    return [re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL) for value in values[:wanted]]
+
+
+# --- a release beside its table --------------------------------------------------------------------------------------
+
+
+class Truth:
+    """A table and its release, as text. `dropped` counts the rows that the release lacks."""
+
+    def __init__(self, spec: Spec, folder: Path, released: Path) -> None:
+        self.spec, self.folder = spec, folder
+        self.output, self.missing = spec["output"], spec["input"]["missing"]
+        self.header, *self.rows = read(folder / "table.csv", spec["input"]["separator"])
+        self.shown_header, *self.shown = read(released, spec["input"]["separator"])
+        self.origin = self._origins()
+        self.dropped = len(self.rows) - len(self.shown)
+
+    def _origins(self) -> list[int]:
+        """Row of the table that each released row came from."""
+        if "row" not in self.shown_header:
+            return list(range(len(self.shown)))
+        at = self.shown_header.index("row")
+        return [int(row[at]) for row in self.shown]
+
+    def expected_header(self) -> list[str]:
+        """The released columns, in the table's order."""
+        found = []
+        for name in self.header:
+            if name not in self.spec["identifiers"]:
+                found += self.columns_of(name)
+        return found
+
+    def columns_of(self, name: str) -> list[str]:
+        """The released columns of a column."""
+        numeric = self.spec["quasi_identifiers"].get(name, {}).get("type") == "numeric"
+        return [name + "_low", name + "_high"] if numeric and self.output["numeric"] == "bounds" else [name]
+
+    def cells(self, name: str) -> list[str]:
+        """A released column."""
+        at = self.shown_header.index(name)
+        return [row[at] for row in self.shown]
+
+    def originals(self, name: str) -> list[str]:
+        """The table's cells that the released rows came from."""
+        at = self.header.index(name)
+        return [self.rows[row][at] for row in self.origin]
+
+    @cached_property
+    def classes(self) -> dict[Path_, list[int]]:
+        """Released rows by what their quasi-identifiers show."""
+        columns = [self.cells(c) for name in self.spec["quasi_identifiers"] for c in self.columns_of(name)]
+        return equal_rows(list(zip(*columns, strict=True)))
+
+    @cached_property
+    def suppressed(self) -> Path_:
+        """What the quasi-identifiers of a suppressed row show."""
+        columns = [c for name in self.spec["quasi_identifiers"] for c in self.columns_of(name)]
+        return (self.output["suppressed"],) * len(columns)
+
+    # --- privacy ---
+
+    def values(self, name: str, texts: Sequence[str]) -> list[Any]:
+        """The present values of a sensitive attribute, numbers as numbers."""
+        numeric = self.spec["sensitive"][name].get("type") == "numeric"
+        present = [text for text in texts if text not in self.missing]
+        return [Fraction(text.strip()) for text in present] if numeric else present
+
+    def reached(self, demand: Demand) -> list[float]:
+        """What each class of the release reaches."""
+        cells = self.cells(demand.attribute) if demand.attribute else [""] * len(self.shown)
+        return [
+            demand.figure(len(rows), self.values(demand.attribute, [cells[r] for r in rows]) if demand.attribute else [])
+            for rows in self.classes.values()
+        ]
+
+    def risk(self) -> dict[str, float]:
+        """The report's `risk` block, less the threshold."""
+        sizes, rows = [len(members) for members in self.classes.values()], len(self.shown)
+        if not rows:
+            return dict.fromkeys(("prosecutor_max", "marketer", "records_at_risk", "uniques"), 0)
+        return {
+            "prosecutor_max": 1 / min(sizes),
+            "prosecutor_mean": len(sizes) / rows,
+            "journalist_max": 1 / min(sizes),
+            "marketer": len(sizes) / rows,
+            "records_at_risk": sum(size for size in sizes if 1 / size > 0.2) / rows,
+            "uniques": sizes.count(1),
+        }
+
+    # --- what the cells show ---
+
+    def wrong_cells(self) -> Iterator[str]:
+        """Released cells that do not show what they came from: not at all, or not as closely as the spec has it."""
+        for key, rows in self.classes.items():
+            if key == self.suppressed:
+                continue
+            shown = dict(zip(self._released_names(), key, strict=True))
+            for name, definition in self.spec["quasi_identifiers"].items():
+                texts = [shown[column] for column in self.columns_of(name)]
+                cells = [self.originals(name)[row] for row in rows]
+                numeric = definition.get("type") == "numeric"
+                if not (self._shows_numbers(texts, cells) if numeric else self._shows(name, texts[0], cells)):
+                    yield f"{name!r}: {texts} for {cells}"
+
+    def _released_names(self) -> list[str]:
+        return [column for name in self.spec["quasi_identifiers"] for column in self.columns_of(name)]
+
+    def _shows_numbers(self, texts: list[str], cells: list[str]) -> bool:
+        numbers = [Fraction(cell.strip()) for cell in cells if cell not in self.missing]
+        if len(numbers) < len(cells):
+            return set(texts) == {self.output["suppressed"] if numbers else self.missing[0]}
+        low, high = min(numbers), max(numbers)
+        if self.output["numeric"] in ("mean", "median"):
+            rounding = Fraction(1, 10**6) + max(abs(low), abs(high)) / 10**13
+            return low - rounding <= Fraction(texts[0]) <= high + rounding
+        left, right = self._ends(texts)
+        return left <= low and high <= right if self.output["edges"] == "rounded" else (left, right) == (low, high)
+
+    def _ends(self, texts: list[str]) -> tuple[Fraction, Fraction]:
+        if len(texts) == 2:
+            return Fraction(texts[0]), Fraction(texts[1])
+        if re.fullmatch(NUMBER, texts[0]):
+            return Fraction(texts[0]), Fraction(texts[0])
+        template = re.escape(self.output["interval"])
+        for end in ("low", "high"):
+            template = template.replace(re.escape("{%s}" % end), f"({NUMBER})")
+        low, high = re.fullmatch(template, texts[0]).groups()
+        return Fraction(low), Fraction(high)
+
+    def _shows(self, name: str, text: str, cells: list[str]) -> bool:
+        values = {self.missing[0] if cell in self.missing else cell for cell in cells}
+        if self.output["categorical"] == "set":
+            return set(unescaped_set(text)) == values
+        return text == self.common(name, values)[-1]
+
+    def common(self, name: str, values: set[str]) -> Path_:
+        """The lowest node above the values, as its path from the root."""
+        return lowest_common([self.tree(name)[value] for value in values])
+
+    def tree(self, name: str) -> dict[str, Path_]:
+        """The path from the root of each value of a quasi-identifier, and of each leaf of its hierarchy file."""
+        cells = {row[self.header.index(name)] for row in self.rows}
+        values = cells - set(self.missing)
+        source = self.spec["quasi_identifiers"][name].get("hierarchy")
+        if isinstance(source, str):
+            paths = {path[0]: tuple(reversed(path)) for path in read(self.folder / source, ";")}
+        else:
+            width = max(map(len, values), default=0)
+            paths = {value: root_path(value, source, width, self.output["suppressed"]) for value in values}
+        if values != cells:
+            root = next(iter(paths.values()))[0] if paths else self.output["suppressed"]
+            paths.setdefault(self.missing[0], (root, self.missing[0]))
+        return paths
+
+    # --- information loss ---
+
+    def ncp(self) -> float:
+        """Every row's normalized certainty penalties, summed; for releases that show intervals as they are."""
+        whole = len(self.spec["quasi_identifiers"])
+        lost = float(self.dropped * whole)
+        for key, rows in self.classes.items():
+            if key == self.suppressed:
+                lost += len(rows) * whole
+                continue
+            for name in self.spec["quasi_identifiers"]:
+                lost += len(rows) * self._penalty(name, [self.originals(name)[row] for row in rows])
+        return lost
+
+    def _penalty(self, name: str, cells: list[str]) -> float:
+        present = [cell for cell in cells if cell not in self.missing]
+        if self.spec["quasi_identifiers"][name].get("type") != "numeric":
+            return self._node_penalty(name, {*present, *([self.missing[0]] if len(present) < len(cells) else [])})
+        if len(present) < len(cells):
+            return 1.0 if present else 0.0
+        at = self.header.index(name)
+        column = [Fraction(row[at].strip()) for row in self.rows if row[at] not in self.missing]
+        numbers = [Fraction(cell.strip()) for cell in cells]
+        span = max(column) - min(column)
+        return float((max(numbers) - min(numbers)) / span) if span else 0.0
+
+    def _node_penalty(self, name: str, values: set[str]) -> float:
+        leaves = list(self.tree(name).values())
+        node = self.common(name, values)
+        return sum(leaf[: len(node)] == node for leaf in leaves) / len(leaves) if len(values) > 1 else 0.0
+
+
+def whole_table_fails(spec: Spec, folder: Path) -> bool:
+    """Whether all rows as one class do not meet the spec's privacy."""
+    truth = Truth(spec | {"quasi_identifiers": {}}, folder, folder / "table.csv")
+    size = len(truth.rows)
+    return any(
+        not demand.met(
+            demand.figure(size, truth.values(demand.attribute, truth.cells(demand.attribute)) if demand.attribute else [])
+        )
+        for demand in demands(spec)
+    )

@@ -1,0 +1,153 @@
+"""What every registered algorithm must pass, with its default options and with each choice of each option.
+
+A new algorithm needs nothing here: it is covered by being in the registry.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.errors import InfeasibleError
+from anonymize.privacy import PARAMETERS
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import load
+from tests.common.oracle import Truth, demands, whole_table_fails
+from tests.common.tables import Case, cases
+
+CHANGING = ("started_at", "timing", "memory")
+
+
+def variations() -> list[Any]:
+    """(algorithm, options that are not the default): none, then each other choice of each option."""
+    found = [pytest.param(name, {}, id=name) for name in ALGORITHMS]
+    for name, algorithm in ALGORITHMS.items():
+        for field in fields(algorithm.Options):
+            choices = [True, False] if isinstance(field.default, bool) else field.metadata["choices"] or ()
+            others = [choice for choice in choices if choice != field.default]
+            found += [pytest.param(name, {field.name: choice}, id=f"{name} {field.name}={choice}") for choice in others]
+    return found
+
+
+def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> bytes | None:
+    """The release, written as `out.csv` with `report.json` beside it; None where it is refused as infeasible."""
+    request = Request(
+        load(case.write(folder), PARAMETERS),
+        algorithm,
+        ALGORITHMS[algorithm].Options(**options),
+        output=str(folder / "out.csv"),
+        reports=[str(folder / "report.json")],
+        seed=5,
+        threads=threads,
+        force=True,
+    )
+    before = sorted(folder.iterdir())
+    try:
+        release(request)
+    except InfeasibleError:
+        assert sorted(folder.iterdir()) == before
+        return None
+    assert {path.name for path in folder.iterdir()} == {path.name for path in before} | {"out.csv", "report.json"}
+    return (folder / "out.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("algorithm", "options"), variations())
+def test_common_checks(algorithm: str, options: dict[str, Any]) -> None:
+    @settings(max_examples=settings().max_examples // (5 if options else 1))
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(ALGORITHMS[algorithm].NEEDS))
+        with tempfile.TemporaryDirectory() as name:
+            check_case(case, Path(name), algorithm, options)
+
+    check()
+
+
+def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]) -> None:
+    first = released(case, folder, algorithm, options, threads=1)
+    if first is None:
+        assert whole_table_fails(case.spec, folder)
+        return
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    truth = Truth(case.spec, folder, folder / "out.csv")
+    check_rows(truth, report)
+    check_privacy(truth, report)
+    check_utility(truth, report)
+    assert not list(truth.wrong_cells())
+    assert released(case, folder, algorithm, options, threads=3) == first
+    again = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert [again[key] for key in again if key not in CHANGING] == [report[key] for key in report if key not in CHANGING]
+
+
+def check_rows(truth: Truth, report: dict[str, Any]) -> None:
+    """Columns and rows are all there; what passes through is the same text."""
+    assert truth.shown_header == truth.expected_header()
+    assert len(set(truth.origin)) == len(truth.origin)
+    assert truth.dropped == report["output"]["dropped_rows"] <= report["output"]["suppressed_rows"]
+    assert report["output"]["suppressed_rows"] <= truth.spec["privacy"]["suppression"] * len(truth.rows)
+    assert report["output"]["rows"] == len(truth.shown)
+    if truth.output["row_order"] == "keep":
+        assert truth.origin == sorted(truth.origin)
+    for name in truth.header:
+        if name not in truth.spec["quasi_identifiers"] and name not in truth.spec["identifiers"]:
+            assert truth.cells(name) == truth.originals(name)
+
+
+def check_privacy(truth: Truth, report: dict[str, Any]) -> None:
+    """Every class meets every model, and the report says what they reach."""
+    wanted = demands(truth.spec)
+    assert [(m["model"], m["attribute"], m["required"]) for m in report["privacy"]["models"]] == [
+        (demand.model, demand.attribute, demand.given) for demand in wanted
+    ]
+    for demand, told in zip(wanted, report["privacy"]["models"], strict=True):
+        figures = truth.reached(demand)
+        assert all(map(demand.met, figures))
+        worst = max(figures) if demand.model == "recursive-cl-diversity" else min(figures)
+        assert told["achieved"][demand.parameter] == pytest.approx(worst)
+    sizes = [len(rows) for key, rows in truth.classes.items() if key != truth.suppressed]
+    assert report["classes"] == {
+        "count": len(sizes),
+        "min_size": min(sizes, default=None),
+        "mean_size": pytest.approx(sum(sizes) / len(sizes)) if sizes else None,
+        "max_size": max(sizes, default=None),
+    }
+    risk = truth.risk()
+    assert {name: report["risk"][name] for name in risk} == pytest.approx(risk)
+
+
+def check_utility(truth: Truth, report: dict[str, Any]) -> None:
+    """The information loss, where the release shows all of it."""
+    cells = len(truth.rows) * len(truth.spec["quasi_identifiers"])
+    assert report["utility"]["gcp"] == pytest.approx(report["utility"]["ncp"] / cells)
+    if truth.output["edges"] == "tight" and truth.output["numeric"] in ("interval", "bounds"):
+        assert math.isclose(report["utility"]["ncp"], truth.ncp(), rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_path: Path) -> None:
+    rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7}" for n in range(150_000)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,zip,job,ill", *rows]) + "\n", encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(
+        "{version: 1, quasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}},"
+        " job: {hierarchy: {mask: right}}}, sensitive: {ill: {}}, privacy: {k: 50, l: 2},"
+        " input: {path: table.csv}, workload: {targets: []}}",
+        encoding="utf-8",
+    )
+    outputs = []
+    for threads in ("1", "2"):
+        command = [sys.executable, "-m", "anonymize", algorithm, str(tmp_path / "spec.yaml"), "--threads", threads, "-q"]
+        outputs.append(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"\n") == 150_001

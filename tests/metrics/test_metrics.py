@@ -1,0 +1,132 @@
+"""Utility metrics, against sums over single rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.classes import Partition
+from anonymize.metrics import METRICS, View, utility
+from anonymize.table import Attribute, Table
+from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
+
+Classes = list[list[int]]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Table, Classes, list[int], int]:
+    """A table, its classes, the rows that are suppressed, and the size that classes had to have."""
+    table = draw(tables(max_rows=30))
+    labels = draw(seeds).integers(-1, draw(st.integers(1, 6)), table.rows)
+    classes = [np.flatnonzero(labels == label).tolist() for label in range(6) if np.any(labels == label)]
+    return table, classes, np.flatnonzero(labels < 0).tolist(), draw(st.integers(1, 5))
+
+
+def view_of(table: Table, classes: Classes, suppressed: int, minimum: int = 1, **more: object) -> View:
+    blocks = [np.array(rows, np.uint32) for rows in classes]
+    partition = Partition.of_blocks(blocks, [np.array([len(rows)]) for rows in classes])
+    boxes = [partition.boxes(a.codes) if classes else (a.codes[:0], a.codes[:0]) for a in table.attributes]
+    low, high = zip(*boxes, strict=True)
+    return View(table.attributes, low, high, partition.sizes, suppressed, minimum, **more)  # type: ignore[arg-type]
+
+
+def cells(attribute: Attribute, classes: Classes, suppressed: list[int]) -> list[float]:
+    """NCP of each row in one attribute."""
+    penalties = [1.0] * len(suppressed)
+    for rows in classes:
+        penalties += [cost(attribute.domain, attribute.codes[rows].tolist())] * len(rows)
+    return penalties
+
+
+def losses(attribute: Attribute, penalties: list[float]) -> list[float]:
+    """Iyengar's loss of each row from its NCP: categorical, one leaf less above and below the line."""
+    if attribute.domain.kind == "numeric":
+        return penalties
+    size = attribute.domain.size
+    return [(penalty * size - 1) / (size - 1) if penalty and size > 1 else penalty for penalty in penalties]
+
+
+@given(cases())
+def test_metrics_are_sums_over_rows(case: tuple[Table, Classes, list[int], int]) -> None:
+    table, classes, suppressed, minimum = case
+    block = utility(view_of(table, classes, len(suppressed), minimum))
+    ncp = [cells(attribute, classes, suppressed) for attribute in table.attributes]
+    lost = [losses(attribute, penalties) for attribute, penalties in zip(table.attributes, ncp, strict=True)]
+    kept, n, m = sum(map(len, classes)), table.rows, len(table.attributes)
+    expected = {
+        "ncp": sum(map(sum, ncp)),
+        "gcp": sum(map(sum, ncp)) / (n * m),
+        "ncp_weighted": sum(a.weight * sum(column) for a, column in zip(table.attributes, ncp, strict=True)),
+        "loss": sum(map(sum, lost)) / (n * m),
+        "discernibility": sum(len(rows) ** 2 for rows in classes) + n * len(suppressed),
+        "c_avg": kept / (len(classes) * minimum) if classes else None,
+        "suppression": len(suppressed) / n,
+        "precision": None,
+    }
+    attributes = block.pop("attributes")
+    assert block == {name: value if value is None else pytest.approx(value) for name, value in expected.items()}
+    for attribute, column, lost_column in zip(table.attributes, ncp, lost, strict=True):
+        assert attributes[attribute.name] == {
+            "ncp": pytest.approx(sum(column) / n),
+            "loss": pytest.approx(sum(lost_column) / n),
+            "weight": attribute.weight,
+        }
+
+
+@given(cases())
+def test_figures_stay_within_their_bounds(case: tuple[Table, Classes, list[int], int]) -> None:
+    table, classes, suppressed, _ = case
+    minimum = min(map(len, classes), default=1)
+    view = view_of(table, classes, len(suppressed), minimum)
+    for metric in METRICS.values():
+        figure, (low, high) = metric.compute(view), metric.BOUNDS
+        assert figure is None or low - 1e-9 <= figure <= (math.inf if high is None else high + 1e-9)
+
+
+def test_registered_metrics_are_known_by_their_id_and_say_which_end_is_better() -> None:
+    assert all(name == metric.ID and metric.__doc__ for name, metric in METRICS.items())
+    assert {name for name, metric in METRICS.items() if metric.GOAL == "higher"} == {"precision"}
+
+
+def example() -> tuple[Table, Classes]:
+    """Four rows in two classes: ages 20 to 30 of 20 to 60, and under A; the others 60, and b and d."""
+    age = numeric([20, 30, 60, 60], "age", weight=2.0)
+    place = categorical(list("abdb"), taxonomy("a A *", "b A *", "c B *", "d B *", name="place"), weight=0.5)
+    return table_of(age, place), [[0, 1], [2, 3]]
+
+
+def test_an_example_by_hand() -> None:
+    view = view_of(*example(), 0, 2)
+    figures = {name: metric.compute(view) for name, metric in METRICS.items()}
+    assert figures == {
+        "ncp": pytest.approx(2 * 10 / 40 + 2 * 2 / 4 + 2 * 1),
+        "ncp_weighted": pytest.approx(2 * 0.5 + 0.5 * 3),
+        "gcp": pytest.approx(3.5 / 8),
+        "loss": pytest.approx((2 * 1 / 4 + 2 * 1 / 3 + 2 * 1) / 8),
+        "discernibility": 8,
+        "c_avg": 1.0,
+        "suppression": 0.0,
+        "precision": None,
+    }
+    assert isinstance(figures["discernibility"], int)
+
+
+def test_everything_suppressed_costs_everything() -> None:
+    table, _ = example()
+    view = view_of(table, [], table.rows, 2)
+    figures = {name: METRICS[name].compute(view) for name in ("gcp", "loss", "suppression", "discernibility", "c_avg")}
+    assert figures == {"gcp": 1.0, "loss": 1.0, "suppression": 1.0, "discernibility": 16, "c_avg": None}
+
+
+def test_discernibility_of_many_rows_does_not_overflow() -> None:
+    view = View((), (), (), np.array([3_000_000_000]), 1, 1)
+    assert METRICS["discernibility"].compute(view) == 3_000_000_000**2 + 3_000_000_001
+
+
+def test_precision_is_how_far_below_the_roots_the_levels_are() -> None:
+    view = view_of(*example(), 0, 2, levels=[(1, 2), (0, 4), (3, 3)])
+    assert METRICS["precision"].compute(view) == pytest.approx(1 - (1 / 2 + 0 + 1) / 3)
