@@ -35,7 +35,7 @@ class Regions:
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        return {"kind": self.KIND, "regions": self.partition.count}
+        return {"kind": self.KIND, "regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
 
 
 Recoding = Regions
@@ -56,17 +56,19 @@ class Released:
     """A release before it is written.
 
     Classes of the recoding that read the same are one class here, as they are to whoever reads the release. `class_of`
-    (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: of each
-    quasi-identifier one released column, or two. `low`, `high`: per quasi-identifier, (classes,) codes of the region's
-    ends. `sizes` (classes,). Rows published suppressed are a class of their own after these, numbered `len(sizes)`;
-    `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
+    (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: of each quasi-identifier one
+    released column, or two. `sizes` (classes,). `ncp`, `loss`: per quasi-identifier, (classes,) unweighted normalized
+    certainty penalty and Iyengar's loss of a cell of the class (the mean over its rows).
+
+    Rows that are published suppressed, and classes that read the same, are one class after these, numbered
+    `len(sizes)`; `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
     """
 
     class_of: NDArray[np.int32]
     columns: tuple[ReleasedColumn, ...]
-    low: tuple[Codes, ...]
-    high: tuple[Codes, ...]
     sizes: Ints
+    ncp: tuple[Floats, ...]
+    loss: tuple[Floats, ...]
     suppressed_rows: int
     dropped_rows: int
 
@@ -81,16 +83,14 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
     class_of = partition.class_of(table.rows)
     if not drop:
         class_of[recoding.suppressed] = partition.count
-    boxes = [partition.boxes(attribute.codes) for attribute in table.attributes]
-    columns: list[ReleasedColumn] = []
-    for attribute, (low, high) in zip(table.attributes, boxes, strict=True):
-        columns += Showing(attribute, partition, low, high, output).columns()
+    shown = [Showing(a, partition, *partition.boxes(a.codes), output) for a in table.attributes]
+    costs = [each.costs() for each in shown]
     released = Released(
         class_of=class_of,
-        columns=tuple(columns),
-        low=tuple(low for low, _ in boxes),
-        high=tuple(high for _, high in boxes),
+        columns=tuple(column for each in shown for column in each.columns()),
         sizes=partition.sizes,
+        ncp=tuple(ncp for ncp, _ in costs),
+        loss=tuple(loss for _, loss in costs),
         suppressed_rows=len(recoding.suppressed),
         dropped_rows=len(recoding.suppressed) if drop else 0,
     )
@@ -100,26 +100,42 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
 def _united(released: Released) -> Released:
     """The release with classes that read the same put together; the first of them gives the number."""
     count = len(released.sizes)
-    key, span = np.zeros(count, np.int64), 1
-    for column in released.columns:
-        if span * len(column.texts) >= 2**63:
-            key, span = np.unique(key, return_inverse=True)[1], count
-        key, span = key * len(column.texts) + column.of_class[:-1], span * len(column.texts)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    key = _reading(released)
+    visible = np.flatnonzero(key[:-1] != key[-1])
+    _, first, inverse = np.unique(key[visible], return_index=True, return_inverse=True)
     if len(first) == count:
         return released
-    number = np.argsort(np.argsort(first))[inverse]
+    number = np.full(count + 1, len(first))
+    number[visible] = np.argsort(np.argsort(first))[inverse]
     order = np.argsort(number, kind="stable")
-    starts = run_starts(number[order])
+    starts = run_starts(number[order])[: len(first)]
+    rows = np.append(released.sizes, 0)[order]
+    sizes = np.add.reduceat(rows, np.append(starts, len(visible)))[:-1]
+
+    def mean(of_class: Floats) -> Floats:
+        sums = np.add.reduceat(np.append(of_class, 0)[order] * rows, np.append(starts, len(visible)))[:-1]
+        return np.asarray(sums / sizes)
+
     shown = np.append(order[starts], count)
     return replace(
         released,
-        class_of=np.append(number, [len(starts), -1]).astype(np.int32)[released.class_of],
+        class_of=np.append(number, -1).astype(np.int32)[released.class_of],
         columns=tuple(replace(column, of_class=column.of_class[shown]) for column in released.columns),
-        low=tuple(np.minimum.reduceat(low[order], starts) for low in released.low),
-        high=tuple(np.maximum.reduceat(high[order], starts) for high in released.high),
-        sizes=np.add.reduceat(released.sizes[order], starts),
+        sizes=sizes,
+        ncp=tuple(mean(ncp) for ncp in released.ncp),
+        loss=tuple(mean(loss) for loss in released.loss),
+        suppressed_rows=released.suppressed_rows + int(released.sizes.sum() - sizes.sum()),
     )
+
+
+def _reading(released: Released) -> Ints:
+    """(classes + 1,) a number for how each class reads, the suppressed one last: the same for the same texts."""
+    key, span = np.zeros(len(released.sizes) + 1, np.int64), 1
+    for column in released.columns:
+        if span * len(column.texts) >= 2**63:
+            key, span = np.unique(key, return_inverse=True)[1], len(key)
+        key, span = key * len(column.texts) + column.of_class, span * len(column.texts)
+    return key
 
 
 Shown: TypeAlias = tuple[list[str], Ints]
@@ -149,6 +165,14 @@ class Showing:
             return self._named([self._interval(domain)], [""])
         points = _means if self.output.numeric == "mean" else _medians
         return self._named([self._points(domain, points(domain, self.attribute.codes, self.partition))], [""])
+
+    def costs(self) -> tuple[Floats, Floats]:
+        """(classes,) NCP and loss of each class's region; of the widened one where edges are rounded."""
+        domain = self.attribute.domain
+        if isinstance(domain, Numeric) and self.output.edges == "rounded":
+            width = domain.rounded_cost(self.low, self.high)
+            return width, width
+        return domain.cost(self.low, self.high), domain.loss(self.low, self.high)
 
     def _named(self, shown: list[Shown], suffixes: list[str]) -> list[ReleasedColumn]:
         """The columns, with the class of suppressed rows added after the others, and every text once."""

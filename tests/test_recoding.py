@@ -16,7 +16,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding import Regions, Released, escaped, format_number, render
 from anonymize.spec import Output
 from anonymize.table import Attribute, Table
-from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
+from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
 
 SUPPRESSED = "(gone)"
 INTERVAL = "<{low};{high}>"
@@ -214,15 +214,13 @@ def test_classes_are_what_a_reader_can_tell_apart(case: tuple[Table, Regions], m
             kept.setdefault(texts, []).append(row)
         else:
             assert texts == (None if drop else SUPPRESSED,) * len(columns)
+    hidden = len(kept.pop((SUPPRESSED,) * len(columns), []))
     classes = list(kept.values())
     assert released.sizes.tolist() == [len(rows) for rows in classes]
     assert [released.class_of[rows].tolist() for rows in classes] == [
         [at] * len(rows) for at, rows in enumerate(classes)
     ]
-    for attribute, low, high in zip(table.attributes, released.low, released.high, strict=True):
-        assert low.tolist() == [attribute.codes[rows].min() for rows in classes]
-        assert high.tolist() == [attribute.codes[rows].max() for rows in classes]
-    assert (released.suppressed_rows, released.dropped_rows) == (len(gone), len(gone) if drop else 0)
+    assert (released.suppressed_rows, released.dropped_rows) == (len(gone) + hidden, len(gone) if drop else 0)
     assert all(len(set(column.texts)) == len(column.texts) for column in released.columns)
 
 
@@ -232,7 +230,7 @@ def test_classes_that_read_the_same_are_one() -> None:
     recoding = Regions(Partition.of_labels(np.array([0, 0, 1, 1, 2])), np.empty(0, np.uint32))
     nodes = render(recoding, table, output(), drop=False)
     assert nodes.sizes.tolist() == [4, 1] and nodes.class_of.tolist() == [0, 0, 0, 0, 1]
-    assert (nodes.low[0].tolist(), nodes.high[0].tolist()) == ([0, 4], [3, 4])
+    assert [ncp.tolist() for ncp in nodes.ncp] == [[0.8, 0.0], [1.0, 0.0]]
     assert render(recoding, table, output(categorical="set"), drop=False).sizes.tolist() == [2, 2, 1]
 
 
@@ -260,6 +258,7 @@ def test_what_the_report_says_of_a_recoding() -> None:
     assert Regions(Partition.of_labels(np.array([3, 1, 3])), np.empty(0, np.uint32)).summary() == {
         "kind": "regions",
         "regions": 2,
+        "suppressed_rows": 0,
     }
 
 
@@ -278,3 +277,17 @@ def test_what_the_report_says_of_a_recoding() -> None:
 )
 def test_numbers_read_plainly(number: float, text: str) -> None:
     assert format_number(number) == text
+
+
+@settings(max_examples=50)
+@given(recodings(), st.sampled_from(["interval", "mean"]), st.sampled_from(["node", "set"]))
+def test_a_row_costs_what_its_class_of_the_recoding_does(
+    case: tuple[Table, Regions], numbers: Literal["interval", "mean"], categories: Literal["node", "set"]
+) -> None:
+    table, recoding = case
+    released = render(recoding, table, output(numbers, categories), drop=False)
+    for attribute, ncp in zip(table.attributes, released.ncp, strict=True):
+        expected = np.zeros(len(released.sizes) + 1)
+        for rows in rows_by_class(recoding):
+            expected[released.class_of[rows[0]]] += len(rows) * cost(attribute.domain, attribute.codes[rows].tolist())
+        assert (ncp * released.sizes).tolist() == pytest.approx(expected[:-1].tolist())

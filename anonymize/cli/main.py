@@ -60,7 +60,7 @@ def cli() -> None:
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Runs a command line and raises what goes wrong. Not by click's own `main`, to which a broken pipe is exit code 1."""
+    """Runs a command line and raises what goes wrong; to click's own `main` a broken pipe is exit code 1."""
     with cli.make_context("anonymize", list(arguments)) as context:
         cli.invoke(context)
 

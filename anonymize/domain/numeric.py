@@ -128,9 +128,21 @@ class Numeric(Domain):
         leaves = texts(self._present)
         return [leaves[code] for code in codes.tolist()]
 
-    def _rounded(self, low: Codes, high: Codes) -> tuple[list[str], list[str]]:
+    def rounded_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """As `cost`, of the intervals widened to the points of `grid`; 1 at most. Missing values alone cost nothing."""
+        left, right = self._rounded_ends(low, high)
+        width = (self.grid.points(right) - self.grid.points(left)) / (self.span or 1.0)
+        missing = low == (self.size if self.missing is None else self.missing)
+        return np.where(missing, 0.0, np.where(self.suppressed(low, high), 1.0, np.minimum(width, 1.0)))
+
+    def _rounded_ends(self, low: Codes, high: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of the grid's points around each interval, which always differ."""
         left, right = self.grid.floor(self._present[low]), self.grid.ceil(self._present[high])
         right += left == right
+        return left, right
+
+    def _rounded(self, low: Codes, high: Codes) -> tuple[list[str], list[str]]:
+        left, right = self._rounded_ends(low, high)
         exact = self.grid.exact(self.values)
         return self.grid.texts(left, exact=exact), self.grid.texts(right, exact=exact)
 

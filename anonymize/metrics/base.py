@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from anonymize.classes import Codes, Floats, Ints
+from anonymize.classes import Floats, Ints
 from anonymize.table import Attribute
 
 
@@ -17,18 +17,18 @@ from anonymize.table import Attribute
 class View:
     """A release as the metrics see it.
 
-    `low`, `high`: per quasi-identifier, (classes,) codes of the ends of each class's region. `sizes` (classes,) rows of
-    each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left out. `minimum`: the
-    size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is generalized to one
-    level of its hierarchy, the pairs (level, height); else None.
+    `ncp`, `loss`: per quasi-identifier, (classes,) unweighted NCP and Iyengar's loss of a cell of each class. `sizes`
+    (classes,) rows of each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left
+    out. `k`: the size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is
+    generalized to one level of its hierarchy, the pairs (level, height); else None.
     """
 
     attributes: Sequence[Attribute]
-    low: Sequence[Codes]
-    high: Sequence[Codes]
+    ncp: Sequence[Floats]
+    loss: Sequence[Floats]
     sizes: Ints
     suppressed_rows: int
-    minimum: int
+    k: int
     levels: Sequence[tuple[int, int]] | None = None
 
     @property
@@ -39,15 +39,12 @@ class View:
     @cached_property
     def attribute_ncp(self) -> Floats:
         """(attributes,) unweighted NCP of each attribute, summed over all rows; a suppressed cell costs 1."""
-        return np.array([self._summed(a.domain.cost(lo, hi)) for a, lo, hi in self._columns()])
+        return np.array([self._summed(of_class) for of_class in self.ncp])
 
     @cached_property
     def attribute_loss(self) -> Floats:
         """(attributes,) Iyengar's loss of each attribute, summed over all rows; a suppressed cell costs 1."""
-        return np.array([self._summed(a.domain.loss(lo, hi)) for a, lo, hi in self._columns()])
-
-    def _columns(self) -> zip[tuple[Attribute, Codes, Codes]]:
-        return zip(self.attributes, self.low, self.high, strict=True)
+        return np.array([self._summed(of_class) for of_class in self.loss])
 
     def _summed(self, of_class: Floats) -> float:
         return float(of_class @ self.sizes) + self.suppressed_rows

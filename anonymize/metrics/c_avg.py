@@ -18,4 +18,4 @@ BOUNDS: tuple[float, float | None] = (1.0, None)
 
 def compute(view: View) -> float | None:
     """Rows / (classes x k); None of no classes."""
-    return float(view.sizes.sum()) / (len(view.sizes) * view.minimum) if len(view.sizes) else None
+    return float(view.sizes.sum()) / (len(view.sizes) * view.k) if len(view.sizes) else None

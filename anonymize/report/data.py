@@ -151,12 +151,18 @@ def _view(facts: Facts) -> View:
     released = facts.released
     return View(
         attributes=facts.table.attributes,
-        low=released.low,
-        high=released.high,
+        ncp=released.ncp,
+        loss=released.loss,
         sizes=released.sizes,
         suppressed_rows=released.suppressed_rows,
-        minimum=minimum_size(facts.requirements),
+        k=_k(facts.requirements),
     )
+
+
+def _k(requirements: tuple[Requirement, ...]) -> int:
+    """The largest k asked for; where none is, the fewest rows that a class may have."""
+    asked = [int(each.required()["k"]) for each in requirements if "k" in each.required()]
+    return max(asked, default=minimum_size(requirements))
 
 
 def _suppressed_cells(facts: Facts) -> int:

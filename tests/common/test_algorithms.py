@@ -96,7 +96,7 @@ def check_rows(truth: Truth, report: dict[str, Any]) -> None:
     assert truth.shown_header == truth.expected_header()
     assert len(set(truth.origin)) == len(truth.origin)
     assert truth.dropped == report["output"]["dropped_rows"] <= report["output"]["suppressed_rows"]
-    assert report["output"]["suppressed_rows"] <= truth.spec["privacy"]["suppression"] * len(truth.rows)
+    assert report["recoding"]["suppressed_rows"] <= truth.spec["privacy"]["suppression"] * len(truth.rows)
     assert report["output"]["rows"] == len(truth.shown)
     if truth.output["row_order"] == "keep":
         assert truth.origin == sorted(truth.origin)

@@ -30,8 +30,9 @@ def view_of(table: Table, classes: Classes, suppressed: int, minimum: int = 1, *
     blocks = [np.array(rows, np.uint32) for rows in classes]
     partition = Partition.of_blocks(blocks, [np.array([len(rows)]) for rows in classes])
     boxes = [partition.boxes(a.codes) if classes else (a.codes[:0], a.codes[:0]) for a in table.attributes]
-    low, high = zip(*boxes, strict=True)
-    return View(table.attributes, low, high, partition.sizes, suppressed, minimum, **more)  # type: ignore[arg-type]
+    pairs = list(zip(table.attributes, boxes, strict=True))
+    ncp, loss = [a.domain.cost(*box) for a, box in pairs], [a.domain.loss(*box) for a, box in pairs]
+    return View(table.attributes, ncp, loss, partition.sizes, suppressed, minimum, **more)  # type: ignore[arg-type]
 
 
 def cells(attribute: Attribute, classes: Classes, suppressed: list[int]) -> list[float]:

@@ -134,6 +134,24 @@ def test_missing_values_are_parted_from_present_ones_first() -> None:
     assert (cuts.attribute.tolist(), cuts.start.tolist(), cuts.stop.tolist()) == ([1], [2], [3])
 
 
+@pytest.mark.parametrize("absent", [1, 99])
+def test_too_few_missing_or_present_values_are_not_parted(absent: int) -> None:
+    domain, batch = missing_among_100(absent)
+    found = Rate([domain], [1.0], 2).candidates(batch, 0, np.array([0]))
+    assert (found.start.tolist(), found.stop.tolist()) == ([0], [0])
+
+
+@pytest.mark.parametrize(("absent", "bits"), [(1, LEAST_BITS), (2, entropy([0.02, 0.98])), (99, LEAST_BITS)])
+def test_rare_missing_values_are_not_worth_everything(absent: int, bits: float) -> None:
+    domain, batch = missing_among_100(absent)
+    assert Rate([domain], [3.0], 1).candidates(batch, 0, np.array([0])).score == pytest.approx([3 / bits])
+
+
+def missing_among_100(absent: int) -> tuple[Domain, Batch]:
+    table = table_of(numeric([*([None] * absent), *range(100 - absent)]))
+    return table.attributes[0].domain, whole(table)
+
+
 def test_classes_of_a_batch_are_scored_apart() -> None:
     domain = taxonomy("a A *", "b A *", "c *")
     alone = batch_of([0] * 4, np.array([0, 0, 1, 1], np.uint8))

@@ -128,3 +128,13 @@ def test_categories_are_cut_between_children(leaves: str, minimum: int, stop: in
     table = table_of(categorical(list(leaves), taxonomy("a A *", "b A *", "c B *", "d B *")))
     cuts = Widest(domains(table), [1.0], minimum).choose(whole(table))
     assert (cuts.attribute.tolist(), cuts.start.tolist(), cuts.stop.tolist()) == ([0], [0], [stop])
+
+
+def test_after_a_refusal_and_when_relaxed_categories_are_cut_by_rows() -> None:
+    table = table_of(categorical(list("aaaaabbcccd"), taxonomy("a A *", "b A *", "c B *", "d B *")))
+    batch = whole(table)
+    relaxed = Widest(domains(table), [1.0], 2, relaxed=True).choose(batch)
+    assert (relaxed.stop.tolist(), relaxed.ties.tolist()) == ([0], [5])
+    batch.attempts[:] = 1
+    refused = Widest(domains(table), [1.0], 2).choose(batch)
+    assert refused.stop.tolist() == [1]

@@ -17,7 +17,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts, grow
 from anonymize.classes import Partition
 from anonymize.table import Table
-from tests.algorithms.tables import domains, numeric, table_of, tables, weights, whole
+from tests.algorithms.tables import batch_of, domains, numeric, table_of, tables, weights, whole
 
 minimums = st.one_of(st.integers(1, 5), st.integers(5, 40))
 
@@ -121,6 +121,35 @@ def test_progress_is_told_of_every_row_once() -> None:
     with patch.object(module, "BATCH_ROWS", 8):
         grow(whole(table), RULES["widest"](domains(table), [1.0], 3), None, 2, told.append)
     assert sum(told) == 100 and len(told) > 1
+
+
+@dataclass(frozen=True)
+class Given:
+    """A rule that cuts the classes of the first batch as it is told, and no class of another."""
+
+    cuts: Cuts
+    seen: list[Batch]
+
+    def choose(self, batch: Batch) -> Cuts:
+        self.seen.append(batch)
+        nothing = np.zeros(batch.count, np.int64)
+        return self.cuts if len(self.seen) == 1 else Cuts(nothing + FINISHED, nothing, nothing, nothing)
+
+
+def test_intervals_and_shares_of_equal_rows_are_cut_side_by_side() -> None:
+    batch = batch_of([0] * 5 + [1] * 6, np.array([0, 1, 2, 2, 3, 5, 4, 4, 6, 4, 4], np.uint8))
+    rule = Given(Cuts(*np.array([[0, 0], [1, 0], [3, 4], [0, 3]])), [])
+    found = grow(batch, rule, None, 1, lambda rows: None)
+    assert [rows.tolist() for rows in rows_of(found)] == [[0, 4], [1, 2, 3], [5, 8, 10], [6, 7, 9]]
+
+
+def test_parts_of_a_class_may_be_cut_where_it_could_not_be() -> None:
+    batch = batch_of([0] * 4 + [1] * 2, np.arange(6, dtype=np.uint8))
+    batch.attempts[:] = 2
+    rule = Given(Cuts(*np.array([[0, 0], [0, 4], [2, 5], [0, 0]])), [])
+    grow(batch, rule, lambda batch, part, parts: np.bincount(part, minlength=parts) > 1, 1, lambda rows: None)
+    assert rule.seen[1].sizes.tolist() == [2, 2, 2]
+    assert rule.seen[1].attempts.tolist() == [[0], [3], [0]]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""A table whose every cell would be noticed in a message or a report, and ways to run the command on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+
+CELLS = re.compile(r"CANARY|86753\d\d|0999\d")
+"""What only a cell of the table reads like."""
+HEADER = "name,age,zip,job,diagnosis,ward"
+SPEC = """\
+version: 1
+input: {path: table.csv, missing: ["", "?"]}
+identifiers: [name]
+quasi_identifiers:
+  age: {type: numeric}
+  zip: {hierarchy: {mask: right}}
+  job: {hierarchy: jobs.csv}
+sensitive:
+  diagnosis: {}
+insensitive: [ward]
+privacy:
+  k: 3
+  l: 2
+  suppression: 0.1
+"""
+JOBS = "CANARY clerk;Office;*\nCANARY chief;Office;*\nCANARY cook;Kitchen;*\n"
+
+
+def row(number: int) -> str:
+    """A row of the table. No cell of it may be shown by anything but the release."""
+    job = ("clerk", "chief", "cook")[number * 7 % 3]
+    return (
+        f'"CANARY, {number}",{8675300 + number % 37},0999{number % 5},CANARY {job},CANARY-{number * 5 % 4},'
+        f"CANARY {number % 2}"
+    )
+
+
+def table(rows: int = 60) -> str:
+    return "\n".join([HEADER, *map(row, range(rows))]) + "\n"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A folder with a table and its spec, and a folder for temporary files; both are looked at for what is left."""
+
+    folder: Path
+    temporary: Path
+
+    @property
+    def spec(self) -> Path:
+        return self.folder / "spec.yaml"
+
+    def fill(self, content: str | bytes | None = None, spec: str = SPEC) -> None:
+        """Writes table, hierarchy and spec."""
+        content = table() if content is None else content
+        (self.folder / "table.csv").write_bytes(content.encode() if isinstance(content, str) else content)
+        (self.folder / "jobs.csv").write_text(JOBS, encoding="utf-8")
+        self.spec.write_text(spec, encoding="utf-8")
+
+    def files(self) -> dict[str, str]:
+        """Hash of every file there is, temporary ones included."""
+        found = [path for folder in (self.folder, self.temporary) for path in folder.rglob("*") if path.is_file()]
+        return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Of a process that keeps its temporary files here."""
+        root = str(Path(__file__).parents[2])
+        return os.environ | {"TMPDIR": str(self.temporary), "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"} | more
+
+    def start(self, *arguments: object, env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[bytes]:
+        """The command in a process of its own."""
+        command = [sys.executable, "-m", "anonymize", *map(str, arguments)]
+        return subprocess.Popen(command, cwd=self.folder, env=env or self.environment(), **more)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    made = Desk(tmp_path / "desk", tmp_path / "temporary")
+    made.folder.mkdir()
+    made.temporary.mkdir()
+    made.fill()
+    monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
+    return made
+
+
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def call(desk: Desk, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Runs the command in this process, in the desk's folder. Whatever happens, no cell is told on standard error."""
+    monkeypatch.chdir(desk.folder)
+
+    def calling(*arguments: object) -> Ended:
+        capfdbinary.readouterr()
+        code = outcome(lambda: run([str(argument) for argument in arguments]))
+        captured = capfdbinary.readouterr()
+        ended = Ended(code, captured.out, captured.err.decode())
+        assert not CELLS.search(ended.err)
+        return ended
+
+    return calling
+
+
+@pytest.fixture
+def launch(desk: Desk) -> Call:
+    """The same in a process of its own, for what needs one; takes the arguments of `Desk.start`."""
+
+    def launching(*arguments: object, stdin: bytes | None = None, **more: Any) -> Ended:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
+        with desk.start(*arguments, **pipes) as process:
+            out, err = process.communicate(stdin, timeout=60)
+        ended = Ended(process.returncode, out or b"", (err or b"").decode())
+        assert not CELLS.search(ended.err)
+        return ended
+
+    return launching

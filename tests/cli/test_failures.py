@@ -1,0 +1,308 @@
+"""Bad input: a clear error, the right exit code, nothing written, nothing lost, no cell of the table told."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize import release as road
+from anonymize.algorithms import mondrian
+from anonymize.classes import Partition
+from anonymize.recoding import Regions
+from tests.cli.conftest import HEADER, SPEC, Call, Desk, row, table
+
+LINUX = sys.platform == "linux"
+FORMATS = ["csv", "csv.gz", "parquet", "arrow"]
+
+
+def with_row(text: str) -> str:
+    """The table with another line 5."""
+    lines = table().splitlines()
+    return "\n".join([*lines[:4], text, *lines[5:]]) + "\n"
+
+
+def plain_row(age: str = "8675301", zipcode: str = "09991", job: str = "CANARY cook") -> str:
+    return f"CANARY,{age},{zipcode},{job},CANARY-1,CANARY 1"
+
+
+BAD_TABLES = {
+    "empty": ("", "is empty"),
+    "header alone": (f"{HEADER}\n", "no rows"),
+    "a blank line first": ("\n" + table(), "the first line is empty"),
+    "a column is absent": (table().replace("zip", "plz", 1), "column 'zip' is not in"),
+    "a column has no role": (table().replace("zip", "zip,extra", 1), "column 'extra' has no role"),
+    "a text among numbers": (with_row(plain_row(age="CANARY")), "csv:5: numeric column 'age': 1 value is not a number"),
+    "infinity": (with_row(plain_row(age="inf")), "csv:5: numeric column 'age': 1 value is not a number"),
+    "too many fields": (with_row(plain_row() + ",CANARY"), "csv:5: 7 fields where the header has 6"),
+    "too few fields": (with_row("CANARY,8675301"), "csv:5: 2 fields where the header has 6"),
+    "a stray quotation mark": (with_row('"CANARY" 2,8675301'), "csv:5: a quotation mark is followed by neither"),
+    "a quotation mark is not closed": (table() + '"CANARY,8675301\n', "csv:62: a quotation mark is never closed"),
+    "the same name twice": (table().replace("ward", "zip", 1), "columns 3 and 6 have the same name, 'zip'"),
+    "a column without a name": (table().replace("ward", "", 1), "column 6 has no name"),
+    "no UTF-8": (with_row(plain_row(job="CANARY \xe9")).encode("latin-1"), "csv:5: bytes that are not UTF-8"),
+    "a NUL byte": (with_row(plain_row(job="CANARY \0")), "csv:5: a NUL byte"),
+    "outside the hierarchy": (with_row(plain_row(job="CANARY pilot")), "1 of 4 distinct values are no leaf"),
+    "no gzip": (b"\x1f\x8bCANARY", "gzip data is damaged"),
+    "no parquet": (b"PAR1CANARY", "cannot be read as a file of the format parquet"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+@pytest.mark.parametrize("command", ["mondrian", "validate"])
+def test_bad_tables(desk: Desk, call: Call, command: str, content: str | bytes, message: str) -> None:
+    desk.fill(content)
+    before = desk.files()
+    ended = call(command, "spec.yaml", "-i", "table.csv", *(("-o", "out.csv", "-r", "r.json") if command[0] == "m" else ()))
+    assert (ended.code, ended.out) == (3, b"")
+    assert message in ended.err and ended.err.startswith("error: ")
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize("content", [BAD_TABLES["too few fields"][0], BAD_TABLES["no UTF-8"][0], ""])
+def test_bad_tables_on_standard_input(desk: Desk, launch: Call, content: str | bytes) -> None:
+    before = desk.files()
+    given = content.encode() if isinstance(content, str) else content
+    ended = launch("mondrian", "spec.yaml", "-i", "-", "-o", "out.csv", stdin=given)
+    assert ended.code == 3 and "<stdin>" in ended.err
+    assert desk.files() == before
+
+
+BAD_SPECS = {
+    "unknown key": (SPEC.replace("privacy", "privcay"), "spec.yaml:11:1: unknown key"),
+    "no YAML": ("version: [1", "spec.yaml:1"),
+    "nothing asked": (SPEC.partition("privacy")[0], "privacy asks for nothing"),
+    "two roles": (SPEC.replace("[ward]", "[ward, age]"), "spec.yaml:10:21: column `age` is a quasi-identifier"),
+    "unknown model": (SPEC + "  models: [{model: magic}]\n", "unknown privacy model `magic`"),
+    "no such hierarchy": (SPEC.replace("jobs.csv", "none.csv"), "none.csv: hierarchy of 'job': the file cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), BAD_SPECS.values(), ids=BAD_SPECS)
+def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
+    desk.fill(spec=spec)
+    before = desk.files()
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    assert (ended.code, ended.out) == (2, b"")
+    assert message in ended.err
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-o", "."], 2, "is a folder"),
+        (["-o", "nowhere/out.csv"], 2, "there is no folder nowhere"),
+        (["-o", "jobs.csv"], 2, "exists already (--force overwrites it)"),
+        (["-r", "jobs.csv"], 2, "a report is one of .json, .md by its suffix"),
+        (["-r", "spec.yaml.md", "-r", "./spec.yaml.md"], 2, "is given for two outputs"),
+        (["-o", "same.json", "-r", "same.json", "--force"], 2, "is given for two outputs"),
+        (["-r", "r.md", "-o", "table.csv"], 2, "exists already"),
+        (["-k", "0"], 2, "-k"),
+        (["-k", "many"], 2, "'many' is not a valid integer"),
+        (["--suppression", "1.5"], 2, "--suppression"),
+        (["-t", "0.5"], 2, "the spec has no t-closeness model"),
+        (["--threads", "0"], 2, "--threads"),
+        (["--cut", "magic"], 2, "'magic' is not one of"),
+        (["--nonsense"], 2, "No such option"),
+        (["-i", "none.csv"], 3, "none.csv: cannot be read"),
+        (["-i", "."], 3, "cannot be read: is a directory"),
+        (["-k", "1000"], 4, "k-anonymity (k=1000) cannot be met"),
+        (["-l", "5"], 4, "distinct-l-diversity (l=5) of diagnosis cannot be met"),
+        (["-o", "/dev/full"], 74, "/dev/full: cannot be written: no space left on device"),
+        (["-o", "/proc/out.csv"], 74, "/proc/out.csv: cannot be written"),
+        (["-r", "/proc/r.json"], 74, "/proc/r.json: cannot be written"),
+        (["-i", "/proc/self/mem"], 3, "/proc/self/mem: cannot be read: input/output error"),
+    ],
+)
+def test_bad_arguments(desk: Desk, call: Call, arguments: list[str], code: int, message: str) -> None:
+    if not LINUX and any(argument.startswith(("/dev/full", "/proc")) for argument in arguments):
+        pytest.skip("needs Linux")
+    before = desk.files()
+    ended = call("mondrian", "spec.yaml", *arguments)
+    assert (ended.code, ended.out) == (code, b"")
+    assert message in ended.err
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 2), (["nonsense"], 2), (["mondrian"], 2), (["mondrian", "no"], 2)])
+def test_bad_command_lines(call: Call, arguments: list[str], code: int) -> None:
+    assert call(*arguments).code == code
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do anything")
+def test_no_permission(desk: Desk, call: Call) -> None:
+    (desk.folder / "table.csv").chmod(0)
+    assert call("mondrian", "spec.yaml").code == 3
+    (desk.folder / "table.csv").chmod(0o600)
+    desk.folder.chmod(0o500)
+    assert call("mondrian", "spec.yaml", "-o", "out.csv").code == 74
+    desk.folder.chmod(0o700)
+
+
+def test_infeasible_names_the_requirement_and_what_is_feasible(desk: Desk, call: Call) -> None:
+    before = desk.files()
+    desk.fill(spec=SPEC + "  models: [{model: frequency-l-diversity, l: 8}]\n")
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    assert ended.code == 4
+    assert "frequency-l-diversity (l=8) of diagnosis cannot be met" in ended.err
+    assert "nearest feasible: l=4" in ended.err
+    assert desk.files().keys() == before.keys()
+
+
+def test_infeasible_within_the_limit_says_what_limit_would_do(desk: Desk, call: Call) -> None:
+    rows = [f"{n},{'CANARY' if n < 9 else 'CANARY2'}" for n in range(12)]
+    spec = "version: 1\ninput: {path: table.csv}\nquasi_identifiers: {a: {type: numeric}}\nsensitive: {d: {}}\n"
+    spec += "privacy: {models: [{model: frequency-l-diversity, l: 2}], suppression: %s}\n"
+    desk.fill("\n".join(["a,d", *rows]), spec % 0.25)
+    ended = call("mondrian", "spec.yaml")
+    assert ended.code == 4 and "suppressing 6 rows would mend it, 3 may be suppressed" in ended.err
+    assert "nearest feasible: privacy.suppression of 0.5" in ended.err
+    desk.fill("\n".join(["a,d", *rows]), spec % 0.5)
+    assert call("mondrian", "spec.yaml").code == 0
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_limit_on_file_sizes(desk: Desk, launch: Call, form: str) -> None:
+    desk.fill(table(600))
+    before = desk.files()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
+
+    ended = launch("mondrian", "spec.yaml", "-o", f"out.{form}", "-r", "r.json", preexec_fn=limit)
+    assert ended.code == 74 and "cannot be written: file too large" in ended.err
+    assert desk.files() == before
+
+
+def test_no_room_for_a_copy_of_standard_input(desk: Desk, launch: Call) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
+
+    before = desk.files()
+    ended = launch("mondrian", "spec.yaml", "-i", "-", "-o", "out.csv", stdin=table(600).encode(), preexec_fn=limit)
+    assert ended.code == 74 and "the input cannot be copied to a temporary file" in ended.err
+    assert desk.files() == before
+
+
+@pytest.mark.skipif(not LINUX, reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["mondrian", "spec.yaml"], ["schema"], ["--help"]])
+def test_standard_output_is_full(desk: Desk, launch: Call, arguments: list[str]) -> None:
+    before = desk.files()
+    with open("/dev/full", "wb") as full:
+        ended = launch(*arguments, stdout=full)
+    assert ended.code == 74 and ended.err.count("\n") == 1
+    assert desk.files() == before
+
+
+@pytest.mark.skipif(not LINUX, reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_standard_output_of_an_audit_is_full(launch: Call, arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = launch("audit", "--qi", "zip", "-i", "table.csv", *arguments, stdout=full)
+    assert ended.code == 74 and "No space left on device" in ended.err
+
+
+def test_a_report_is_taken_back_where_the_release_cannot_be_written(desk: Desk, launch: Call) -> None:
+    before = desk.files()
+    closed = lambda: os.close(1)  # noqa: E731
+    ended = launch("mondrian", "spec.yaml", "-r", "r.json", stdout=None, preexec_fn=closed)
+    assert ended.code == 74 and "<stdout>: cannot be written" in ended.err
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize("arguments", [["-o", "out.csv"], ["-o", "out.csv", "-v"]])
+@pytest.mark.parametrize("stream", [1, 2])
+def test_closed_streams(desk: Desk, launch: Call, stream: int, arguments: list[str]) -> None:
+    more: dict[str, Any] = {"stdout": None} if stream == 1 else {"stderr": None}
+    ended = launch("mondrian", "spec.yaml", *arguments, preexec_fn=lambda: os.close(stream), **more)
+    assert (ended.code, ended.out) == (0, b"")
+    assert (desk.folder / "out.csv").exists()
+
+
+def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, launch: Call) -> None:
+    expected = call("mondrian", "spec.yaml").out
+    ended = launch("mondrian", "spec.yaml", "-v", stderr=None, preexec_fn=lambda: os.close(2))
+    assert (ended.code, ended.out) == (0, expected)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    real = road.recoding.render
+
+    def render(*arguments: Any, **more: Any) -> Any:
+        with open(desk.folder / "table.csv", "a") as file:
+            file.write(row(60) + "\n")
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(road.recoding, "render", render)
+    ended = call("mondrian", "spec.yaml", "-o", f"out.{form}", "-r", "r.json")
+    assert ended.code == 3 and "changed while it was being read" in ended.err
+    assert {path.name for path in desk.folder.iterdir()} == {"table.csv", "jobs.csv", "spec.yaml"}
+
+
+# --- the program -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("CANARY"),
+        KeyError("CANARY"),
+        MemoryError("CANARY"),
+        RecursionError("CANARY"),
+        pl.exceptions.ComputeError("CANARY"),
+        pl.exceptions.PanicException("CANARY"),  # no Exception, and exit code 1 would mean something else
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def render(*arguments: Any, **more: Any) -> Any:
+        raise error from ValueError("CANARY")
+
+    monkeypatch.setattr(road.recoding, "render", render)
+    before = desk.files()
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    assert ended.code == 70
+    assert f"{type(error).__name__}: this is a bug" in ended.err and Path(__file__).name in ended.err
+    assert desk.files() == before
+
+
+@pytest.fixture
+def lying(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An algorithm that leaves every row alone in its class."""
+
+    def run(table: Any, *arguments: Any) -> Regions:
+        return Regions(Partition.of_labels(np.arange(table.rows)), np.zeros(0, np.uint32))
+
+    monkeypatch.setattr(mondrian, "run", run)
+
+
+@pytest.mark.usefixtures("lying")
+def test_an_unsafe_release_is_not_published(desk: Desk, call: Call) -> None:
+    before = desk.files()
+    for target in (["-o", "out.csv"], []):
+        ended = call("mondrian", "spec.yaml", *target, "-r", "r.json")
+        assert (ended.code, ended.out) == (1, b"")
+        assert "k-anonymity (k=3) is not met: k=1; 60 rows in 60 classes fail" in ended.err
+        assert "distinct-l-diversity (l=2) of diagnosis is not met" in ended.err
+        assert desk.files() == before
+
+
+@pytest.mark.usefixtures("lying")
+def test_an_unsafe_release_is_published_where_that_is_asked_for(desk: Desk, call: Call) -> None:
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json", "-r", "r.md", "--allow-unsafe")
+    assert ended.code == 0 and "NOT SAFE" in ended.err
+    report = pl.read_json(desk.folder / "r.json")
+    assert report["privacy"].to_list()[0]["satisfied"] is False
+    assert "NOT SAFE" in (desk.folder / "r.md").read_text()
+    assert call("audit", "spec.yaml", "-i", "out.csv", "-q").code == 1

@@ -1,0 +1,134 @@
+"""Interruptions: exit code 130 or 141, and no partial file left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HEADER, Call, Desk, row, table
+
+ROWS = 400_000
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table that takes a while."""
+    path = tmp_path_factory.mktemp("large") / "table.csv"
+    rows = [row(number) for number in range(3 * 4 * 5 * 37)]
+    path.write_text("\n".join([HEADER, *(rows[number % len(rows)] for number in range(ROWS))]) + "\n")
+    return path
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    """Until there is a file in a folder."""
+    for _ in range(2000):
+        if any(path.iterdir()):
+            return
+        assert process.poll() is None
+        time.sleep(0.005)
+    raise AssertionError("it never began to write")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_standard_input_is_read(desk: Desk, number: int) -> None:
+    before = desk.files()
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with desk.start("mondrian", "spec.yaml", "-i", "-", "-o", "out.csv", **streams) as process:
+        assert process.stdin is not None
+        process.stdin.write(table(50_000).encode())  # more than is held in memory before it is copied
+        process.stdin.flush()
+        wait_for(desk.temporary, process)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, b"interrupted; nothing was written\n")
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(("form", "delay"), [("csv", 0), ("csv.gz", 0.15), ("parquet", 0.3), ("arrow", 0.45), ("csv", 0.6)])
+def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: float, number: int) -> None:
+    before = desk.files()
+    target = desk.folder / "target"
+    target.mkdir()
+    arguments = ("-i", large, "-o", target / f"out.{form}", "-r", target / "r.json", "--threads", 1)
+    with desk.start("mondrian", "spec.yaml", *arguments, stderr=subprocess.PIPE) as process:
+        wait_for(target, process)
+        time.sleep(delay)
+        process.send_signal(number)
+        time.sleep(0.01)
+        process.send_signal(number)  # an impatient second time does not keep it from tidying up
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, b"interrupted; nothing was written\n")
+    assert desk.files() == before
+
+
+def test_temporary_files_are_private(desk: Desk, large: Path) -> None:
+    target = desk.folder / "target"
+    target.mkdir()
+    with desk.start("mondrian", "spec.yaml", "-i", large, "-o", target / "out.csv", stderr=subprocess.PIPE) as process:
+        wait_for(target, process)
+        modes = {path.stat().st_mode & 0o777 for path in target.iterdir()}
+        process.kill()
+        process.communicate(timeout=30)
+    assert modes == {0o600}
+
+
+def test_an_ignored_interrupt_stays_ignored(desk: Desk) -> None:
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    ignoring = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731 (as under nohup)
+    with desk.start("mondrian", "spec.yaml", "-i", "-", "-q", preexec_fn=ignoring, **streams) as process:
+        assert process.stdin is not None
+        process.stdin.write(table(50_000).encode())  # more than is held in memory before it is copied
+        process.stdin.flush()
+        wait_for(desk.temporary, process)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0 and out.count(b"\n") == 50_001
+
+
+# --- closed pipes ----------------------------------------------------------------------------------------------------
+
+
+def into_closed_pipe(desk: Desk, *arguments: object, read: int = 0) -> tuple[int, bytes]:
+    """Exit code and standard error of a command whose reader leaves after so many bytes."""
+    reading, writing = os.pipe()
+    with desk.start(*arguments, stdout=writing, stderr=subprocess.PIPE) as process:
+        os.close(writing)
+        if read:
+            os.read(reading, read)
+        os.close(reading)
+        _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+def test_a_closed_pipe(desk: Desk, large: Path) -> None:
+    before = desk.files()
+    ended = into_closed_pipe(desk, "mondrian", "spec.yaml", "-i", large, "-r", "r.json", "-q", read=10)
+    assert ended == (141, b"")
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "--qi", "zip", "-i", "table.csv"],
+        ["audit", "--qi", "zip", "-i", "table.csv", "--json"],
+        ["schema"],
+        ["--help"],
+        ["mondrian", "--help"],
+    ],
+)
+def test_a_pipe_closed_before_anything_is_printed(desk: Desk, arguments: list[str]) -> None:
+    assert into_closed_pipe(desk, *arguments) == (141, b"")
+
+
+def test_an_unsafe_table_into_a_closed_pipe_is_no_verdict(desk: Desk, launch: Call) -> None:
+    arguments = ("audit", "--qi", "zip", "-k", 100, "-i", "table.csv")
+    assert launch(*arguments).code == 1
+    assert into_closed_pipe(desk, *arguments)[0] == 141
