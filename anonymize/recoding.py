@@ -8,6 +8,7 @@ once however many rows show it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -38,7 +39,35 @@ class Regions:
         return {"kind": self.KIND, "regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
 
 
-Recoding = Regions
+@dataclass(frozen=True)
+class Levels:
+    """Full-domain generalization: every cell is released as its value's ancestor at a level of the hierarchy.
+
+    `partition`: the classes; the rows of one have the same ancestors at its levels. `levels` (classes, attributes)
+    int8: the level vector of each class, which all share unless the recoding is local. `suppressed` (s,) uint32: rows
+    of no class. `chosen`: what else the report's `recoding` block says.
+    """
+
+    KIND: ClassVar[str] = "levels"
+
+    partition: Partition
+    levels: NDArray[np.int8]
+    suppressed: NDArray[np.uint32]
+    chosen: dict[str, Any] | None = None
+
+    @property
+    def vector(self) -> tuple[int, ...] | None:
+        """The level vector that all classes share; None where there is none, or no class."""
+        if not len(self.levels) or (self.levels != self.levels[0]).any():
+            return None
+        return tuple(self.levels[0].tolist())
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        return {"kind": self.KIND, **(self.chosen or {}), "suppressed_rows": len(self.suppressed)}
+
+
+Recoding: TypeAlias = Regions | Levels
 
 
 @dataclass(frozen=True)
@@ -83,7 +112,7 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
     class_of = partition.class_of(table.rows)
     if not drop:
         class_of[recoding.suppressed] = partition.count
-    shown = [Showing(a, partition, *partition.boxes(a.codes), output) for a in table.attributes]
+    shown = _shown(recoding, table, output)
     costs = [each.costs() for each in shown]
     released = Released(
         class_of=class_of,
@@ -95,6 +124,18 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
         dropped_rows=len(recoding.suppressed) if drop else 0,
     )
     return _united(released)
+
+
+def _shown(recoding: Recoding, table: Table, output: Output) -> list[Showing | Generalized]:
+    """What shows each quasi-identifier."""
+    partition = recoding.partition
+    if isinstance(recoding, Regions):
+        return [Showing(a, partition, *partition.boxes(a.codes), output) for a in table.attributes]
+    first = partition.order[partition.starts[:-1]]
+    return [
+        Generalized(attribute, attribute.codes[first], level, output)
+        for attribute, level in zip(table.attributes, recoding.levels.T, strict=True)
+    ]
 
 
 def _united(released: Released) -> Released:
@@ -143,6 +184,53 @@ Shown: TypeAlias = tuple[list[str], Ints]
 
 
 @dataclass(frozen=True)
+class Generalized:
+    """One quasi-identifier at levels of its hierarchy: `codes` (classes,) of a row of each class, `level` (classes,).
+
+    The spec's `output` says how suppressed rows read. A label stands where the attribute is numeric too; with `bounds`
+    in both columns, so that a release has the same columns whatever the algorithm.
+    """
+
+    attribute: Attribute
+    codes: Codes
+    level: NDArray[np.int8]
+    output: Output
+
+    @cached_property
+    def nodes(self) -> Ints:
+        """(classes,) the node that each class shows."""
+        generalization = self.attribute.generalization
+        leaves = generalization.leaf_of(self.codes)
+        return generalization.hierarchy.levels[self.level, leaves].astype(np.int64)
+
+    def columns(self) -> list[ReleasedColumn]:
+        """The column, or the two, that the attribute is released as."""
+        nodes, first, of_class = np.unique(self.nodes, return_index=True, return_inverse=True)
+        shown = self.attribute.generalization.text_of(self.codes[first], nodes), of_class
+        two = self.attribute.domain.kind == "numeric" and self.output.numeric == "bounds"
+        suffixes = ["_low", "_high"] if two else [""]
+        return named(self.attribute.name, [shown] * len(suffixes), suffixes, self.output.suppressed)
+
+    def costs(self) -> tuple[Floats, Floats]:
+        """(classes,) NCP and loss of each class's node."""
+        generalization = self.attribute.generalization
+        return generalization.ncp[self.nodes], generalization.loss[self.nodes]
+
+
+def named(attribute: str, shown: list[Shown], suffixes: list[str], suppressed: str) -> list[ReleasedColumn]:
+    """The columns, with the class of suppressed rows added after the others, and every text once."""
+    columns = []
+    for (texts, of_class), suffix in zip(shown, suffixes, strict=True):
+        texts, of_class = [*texts, suppressed], np.append(of_class, len(texts))
+        distinct = list(dict.fromkeys(texts))
+        if len(distinct) < len(texts):
+            number = {text: index for index, text in enumerate(distinct)}
+            of_class = np.array([number[text] for text in texts])[of_class]
+        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct, of_class))
+    return columns
+
+
+@dataclass(frozen=True)
 class Showing:
     """One quasi-identifier under the spec's `output`, with the ends (classes,) of the classes' regions."""
 
@@ -175,17 +263,7 @@ class Showing:
         return domain.cost(self.low, self.high), domain.loss(self.low, self.high)
 
     def _named(self, shown: list[Shown], suffixes: list[str]) -> list[ReleasedColumn]:
-        """The columns, with the class of suppressed rows added after the others, and every text once."""
-        name = self.attribute.name
-        columns = []
-        for (texts, of_class), suffix in zip(shown, suffixes, strict=True):
-            texts, of_class = [*texts, self.output.suppressed], np.append(of_class, len(texts))
-            distinct = list(dict.fromkeys(texts))
-            if len(distinct) < len(texts):
-                number = {text: index for index, text in enumerate(distinct)}
-                of_class = np.array([number[text] for text in texts])[of_class]
-            columns.append(ReleasedColumn(name + suffix, name, distinct, of_class))
-        return columns
+        return named(self.attribute.name, shown, suffixes, self.output.suppressed)
 
     def _distinct(self) -> tuple[Ints, Ints, Ints]:
         """The ends of the distinct regions, and which of them each class has."""

@@ -50,6 +50,12 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize validate configs/patients.yaml",
         "anonymize validate configs/patients.yaml -i sample_data/patients.csv",
     ),
+    "hierarchy": (
+        "anonymize hierarchy show configs/patients.yaml",
+        "anonymize hierarchy show configs/patients.yaml age -i sample_data/patients.csv --json",
+        "anonymize hierarchy check hierarchies/adult/race.csv hierarchies/patients/diagnosis.yaml",
+        "anonymize hierarchy make configs/patients.yaml zipcode -o zipcodes.csv",
+    ),
     "schema": ("anonymize schema > spec.schema.json",),
 }
 """Of the commands that make no release."""
@@ -166,11 +172,21 @@ def command_page(name: str) -> str:
     """Usage, manual, options and examples of one command."""
     command = commands()[name]
     context = click.Context(command, info_name=name, parent=_group())
+    lines = [NOTE, "", f"# anonymize {name}", "", *_usage(command, context), ""]
+    if isinstance(command, click.Group):
+        for below, part in command.commands.items():
+            inner = click.Context(part, info_name=below, parent=context)
+            lines += [f"## {name} {below}", "", *_usage(part, inner), "", _options(part, inner), ""]
+    else:
+        lines += ["## Options", "", _options(command, context), ""]
+    lines += ["## Examples", "", "```sh", *examples(name), "```", ""]
+    return "\n".join([*lines, "The [exit codes](../exit-codes.md) are those of every command.", ""])
+
+
+def _usage(command: click.Command, context: click.Context) -> list[str]:
+    """How a command is called, and its manual."""
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    lines = [NOTE, "", f"# anonymize {name}", "", f"    {usage}", "", manual(command.help or "")]
-    lines += ["", "## Options", "", _options(command, context), "", "## Examples", "", "```sh"]
-    lines += [*examples(name), "```", "", "The [exit codes](../exit-codes.md) are those of every command.", ""]
-    return "\n".join(lines)
+    return [f"    {usage}", "", manual(command.help or "")]
 
 
 def examples(name: str) -> list[str]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import mondrian
+from anonymize.algorithms import datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati
 from anonymize.algorithms.base import Algorithm, Context, Needs
 
 __all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs"]
 
-ALGORITHMS: dict[str, Algorithm] = {mondrian.ID: mondrian}
+ALGORITHMS: dict[str, Algorithm] = {
+    mondrian.ID: mondrian,
+    datafly.ID: datafly,
+    mu_argus.ID: mu_argus,
+    samarati.ID: samarati,
+    mingen.ID: mingen,
+    incognito.ID: incognito,
+    research_value.ID: research_value,
+}

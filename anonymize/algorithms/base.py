@@ -17,7 +17,8 @@ class Needs:
 
     `family` is the recoding model's name in the report. `hierarchies`: every quasi-identifier needs one. `sensitive`,
     `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
-    spec beyond roles, domains and privacy that have an effect; the report warns of the others.
+    spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`: what it
+    returns meets the requirements; where it does not guarantee that, the check of the release may find it unsafe.
     """
 
     family: str
@@ -26,6 +27,7 @@ class Needs:
     target: bool = False
     monotone: bool = False
     uses: frozenset[str] = frozenset()
+    guarantees: bool = True
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,19 @@ from anonymize.cli import exits
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
         "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
+        "datafly": ("release:command", "Full-domain: generalize what has most values, suppress the rest."),
+        "mu-argus": ("release:command", "Rare combinations of values generalized, then suppressed."),
+        "samarati": ("release:command", "Full-domain: least height, or all minimal generalizations."),
+        "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
+        "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
+        "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
     },
     "Prepare": {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
+        "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }

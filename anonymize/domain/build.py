@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain import files
+from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
 from anonymize.domain.numeric import Numeric, template
 from anonymize.domain.taxonomy import Taxonomy
@@ -82,6 +83,55 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
         hint = "add a line for each of them, or list the text under 'missing' if it stands for a missing value"
         raise DataError(Problem(message, file=str(path), hint=hint))
     return Taxonomy.of(name, tree, missing)
+
+
+def numeric_hierarchy(definition: Attribute, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+    """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
+
+    Args:
+        definition: what the spec says about the column.
+        numeric: its numbers.
+        interval: the template of labels of intervals, with `{low}` and `{high}`.
+        suppressed: label of the root, unless a file has one.
+
+    Raises:
+        SpecError: the file is wrong, or intervals are too small; see `intervals`.
+        DataError: numbers without a leaf in the file; says how many, not which.
+    """
+    source = definition.hierarchy
+    if isinstance(source, Path):
+        return _numbers_file(numeric, source)
+    if isinstance(source, IntervalsSource):
+        return Generalization.over(numeric, intervals(numeric, source.intervals, interval, suppressed))
+    return Generalization.plain(numeric, suppressed)
+
+
+def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
+    """The hierarchy of a file whose leaves are numbers; a leaf that is none stands for missing, or for nothing."""
+    tree = files.read(path, numeric.name)
+    taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
+    numbers = [None if code == taxonomy.missing else _number(text) for code, text in enumerate(taxonomy.leaf_text())]
+    leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
+    found = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
+    if -1 in found:
+        message = f"column {numeric.name!r}: {found.count(-1)} of {len(found)} distinct numbers are no leaf"
+        raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
+    leaves = np.array([*found, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
+    known = np.array([np.nan if number is None else number for number in numbers], np.float64)
+    return Generalization(numeric, taxonomy, leaves, known)
+
+
+def _number(text: str) -> int | float | None:
+    """The number that a leaf of a file is; None where it is none."""
+    if "_" in text:
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if abs(number) < float("inf") else None
+    return None
 
 
 def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppressed: str) -> Taxonomy:

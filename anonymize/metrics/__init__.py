@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.metrics import c_avg, discernibility, gcp, loss, ncp, ncp_weighted, precision, suppression
+from anonymize.metrics import (
+    c_avg,
+    discernibility,
+    gcp,
+    loss,
+    ncp,
+    ncp_weighted,
+    precision,
+    research_value,
+    suppression,
+)
 from anonymize.metrics.base import Metric, View
 
 __all__ = ["METRICS", "Metric", "View", "utility"]
@@ -17,6 +27,7 @@ METRICS: dict[str, Metric] = {
     c_avg.ID: c_avg,
     precision.ID: precision,
     loss.ID: loss,
+    research_value.ID: research_value,
     suppression.ID: suppression,
 }
 

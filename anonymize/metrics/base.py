@@ -20,7 +20,8 @@ class View:
     `ncp`, `loss`: per quasi-identifier, (classes,) unweighted NCP and Iyengar's loss of a cell of each class. `sizes`
     (classes,) rows of each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left
     out. `k`: the size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is
-    generalized to one level of its hierarchy, the pairs (level, height); else None.
+    generalized to one level of its hierarchy, the pairs (level, height); else None. `weights`: what the attributes'
+    utility follows from, where a metric weighs them by the spec's `weights`.
     """
 
     attributes: Sequence[Attribute]
@@ -30,6 +31,7 @@ class View:
     suppressed_rows: int
     k: int
     levels: Sequence[tuple[int, int]] | None = None
+    weights: Literal["given", "correlation"] = "given"
 
     @property
     def rows(self) -> int:

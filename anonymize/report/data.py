@@ -17,7 +17,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement
-from anonymize.recoding import Recoding, Released
+from anonymize.recoding import Levels, Recoding, Released
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table import Output, Table
@@ -156,7 +156,17 @@ def _view(facts: Facts) -> View:
         sizes=released.sizes,
         suppressed_rows=released.suppressed_rows,
         k=_k(facts.requirements),
+        levels=_levels(facts),
+        weights=facts.table.weights,
     )
+
+
+def _levels(facts: Facts) -> list[tuple[int, int]] | None:
+    """(level, height) of each quasi-identifier, where all classes share one level vector."""
+    vector = facts.recoding.vector if isinstance(facts.recoding, Levels) else None
+    if vector is None:
+        return None
+    return [(level, a.hierarchy.height) for level, a in zip(vector, facts.table.attributes, strict=True)]
 
 
 def _k(requirements: tuple[Requirement, ...]) -> int:
@@ -191,11 +201,25 @@ def _warnings(facts: Facts) -> list[str]:
         warnings.append(
             f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
         )
+    if isinstance(facts.recoding, Levels):
+        warnings += _without_effect(spec, request.algorithm)
     uses = ALGORITHMS[request.algorithm].NEEDS.uses
     warnings += [
         f"{part} of the spec has no effect on {request.algorithm}" for part in _given(spec) if part not in uses
     ]
     return warnings
+
+
+def _without_effect(spec: Spec, algorithm: str) -> list[str]:
+    """The settings of the output that mean nothing where every cell shows a node of its hierarchy."""
+    output = spec.output
+    numeric = any(attribute.type == "numeric" for attribute in spec.quasi_identifiers.values())
+    found = {
+        f"output.numeric: {output.numeric}": numeric and output.numeric != "interval",
+        "output.edges: rounded": numeric and output.edges == "rounded",
+        "output.categorical: set": output.categorical == "set",
+    }
+    return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in found.items() if present]
 
 
 def _given(spec: Spec) -> list[str]:

@@ -93,6 +93,7 @@ def _utility(report: dict[str, Any]) -> Section:
         "discernibility": "sum of squared class sizes",
         "c_avg": "mean class size over the smallest allowed",
         "precision": "1 - mean level / height of the hierarchies",
+        "research_value": "worth of the levels by weights and rules, 0 to 1",
         "suppression": "share of rows suppressed",
     }
     block = report["utility"]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anonymize.domain.generalization import Generalization
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.spec.model import Rule
 
 if TYPE_CHECKING:
     from anonymize.domain.base import Domain
@@ -18,12 +24,33 @@ Codes = NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A quasi-identifier. `codes` has shape (rows,) and points into the leaves of `domain`."""
+    """A quasi-identifier. `codes` has shape (rows,) and points into the leaves of `domain`.
+
+    `generalize` makes the hierarchy when it is first asked for; without it that is the domain itself where it is a
+    taxonomy, else one root above all numbers.
+    """
 
     name: str
     codes: Codes
     domain: Domain
     weight: float
+    generalize: Callable[[], Generalization] | None = None
+    rules: tuple[Rule, ...] = ()
+
+    @cached_property
+    def generalization(self) -> Generalization:
+        """The hierarchy with the costs of its nodes."""
+        return Generalization.plain(self.domain) if self.generalize is None else self.generalize()
+
+    @property
+    def hierarchy(self) -> Taxonomy:
+        """The value generalization hierarchy; of a categorical attribute the domain itself."""
+        return self.generalization.hierarchy
+
+    @property
+    def leaves(self) -> NDArray[np.int64] | None:
+        """(domain.size,) the hierarchy's leaf of each code of the domain; None: the code itself."""
+        return self.generalization.leaves
 
 
 @dataclass(frozen=True)
@@ -43,7 +70,11 @@ class SensitiveColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """The encoded columns of a source. What passes through is not here: `source.batches` reads it again."""
+    """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
+
+    `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
+    little they correlate.
+    """
 
     rows: int
     attributes: tuple[Attribute, ...]
@@ -51,3 +82,4 @@ class Table:
     columns: tuple[str, ...]
     source: Source
     warnings: tuple[str, ...]
+    weights: Literal["given", "correlation"] = "given"

@@ -7,16 +7,20 @@ of columns that would identify people by themselves. Identifiers are not looked 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from anonymize.domain.build import build
+from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Attribute as Definition
 from anonymize.spec.model import Spec
+from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, SensitiveColumn, Table
 from anonymize.table.source import Source
@@ -46,8 +50,8 @@ def read(spec: Spec, source: Source) -> Table:
     _check_numbers(source, encoders)
     attributes = _attributes(spec, encoders)
     sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
-    warnings = (*_unique_warnings(passing), *_constant_warnings(attributes))
-    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings)
+    warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
+    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights)
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
@@ -172,7 +176,8 @@ def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ..
     problems: list[Problem] = []
     for name in spec.quasi_identifiers:
         try:
-            attributes.append(_attribute(spec, name, encoders[name]))
+            attribute = _attribute(spec, name, encoders[name])
+            attributes.append(replace(attribute, rules=spec.quasi_identifiers[name].rules))
         except DataError as error:
             problems += error.problems
     if problems:
@@ -185,11 +190,24 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     shown = spec.input.missing[0] if spec.input.missing else ""
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
-        return Attribute(name, codes, Numeric(name, values, None if missing is None else shown), definition.weight)
+        numbers = Numeric(name, values, None if missing is None else shown)
+        return Attribute(name, codes, numbers, definition.weight, _generalize(spec, definition, numbers))
     texts, any_missing = encoder.distinct()
     domain = build(name, definition, texts, shown if any_missing else None, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return Attribute(name, encoder.codes(code_of, domain.missing, domain.size), domain, definition.weight)
+
+
+def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callable[[], Generalization]:
+    """What makes the hierarchy of a numeric attribute. A file is read at once, so that it is checked in any case."""
+
+    def make() -> Generalization:
+        return numeric_hierarchy(definition, numbers, spec.output.interval, spec.output.suppressed)
+
+    if not isinstance(definition.hierarchy, Path):
+        return make
+    made = make()
+    return lambda: made
 
 
 def _sensitive(name: str, encoder: Encoder) -> SensitiveColumn:

@@ -145,10 +145,13 @@ def unescaped_set(text: str) -> list[str]:
 
 
 class Truth:
-    """A table and its release, as text. `dropped` counts the rows that the release lacks."""
+    """A table and its release, as text. `dropped` counts the rows that the release lacks.
 
-    def __init__(self, spec: Spec, folder: Path, released: Path) -> None:
-        self.spec, self.folder = spec, folder
+    `labels`: cells show labels of hierarchies, numbers too, as full-domain recodings have it.
+    """
+
+    def __init__(self, spec: Spec, folder: Path, released: Path, labels: bool = False) -> None:
+        self.spec, self.folder, self.labels = spec, folder, labels
         self.output, self.missing = spec["output"], spec["input"]["missing"]
         self.header, *self.rows = read(folder / "table.csv", spec["input"]["separator"])
         self.shown_header, *self.shown = read(released, spec["input"]["separator"])
@@ -239,7 +242,10 @@ class Truth:
                 texts = [shown[column] for column in self.columns_of(name)]
                 cells = [self.originals(name)[row] for row in rows]
                 numeric = definition.get("type") == "numeric"
-                if not (self._shows_numbers(texts, cells) if numeric else self._shows(name, texts[0], cells)):
+                if self.labels:
+                    if len(set(texts)) > 1 or not list(self.shown_nodes(name, texts[0], cells)):
+                        yield f"{name!r}: {texts} for {cells}"
+                elif not (self._shows_numbers(texts, cells) if numeric else self._shows(name, texts[0], cells)):
                     yield f"{name!r}: {texts} for {cells}"
 
     def _released_names(self) -> list[str]:
@@ -292,6 +298,77 @@ class Truth:
             paths.setdefault(self.missing[0], (root, self.missing[0]))
         return paths
 
+    # --- labels ---
+
+    def shown_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
+        """The penalty of each node that the text may be: above all cells, with this label."""
+        numeric = self.spec["quasi_identifiers"][name].get("type") == "numeric"
+        yield from (self._number_nodes if numeric else self._label_nodes)(name, text, cells)
+
+    def _label_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
+        leaves = list(self.tree(name).values())
+        values = {self.missing[0] if cell in self.missing else cell for cell in cells}
+        own = [self.tree(name)[value] for value in values]
+        if len(own) == 1 and own[0][-1] == text:
+            yield 0.0
+        for depth in range(1, max(map(len, own))):
+            node = own[0][:depth]
+            if node[-1] == text and all(leaf[:depth] == node and len(leaf) > depth for leaf in own):
+                under = sum(leaf[:depth] == node for leaf in leaves)
+                yield 1.0 if depth == 1 else under / len(leaves) if under > 1 else 0.0
+
+    def _number_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
+        present = {Fraction(cell.strip()) for cell in cells if cell not in self.missing}
+        absent = any(cell in self.missing for cell in cells)
+        if text == self.output["suppressed"]:
+            yield 1.0
+        if absent and not present and text == self.missing[0]:
+            yield 0.0
+        if absent:
+            return
+        if len(present) == 1 and re.fullmatch(NUMBER, text) and {Fraction(text)} == present:
+            yield 0.0
+        column = self._numbers(name)
+        span = max(column) - min(column)
+        for width in (self.spec["quasi_identifiers"][name].get("hierarchy") or {}).get("intervals", []):
+            low = math.floor(min(present) / Fraction(str(width))) * Fraction(str(width))
+            high = low + Fraction(str(width))
+            if all(low <= number < high for number in present) and self._reads(text, low, high, column):
+                under = [number for number in column if low <= number < high]
+                yield float((max(under) - min(under)) / span) if span else 0.0
+
+    def _reads(self, text: str, low: Fraction, high: Fraction, column: list[Fraction]) -> bool:
+        """Whether the text is the interval from low to high."""
+        whole = all(number.denominator == 1 for number in (*column, low, high))
+        if whole and high - low == 1:
+            return bool(re.fullmatch(NUMBER, text)) and Fraction(text) == low
+        template = self.output["interval"]
+        if not whole and template.endswith("]"):
+            template = template[:-1] + ")"
+        pattern = re.escape(template)
+        for end in ("low", "high"):
+            pattern = pattern.replace(re.escape("{%s}" % end), f"({NUMBER})")
+        found = re.fullmatch(pattern, text)
+        return bool(found) and (Fraction(found[1]), Fraction(found[2])) == (low, high - whole)
+
+    def _numbers(self, name: str) -> list[Fraction]:
+        at = self.header.index(name)
+        return [Fraction(row[at].strip()) for row in self.rows if row[at] not in self.missing]
+
+    def label_ncp(self) -> tuple[float, float]:
+        """The least and the most that the penalties of a release of labels can sum to: labels may repeat in a tree."""
+        whole = len(self.spec["quasi_identifiers"])
+        least = most = float(self.dropped * whole)
+        for key, rows in self.classes.items():
+            shown = dict(zip(self._released_names(), key, strict=True))
+            for name in self.spec["quasi_identifiers"]:
+                text = shown[self.columns_of(name)[0]]
+                found = [1.0]
+                if key != self.suppressed:
+                    found = list(self.shown_nodes(name, text, [self.originals(name)[row] for row in rows]))
+                least, most = least + len(rows) * min(found), most + len(rows) * max(found)
+        return least, most
+
     # --- information loss ---
 
     def ncp(self) -> float:
@@ -312,8 +389,7 @@ class Truth:
             return self._node_penalty(name, {*present, *([self.missing[0]] if len(present) < len(cells) else [])})
         if len(present) < len(cells):
             return 1.0 if present else 0.0
-        at = self.header.index(name)
-        column = [Fraction(row[at].strip()) for row in self.rows if row[at] not in self.missing]
+        column = self._numbers(name)
         numbers = [Fraction(cell.strip()) for cell in cells]
         span = max(column) - min(column)
         return float((max(numbers) - min(numbers)) / span) if span else 0.0

@@ -67,6 +67,7 @@ def test_metrics_are_sums_over_rows(case: tuple[Table, Classes, list[int], int])
         "c_avg": kept / (len(classes) * minimum) if classes else None,
         "suppression": len(suppressed) / n,
         "precision": None,
+        "research_value": None,
     }
     attributes = block.pop("attributes")
     assert block == {name: value if value is None else pytest.approx(value) for name, value in expected.items()}
@@ -90,7 +91,7 @@ def test_figures_stay_within_their_bounds(case: tuple[Table, Classes, list[int],
 
 def test_registered_metrics_are_known_by_their_id_and_say_which_end_is_better() -> None:
     assert all(name == metric.ID and metric.__doc__ for name, metric in METRICS.items())
-    assert {name for name, metric in METRICS.items() if metric.GOAL == "higher"} == {"precision"}
+    assert {name for name, metric in METRICS.items() if metric.GOAL == "higher"} == {"precision", "research_value"}
 
 
 def example() -> tuple[Table, Classes]:
@@ -112,6 +113,7 @@ def test_an_example_by_hand() -> None:
         "c_avg": 1.0,
         "suppression": 0.0,
         "precision": None,
+        "research_value": None,
     }
     assert isinstance(figures["discernibility"], int)
 

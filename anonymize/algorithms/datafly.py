@@ -1,0 +1,73 @@
+"""Datafly: generalizes the attribute with the most distinct values, level by level, then suppresses what is left over.
+
+What it does. Every row starts as it is. While more rows than are allowed lie in classes that fail a requirement, the
+quasi-identifier that shows the most distinct values goes up one level of its hierarchy, in all rows alike (of several,
+the first in the spec; one that is at its root stays there). Then the rows of the classes that still fail are
+suppressed, as whole rows.
+
+What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
+is released. It does not guarantee a minimal generalization, let alone the least loss: it looks at the number of values
+and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
+end at the top without one, though one exists; then it says that the search found none.
+
+Recoding model. Full-domain generalization with suppression of rows.
+
+Cost. One check a step, at most the sum of the heights of the hierarchies; each on the distinct rows of the step before.
+
+How many rows are allowed. By default the share of `privacy.suppression`, which is 0 unless the spec says otherwise. The
+paper has no such limit and allows k rows: `--outliers k` does that, whatever the spec's limit (without a k, the fewest
+rows that a class may have).
+
+Reference. Sweeney: Guaranteeing anonymity when sharing medical data, the Datafly system, AMIA 1997; Achieving
+k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.lattice.frequency import FrequencySet
+from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.privacy import Requirement
+from anonymize.recoding import Levels
+from anonymize.table import Table
+
+ID = "datafly"
+NEEDS = Needs(family="full-domain")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    outliers: str = option(
+        "limit",
+        "How many rows may be suppressed: limit, the spec's share of them; k, as many as a class has to have.",
+        ("limit", "k"),
+    )
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+    """The node at the end of the climb."""
+    allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    lattice = Lattice.of(table)
+    checker = Checker(table, requirements, allowed, context.progress)
+    vector = lattice.bottom
+    while not checker.check(vector).safe:
+        if vector == lattice.top:
+            raise checker.infeasible()
+        vector = _raised(vector, lattice.top, checker.frequency_set(vector))
+    return checker.recoding(vector, {"allowed_rows": allowed})
+
+
+def _raised(vector: Vector, top: Vector, shown: FrequencySet) -> Vector:
+    """One level up in the attribute with the most distinct values of those below their roots, the first of several."""
+    distinct = [len(np.unique(column)) for column in shown.columns]
+    below = [index for index, level in enumerate(vector) if level < top[index]]
+    most = max(below, key=lambda index: distinct[index])
+    return (*vector[:most], vector[most] + 1, *vector[most + 1 :])

@@ -1,0 +1,124 @@
+"""Incognito: the best of all full-domain generalizations, by any metric, with every node of the lattice accounted for.
+
+What it does. A node of the lattice gives each quasi-identifier one level of its hierarchy. A node is safe when the rows
+in classes that fail a privacy model are no more than may be suppressed. Of all safe nodes the one of the least score is
+released: its metric, with the attributes put together by an aggregate; rows in failing classes are suppressed.
+
+By default the whole lattice is searched with predictive tagging: a check of one node settles those below it that cannot
+be safe and those that cannot be better. With `--subsets` the lattices of all subsets of the quasi-identifiers are gone
+through as published, from single attributes up: a node is looked at only if each of its parts was safe. Both find an
+optimum; of several nodes with the same score they may find different ones.
+
+`--iterate` releases what is safe at the best node, then searches again among the rows that are left, and so on: every
+row is released at the most specific node at which it found company (local recoding). Every round releases a share of
+the rows that are left; a smaller share makes more rounds and less loss.
+
+What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
+score, unless the time limit ended the search: then the report says by how much at most another node may be lower
+(`gap`). With `--iterate` the rounds are greedy, and what they find together is no optimum.
+
+Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
+one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
+suppression, nodes are ruled out by the metric's lower bounds and by the k-anonymity that is asked for beside them.
+
+Recoding model. Full-domain; local with `--iterate`.
+
+Cost. At worst a check of every node, which is a sort of the distinct rows of a node below it. Lattices of more than 2
+million nodes are searched best first with a descent from the top before it; set `--time-limit` for those.
+
+Reference. LeFevre, DeWitt, Ramakrishnan: Incognito: efficient full-domain k-anonymity, SIGMOD 2005. Kohlmayer, Prasser,
+Eckert, Kemper, Kuhn: Flash, PASSAT 2012. Prasser, Kohlmayer, Kuhn: MIM 2016 (iterated local recoding).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.lattice.aggregates import AGGREGATES
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.picture import picture
+from anonymize.algorithms.lattice.rounds import Rounds
+from anonymize.algorithms.lattice.scores import METRICS, Scorer
+from anonymize.algorithms.lattice.search import MOST, Deadline, Found, Walk, find
+from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.errors import Problem, UsageError
+from anonymize.privacy import Requirement
+from anonymize.recoding import Levels
+from anonymize.table import Output, Table, commit
+
+ID = "incognito"
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    metric: str = option("loss", "What nodes are compared by.", METRICS)
+    aggregate: str = option("auto", "How attributes are put together; auto is the metric's own.", ("auto", *AGGREGATES))
+    gs_factor: float = option(
+        0.5, "Weight of generalization against suppression in the metric: 0 suppression is free, 1 generalization is."
+    )
+    subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
+    time_limit: float = option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.")
+    iterate: bool = option(False, "Release what is safe, then search again among the rows that are left.")
+    round_share: float = option(0.01, "Share of the rows left that every round of --iterate releases.")
+    output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.")
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+    """The release of the best node, or of the rounds."""
+    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    _check_options(options, checker)
+    aggregate = None if options.aggregate == "auto" else options.aggregate
+    scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)
+    deadline = Deadline(options.time_limit)
+    released = Rounds(checker, scorer, options.round_share, deadline).run() if options.iterate else None
+    if released is None:
+        released = _best(scorer, options, deadline)
+    if options.output_lattice:
+        _write(options.output_lattice, picture(scorer))
+    return released
+
+
+def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
+    """The release of the best node."""
+    checker = scorer.checker
+    found = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
+    if found is None:
+        raise checker.infeasible()
+    return checker.recoding(found.vector, _told(found, options))
+
+
+def _told(found: Found, options: Options) -> dict[str, Any]:
+    """What the report says of the search."""
+    score: Any = found.score[0] if len(found.score) == 1 else list(found.score)
+    return {"metric": options.metric, "score": score, **({"gap": found.gap} if options.time_limit else {})}
+
+
+def _check_options(options: Options, checker: Checker) -> None:
+    """Raises UsageError for options out of their range, or that this lattice is too large for."""
+    problems = [
+        Problem(f"--{name}: {text}")
+        for name, text, fine in (
+            ("gs-factor", "must be from 0 to 1", 0 <= options.gs_factor <= 1),
+            ("round-share", "must be above 0 and at most 1", 0 < options.round_share <= 1),
+            ("time-limit", "must not be negative", options.time_limit >= 0),
+        )
+        if not fine
+    ]
+    whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
+    if checker.total > MOST:
+        text = f"the lattice has {checker.total} nodes, and this is for {MOST} at most"
+        problems += [Problem(f"--{name}: {text}") for name, asked in whole.items() if asked]
+    if problems:
+        raise UsageError(problems)
+
+
+def _write(path: str, lattice: dict[str, Any]) -> None:
+    with Output(path) as output:
+        output.write_text(json.dumps(lattice) + "\n")
+        commit([output])

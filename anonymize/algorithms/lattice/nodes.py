@@ -1,0 +1,232 @@
+"""Nodes of the lattice, checked: is what a level vector makes of the table safe within the suppression limit?
+
+A node is safe when the rows of classes that fail a requirement are at most the limit, and rows are left. Safe nodes
+have only safe nodes above them (`monotone`) in two cases. No row may be suppressed, and every model is monotone: each
+class above is made of classes that meet the models. Or every model is such that a class which meets it does so with any
+further rows (`GROWING`): no row joins the failing ones on the way up. Entropy, frequency and recursive l-diversity are
+monotone and not growing: a class that fails can spoil the one that it is merged with, so with suppression nothing
+follows from a safe node. From an unsafe one something does follow: where more rows than the limit fail the growing
+requirements alone (`hopeless`), more do at every node below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.feasibility import rows_to_suppress
+from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping
+from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice.store import Store
+from anonymize.classes import Bools, Ints, Partition
+from anonymize.errors import InfeasibleError, Problem
+from anonymize.privacy import MODELS, Groups, Requirement, assess, check
+from anonymize.recoding import Levels
+from anonymize.table import Table
+
+GROWING = frozenset({"k-anonymity", "distinct-l-diversity", "squared-error-diversity"})
+"""Models that a class which meets them still meets with any further rows."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found. `suppressed`: rows of classes that fail. `classes`, `squares`: how many classes are kept, and
+    their sizes squared, summed. `failing_classes`, `failing_squares`: the same of those that fail. `hopeless`: no node
+    below is safe either."""
+
+    vector: Vector
+    safe: bool
+    suppressed: int
+    classes: int
+    squares: int
+    failing_classes: int
+    failing_squares: int
+    hopeless: bool
+
+    @property
+    def all_classes(self) -> int:
+        """Classes, kept or not."""
+        return self.classes + self.failing_classes
+
+
+class Checker:
+    """Checks nodes, each once, and remembers what it found."""
+
+    def __init__(
+        self,
+        table: Table,
+        requirements: tuple[Requirement, ...],
+        suppression_limit: int = 0,
+        progress: Callable[[int], None] = lambda rows: None,
+    ) -> None:
+        self.table = table
+        bottom, self.distinct_of = FrequencySet.with_classes(table, requirements)
+        self._begin(bottom, requirements, suppression_limit, progress)
+
+    @classmethod
+    def over(
+        cls, table: Table, bottom: FrequencySet, requirements: tuple[Requirement, ...], suppression_limit: int
+    ) -> Checker:
+        """A checker of the rows of a frequency set; it knows no rows of the table, so it makes no recoding."""
+        checker = cls.__new__(cls)
+        checker.table, checker.distinct_of = table, np.empty(0, np.int64)
+        checker._begin(bottom, requirements, suppression_limit, lambda rows: None)
+        return checker
+
+    def _begin(
+        self,
+        bottom: FrequencySet,
+        requirements: tuple[Requirement, ...],
+        suppression_limit: int,
+        progress: Callable[[int], None],
+    ) -> None:
+        self.requirements, self.suppression_limit = requirements, suppression_limit
+        self.lattice = Lattice(tuple(ladder.height for ladder in bottom.ladders))
+        self.rows = int(bottom.counts.sum())
+        self.store = Store(bottom)
+        self.known: dict[Vector, Checked] = {}
+        self._growing = tuple(r for r in requirements if r.model in GROWING)
+        self._progress, self._told = progress, 0
+
+    @property
+    def bottom(self) -> FrequencySet:
+        """The distinct rows as they are."""
+        return self.store.bottom
+
+    @property
+    def growing(self) -> bool:
+        """Whether the failing rows of a node fail at every node below it."""
+        return len(self._growing) == len(self.requirements)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all nodes above a safe one are safe."""
+        if self.growing:
+            return True
+        return self.suppression_limit == 0 and all(MODELS[r.model].MONOTONE for r in self.requirements)
+
+    @property
+    def checked(self) -> int:
+        """Nodes checked so far."""
+        return len(self.known)
+
+    @property
+    def total(self) -> int:
+        """Nodes of the lattice."""
+        return self.lattice.size
+
+    @property
+    def skipped(self) -> int:
+        """Nodes that were not checked."""
+        return self.total - self.checked
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The report's figures."""
+        return {"nodes_checked": self.checked, "nodes_skipped": self.skipped, "nodes_total": self.total}
+
+    def check(self, vector: Vector) -> Checked:
+        """The node, checked."""
+        found = self.known.get(vector)
+        if found is None:
+            shown = self.store.get(vector)
+            found = self.known[vector] = self._judged(vector, shown, self._failing(shown))
+        return found
+
+    def frequency_set(self, vector: Vector) -> FrequencySet:
+        """The frequency set of a node."""
+        return self.store.get(vector)
+
+    def failing(self, vector: Vector) -> Bools:
+        """(m,) which distinct rows of a node are in classes that fail: each is a class."""
+        return self._failing(self.store.get(vector))
+
+    def failed(self, vector: Vector) -> Bools:
+        """(m,) which distinct rows of the bottom are in classes that fail at a node."""
+        shown, group = self.bottom.rolled(vector)
+        return self._failing(shown)[group]
+
+    def recoding(self, vector: Vector, more: dict[str, Any] | None = None) -> Levels:
+        """The release of a node; the rows of classes that fail are suppressed. `more`: for the report."""
+        shown, group = self.bottom.rolled(vector)
+        class_of, failing = group[self.distinct_of], self._failing(shown)
+        partition, suppressed = partition_of(class_of, ~failing)
+        levels = np.tile(np.array(vector, np.int8), (partition.count, 1))
+        named = {attribute.name: level for attribute, level in zip(self.table.attributes, vector, strict=True)}
+        return Levels(partition, levels, suppressed, {"levels": named, **self.counters, **(more or {})})
+
+    def settled(self, nodes: int) -> None:
+        """Tells the progress that so many of the nodes are settled, checked or not."""
+        rows = self.rows * min(nodes, self.total) // self.total
+        if rows > self._told:
+            self.tell(rows - self._told)
+
+    def tell(self, rows: int) -> None:
+        """Tells the progress that so many more rows are done, or as good as."""
+        self._progress(rows)
+        self._told += rows
+
+    def infeasible(self) -> InfeasibleError:
+        """Why no node is safe: which requirement binds, and what would be feasible."""
+        try:
+            rows_to_suppress(self.table, self.requirements, Context(self.suppression_limit))
+        except InfeasibleError as error:
+            return error
+        shown = self.store.get(self.lattice.top)
+        one = Groups(np.array([self.rows]), shown.histograms)
+        binding = [found for found in (assess(one, r) for r in self.requirements) if not found.satisfied]
+        return InfeasibleError(
+            [
+                Problem(
+                    f"{found.requirement} is met by no generalization in which at most {self.suppression_limit} rows "
+                    "are suppressed: the whole table as one class does not meet it",
+                    hint="mondrian, which suppresses single rows of a class, meets it within the limit",
+                )
+                for found in binding
+            ]
+        )
+
+    def _failing(self, shown: FrequencySet) -> Bools:
+        return ~check(shown.groups(), self.requirements)
+
+    def _judged(self, vector: Vector, shown: FrequencySet, failing: Bools) -> Checked:
+        lost = shown.counts[failing]
+        suppressed = int(lost.sum())
+        squares, failing_squares = _squares(shown.counts), _squares(lost)
+        too_many = suppressed > self.suppression_limit or suppressed == self.rows
+        return Checked(
+            vector=vector,
+            safe=not too_many,
+            suppressed=suppressed,
+            classes=shown.size - len(lost),
+            squares=squares - failing_squares,
+            failing_classes=len(lost),
+            failing_squares=failing_squares,
+            hopeless=too_many and (self.monotone or self._growing_fail(shown)),
+        )
+
+    def _growing_fail(self, shown: FrequencySet) -> bool:
+        """Whether the growing requirements alone fail for more rows than the limit."""
+        if not self._growing:
+            return False
+        passed = check(shown.groups(), self._growing)
+        return int(shown.counts[~passed].sum()) > self.suppression_limit
+
+
+def partition_of(class_of: Ints, kept: Bools) -> tuple[Partition, np.ndarray[Any, np.dtype[np.uint32]]]:
+    """The partition of rows given by their class (rows,), and the rows of the classes that are not kept (classes,)."""
+    grouping = Grouping.of(class_of, len(kept))
+    order = grouping.order.astype(np.uint32)
+    sizes = np.diff(grouping.starts, append=len(order))
+    stays = kept[class_of[grouping.first]]
+    rows = np.repeat(stays, sizes)
+    return Partition.of_blocks([order[rows]], [sizes[stays]]), np.sort(order[~rows])
+
+
+def _squares(sizes: Ints) -> int:
+    """Sum of the squares; exact, as float64 is not where they are many."""
+    return int((sizes * sizes).sum())

@@ -1,0 +1,174 @@
+"""Iterated local recoding: release what is safe at the best node, and search again among the rows that are left.
+
+Each round looks for the node of the least score at which a share of the rows that are left is safe, and releases those.
+Scores take all rows that are left, as if none were suppressed. A row is released at the most specific node at which it
+found company, so the classes of a release stand on many level vectors.
+
+When time is up, one last round releases all rows that are left but those that may be suppressed.
+
+A round leaves rows behind only if these can be finished: they are safe as one class, or few enough to be suppressed. So
+a table that is safe as one class always comes to an end.
+
+Where the models are growing (see `nodes`), what is safe at a node in one round bounds what is in later ones, and each
+round's node is the best there is. Where they are not, it is the best on the first path that has one.
+
+Source: Prasser, Kohlmayer, Kuhn, The importance of context: risk-based de-identification of biomedical data, MIM 2016
+(the iterative method of ARX).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from anonymize.algorithms.lattice.aggregates import below, least
+from anonymize.algorithms.lattice.frequency import FrequencySet
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.nodes import Checker, partition_of
+from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.search import Deadline, Grid
+from anonymize.classes import Bools, Floats, Ints
+from anonymize.privacy import Groups, check
+from anonymize.recoding import Levels
+
+
+@dataclass
+class Classes:
+    """Released so far. `of` (distinct rows,): class of each, -1 for none. `vectors`: the level vector of each class."""
+
+    of: Ints
+    vectors: list[Vector] = field(default_factory=list)
+
+    def add(self, distinct: Ints, group: Ints, vector: Vector) -> None:
+        """Releases distinct rows, given with their group, at a node."""
+        _, label = np.unique(group, return_inverse=True)
+        self.of[distinct] = len(self.vectors) + label
+        self.vectors += [vector] * (int(label.max()) + 1)
+
+
+class Rounds:
+    """The rounds of one table. `share`: of the rows that are left, so many are released in each round at least."""
+
+    def __init__(self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline) -> None:
+        self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
+        self.grid = Grid(checker.lattice)
+        self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
+        self.left: Ints = np.arange(checker.bottom.size)
+        self.classes = Classes(np.full(checker.bottom.size, -1, np.int64))
+        self.rounds = self.checks = 0
+
+    def run(self) -> Levels | None:
+        """The release; None where what is left can neither be released nor suppressed."""
+        late = False
+        while len(self.left) and not late:
+            late = self.deadline.passed
+            shown = self._shown()
+            found = self._round(shown, 1.0 if late else self.share)
+            if found is None:
+                break
+            self._release(shown, found)
+        rest = int(self.checker.bottom.counts[self.left].sum())
+        return self._levels() if rest <= self.checker.suppression_limit and self.classes.vectors else None
+
+    def _shown(self) -> FrequencySet:
+        kept = np.zeros(self.checker.bottom.size, np.bool_)
+        kept[self.left] = True
+        return self.checker.bottom.subset(kept)
+
+    def _release(self, shown: FrequencySet, vector: Vector) -> None:
+        rolled, group = shown.rolled(vector)
+        safe = check(rolled.groups(), self.checker.requirements)[group]
+        self.classes.add(self.left[safe], group[safe], vector)
+        self.left = self.left[~safe]
+        self.rounds += 1
+        self.checker.tell(int(shown.counts[safe].sum()))
+
+    def _round(self, shown: FrequencySet, share: float) -> Vector | None:
+        """The node of this round; None where no node will do."""
+        search = Round(self, shown, share)
+        found = search.run()
+        self.checks += search.checker.checked
+        return found
+
+    def _levels(self) -> Levels:
+        of_row = self.classes.of[self.checker.distinct_of]
+        given_up = len(self.classes.vectors)
+        of_row = np.where(of_row < 0, given_up, of_row)
+        kept = np.ones(given_up + 1, np.bool_)
+        kept[given_up] = False
+        partition, suppressed = partition_of(of_row, kept)
+        vectors = np.array(self.classes.vectors, np.int8)
+        first = partition.order[partition.starts[:-1]]
+        levels = vectors[of_row[first]]
+        nodes = len(np.unique(vectors, axis=0))
+        chosen: dict[str, Any] = {"rounds": self.rounds, "nodes_released": nodes, "nodes_checked": self.checks}
+        return Levels(partition, levels, suppressed, {**chosen, "nodes_total": self.checker.total})
+
+
+class Round:
+    """One round: `most` (nodes,) bounds the rows that are safe at each node, `open` (nodes,) may still be the best."""
+
+    def __init__(self, rounds: Rounds, shown: FrequencySet, share: float) -> None:
+        whole = rounds.checker
+        self.shown, self.grid = shown, rounds.grid
+        self.limit, self.growing = whole.suppression_limit, whole.growing
+        self.checker = Checker.over(whole.table, shown, whole.requirements, self.limit)
+        self.least = max(1, int(np.ceil(share * self.checker.rows)) - (self.limit if share == 1 else 0))
+        self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
+        self.bounds: Floats = rounds.scorer.over(self.checker).lower_bounds(self.grid.vectors, suppressed=0)
+        self.open: Bools = self.most >= self.least
+        self.best: int | None = None
+
+    def run(self) -> Vector | None:
+        """The node of the least score at which enough rows are safe."""
+        while True:
+            if self.best is not None:
+                self.open &= below(self.bounds, self.bounds[self.best].tolist())
+            self.open &= self.most >= self.least
+            numbers = np.flatnonzero(self.open)
+            if not numbers.size or (self.best is not None and not self.growing):
+                break
+            self._bisect(self._path(int(numbers[least(self.bounds[numbers])])))
+        return None if self.best is None else self.grid.vector(self.best)
+
+    def _path(self, number: int) -> list[int]:
+        path = [number]
+        while above := [node for node in self.grid.successors(path[-1]) if self.open[node]]:
+            path.append(above[least(self.bounds[above])])
+        return path
+
+    def _bisect(self, path: list[int]) -> None:
+        low, high = 0, len(path)
+        while low < high:
+            middle = (low + high) // 2
+            if self._enough(path[middle]):
+                high = middle
+            else:
+                low = middle + 1
+
+    def _enough(self, number: int) -> bool:
+        """Checks a node: whether enough rows are safe. It is the best if what it leaves behind can be finished."""
+        vector = self.grid.vector(number)
+        safe = self.checker.rows - self.checker.check(vector).suppressed
+        self.open[number] = False
+        if self.growing:
+            under = self.grid.below(vector)
+            self.most[under] = np.minimum(self.most[under], safe)
+        if safe < self.least:
+            return False
+        better = self.best is None or tuple(self.bounds[number]) < tuple(self.bounds[self.best])
+        if better and self._finishable(vector, self.checker.rows - safe):
+            self.best = number
+        return True
+
+    def _finishable(self, vector: Vector, rest: int) -> bool:
+        """Whether the rows that a node leaves can be suppressed, or are safe as one class."""
+        if rest <= self.limit:
+            return True
+        failed = self.checker.failed(vector)
+        one = self.shown.subset(failed)
+        into = np.zeros(one.size, np.int64)
+        histograms = {name: histogram.merge(into, 1) for name, histogram in one.histograms.items()}
+        return bool(check(Groups(np.array([rest]), histograms), self.checker.requirements).all())

@@ -1,0 +1,249 @@
+"""What nodes are compared by: metrics of a level vector and of the rows that it suppresses; lower is better.
+
+With N rows, of which S are in classes that fail (all of them are suppressed in a score, whatever the limit), n
+attributes, and a factor g in [0, 1] that weighs suppression against generalization: sF = min(2 g, 1) for suppressed
+rows, gF = min(1, 2 - 2 g) for generalized ones. At 0.5 both are 1, at 0 suppression costs nothing beyond the level.
+
+Metrics of one figure an attribute, v_i in [0, 1] unless said otherwise, put together by an aggregate:
+
+- `loss`: x = gF sum over all rows of share + sF sum over suppressed rows of (1 - gF share), share the leaves under the
+  row's node over all leaves D; v = (x - m) / (N - m), m = gF N / D, rounded down to ten decimals. Default: geometric.
+- `ncp`: x likewise of the node's normalized certainty penalty; v = x / N. Default: mean, which is the report's gcp.
+- `precision`: v = (kept rows x gF x level / height + S sF) / N. Default: mean: 1 - Prec.
+- `height`: v = level, not in [0, 1]; does not look at suppression. Default: sum.
+- `entropy`: non-uniform entropy in bits, not in [0, 1]: v = gF sum over all rows of log2(rows of its node / rows of its
+  value) + sF sum over the nodes of suppressed rows of c log2(S / c), c of them at the node; to ten decimals. Default:
+  sum.
+
+Aggregates, w_i the attribute's weight over the largest: `mean` and `sum` of w_i v_i, `geometric` the product of
+(w_i v_i + 1) ^ (1 / n), less 1, `max` of w_i v_i, `rank` all w_i v_i from the largest to the smallest, compared in this
+order.
+
+Metrics of one figure, for which aggregate and weights do not matter:
+
+- `discernibility`: sum of kept classes squared + N S.
+- `c_avg`: N / (sF kept classes + gF if any row is suppressed).
+- `research-value`: 1 - the research value of the levels.
+
+Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows are suppressed than need be.
+`bounds_above` and `bounds_below` tell what a checked node says about those above and below it.
+
+Source: the metrics of ARX (Prasser, Kohlmayer, Lautenschlaeger, Kuhn, AMIA 2014), whose figures they reproduce; Xu et
+al., KDD 2006 (ncp); Sweeney 2002 (precision); Samarati 2001 (height).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.lattice.aggregates import aggregate
+from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.nodes import Checked, Checker
+from anonymize.classes import Floats, Ints
+from anonymize.metrics.research_value import research_values
+
+Score: TypeAlias = tuple[float, ...]
+"""Compared in order; of all aggregates but rank it is one number."""
+Vectors: TypeAlias = NDArray[np.integer[Any]]
+"""Level vectors (n, attributes)."""
+
+DEFAULT_AGGREGATE = {"loss": "geometric", "ncp": "mean", "precision": "mean", "height": "sum", "entropy": "sum"}
+"""Metrics of one figure an attribute, and what puts these together unless something else is asked for."""
+WHOLE = ("discernibility", "c_avg", "research-value")
+"""Metrics of one figure."""
+METRICS = (*DEFAULT_AGGREGATE, *WHOLE)
+DECIMALS = 1e10
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric on the nodes of a checker. `aggregate`: one of AGGREGATES; None for the metric's own."""
+
+    checker: Checker
+    metric: str = "loss"
+    aggregate: str | None = None
+    gs_factor: float = 0.5
+    _tables: dict[str, list[Floats]] = field(default_factory=dict, repr=False)
+
+    def over(self, checker: Checker) -> Scorer:
+        """The same metric on the nodes of another checker."""
+        return Scorer(checker, self.metric, self.aggregate, self.gs_factor)
+
+    def score(self, vector: Vector) -> Score:
+        """The score of a node; checks it if need be."""
+        checked = self.checker.check(vector)
+        if self.metric == "discernibility":
+            return (float(checked.squares + self._rows * checked.suppressed),)
+        if self.metric == "c_avg":
+            shown = self._suppression * checked.classes + self._generalization * (checked.suppressed > 0)
+            return (self._rows / shown if shown else np.inf,)
+        if self.metric in ("height", "research-value") or not checked.suppressed:
+            return self.lower_bound(vector, suppressed=0)
+        extra = self._extra(vector)
+        return self._as_score(self._figures(np.array([vector]), extra, checked.suppressed))
+
+    def lower_bound(self, vector: Vector, suppressed: int | None = None) -> Score:
+        """What the node's score is not below, without a check. `suppressed`: as many rows are; None: not known."""
+        return tuple(self.lower_bounds(np.array([vector]), suppressed)[0].tolist())
+
+    def lower_bounds(self, vectors: Vectors, suppressed: int | None = None) -> Floats:
+        """(n, length of a score) what each node's score is not below."""
+        if self.metric in ("discernibility", "c_avg"):
+            return np.full((len(vectors), 1), float(self._rows) if self.metric == "discernibility" else 1.0)
+        if self.metric == "research-value":
+            return 1 - self._looked_up("values", vectors)
+        return self._aggregated(self._figures(vectors, None, suppressed))
+
+    def bounds_above(self, checked: Checked) -> Score | None:
+        """What the scores of all nodes above a checked one are not below; None where `lower_bounds` knows better."""
+        if self.metric == "discernibility":  # a row costs at least the size of its class, which grows
+            return (float(checked.squares + checked.failing_squares),)
+        if self.metric == "c_avg":
+            most = max(self._suppression, self._generalization)
+            return (self._rows / (most * checked.all_classes) if most else np.inf,)
+        return None
+
+    def bounds_below(self, checked: Checked) -> Callable[[Vectors], Floats] | None:
+        """The bounds of nodes below a checked one, whose failing rows are suppressed there too; None if nothing new."""
+        if not self.checker.growing or not checked.suppressed or self._suppression == 0:
+            return None
+        if self.metric == "discernibility":
+            least = self._rows * checked.suppressed + (self._rows - checked.suppressed)
+            return lambda vectors: np.full((len(vectors), 1), float(least))
+        if self.metric in ("loss", "ncp"):
+            extra = self._extra(checked.vector)
+            return lambda vectors: self._aggregated(self._figures(vectors, extra, checked.suppressed))
+        if self.metric == "precision" and self._suppression >= self._generalization:
+            return lambda vectors: self._aggregated(self._figures(vectors, None, checked.suppressed))
+        return None
+
+    # --- figures ---
+
+    @property
+    def _rows(self) -> int:
+        return self.checker.rows
+
+    @property
+    def _suppression(self) -> float:
+        return min(2 * self.gs_factor, 1.0)
+
+    @property
+    def _generalization(self) -> float:
+        return min(1.0, 2 - 2 * self.gs_factor)
+
+    @cached_property
+    def _weights(self) -> Floats:
+        weights = np.array([attribute.weight for attribute in self.checker.table.attributes])
+        return np.asarray(weights / (weights.max(initial=0.0) or 1.0))
+
+    def _figures(self, vectors: Vectors, extra: Floats | None, suppressed: int | None) -> list[Floats]:
+        """Per attribute (n,) its v_i. `extra` (attributes,): what the suppressed rows add to x."""
+        if self.metric == "height":
+            return [level.astype(np.float64) for level in vectors.T]
+        if self.metric == "precision":
+            return self._precision(vectors, suppressed)
+        tables = self._table("x")
+        found = []
+        for index, levels in enumerate(vectors.T):
+            x = tables[index][levels] + (0.0 if extra is None else extra[index])
+            found.append(self._scaled(index, x))
+        return found
+
+    def _scaled(self, index: int, x: Floats) -> Floats:
+        """x of one attribute as its v."""
+        if self.metric == "entropy":
+            return np.asarray(np.floor(x * DECIMALS) / DECIMALS)
+        if self.metric == "ncp":
+            return x / self._rows
+        least = self._generalization * self._rows / self._ladders[index].sizes[0]
+        scaled = np.maximum(0.0, x - least) / ((self._rows - least) or 1.0)
+        return np.asarray(np.floor(scaled * DECIMALS) / DECIMALS)
+
+    def _precision(self, vectors: Vectors, suppressed: int | None) -> list[Floats]:
+        found = []
+        for ladder, levels in zip(self._ladders, vectors.T, strict=True):
+            share = self._generalization * levels / ladder.height
+            most = self.checker.suppression_limit if suppressed is None else suppressed
+            with_most = (share * (self._rows - most) + self._suppression * most) / self._rows
+            found.append(np.minimum(share, with_most) if suppressed is None else with_most)
+        return found
+
+    def _extra(self, vector: Vector) -> Floats:
+        """(attributes,) what the suppressed rows of a node add to x."""
+        failing = self.checker.failing(vector)
+        shown = self.checker.frequency_set(vector)
+        counts, extra = shown.counts[failing], []
+        for index, (ladder, level) in enumerate(zip(self._ladders, vector, strict=True)):
+            rows = _counted(shown.columns[index][failing], counts, ladder.sizes[level])
+            extra.append(self._suppression * self._suppressed(index, level, rows))
+        return np.array(extra)
+
+    def _suppressed(self, index: int, level: int, rows: Floats) -> float:
+        """The sum over suppressed rows, of which `rows` (nodes of the level,) are at each node."""
+        if self.metric == "entropy":
+            some = rows[rows > 0]
+            return float((some * np.log2(some.sum() / some)).sum())
+        ladder = self._ladders[index]
+        return float(rows @ (1 - self._generalization * self._cost(ladder)[ladder.nodes(level)]))
+
+    def _cost(self, ladder: Ladder) -> Floats:
+        """(nodes of the taxonomy,) what a cell costs."""
+        over = ladder.attribute.generalization
+        return over.share if self.metric == "loss" else over.ncp
+
+    @property
+    def _ladders(self) -> Sequence[Ladder]:
+        return self.checker.bottom.ladders
+
+    def _table(self, name: str) -> list[Floats]:
+        """Per attribute (levels,) figures that follow from the level alone: `x` of all rows, research `values`."""
+        if name not in self._tables:
+            made = research_values(self.checker.table) if name == "values" else self._sums()
+            self._tables[name] = made
+        return self._tables[name]
+
+    def _sums(self) -> list[Floats]:
+        bottom = self.checker.bottom
+        found = []
+        for ladder, column in zip(self._ladders, bottom.columns, strict=True):
+            rows = _counted(column, bottom.counts, ladder.sizes[0])
+            found.append(np.array([self._generalization * x for x in self._of_levels(ladder, rows)]))
+        return found
+
+    def _of_levels(self, ladder: Ladder, rows: Floats) -> list[float]:
+        """The sum over all rows at each level; `rows` (leaves,)."""
+        if self.metric != "entropy":
+            cost = self._cost(ladder)
+            return [float(rows @ ladder.of_leaves(level, cost)) for level in range(ladder.height + 1)]
+        some = rows > 0
+        sums = []
+        for ordinals in ladder.ordinals:
+            together = np.bincount(ordinals, rows)[ordinals]
+            sums.append(float((rows[some] * np.log2(together[some] / rows[some])).sum()))
+        return sums
+
+    def _looked_up(self, name: str, vectors: Vectors) -> Floats:
+        """(n, 1) sums of a table over the attributes."""
+        total = np.zeros(len(vectors))
+        for of_level, levels in zip(self._table(name), vectors.T, strict=True):
+            total += of_level[levels]
+        return total[:, None]
+
+    def _aggregated(self, figures: list[Floats]) -> Floats:
+        name = self.aggregate or DEFAULT_AGGREGATE[self.metric]
+        return aggregate(name, [w * v for w, v in zip(self._weights.tolist(), figures, strict=True)])
+
+    def _as_score(self, figures: list[Floats]) -> Score:
+        return tuple(self._aggregated(figures)[0].tolist())
+
+
+def _counted(column: Ordinals, counts: Ints, size: int) -> Floats:
+    """(size,) rows at each node, as float64: exact up to 2 ** 53."""
+    return np.bincount(column, counts, size).astype(np.float64)

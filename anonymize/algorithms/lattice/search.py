@@ -1,0 +1,224 @@
+"""The best safe node of a lattice, with as few checks as its models and its metric allow.
+
+`walk` holds a lower bound for every node. It takes the open node of the least bound, climbs from there along the least
+bounds, and looks on this path for the lowest safe node by bisection; every check closes nodes (those below a hopeless
+one) or raises bounds. It ends when no open node can be better than the best. Where a safe node says nothing about those
+above it there is no path, and the node itself is checked.
+
+`best_first` holds only the nodes that it has come to, for lattices too large for that. It starts with a descent from
+the top, one attribute at a time, and goes on from the bottom in the order of bounds.
+
+Both stop at a deadline with the best node so far; the gap is what the best bound of an open node is below its score.
+
+Source: predictive tagging and path bisection: Kohlmayer, Prasser, Eckert, Kemper, Kuhn, Flash: efficient, stable and
+optimal k-anonymity, PASSAT 2012.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anonymize.algorithms.lattice.aggregates import below, larger, least
+from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice.nodes import Checked
+from anonymize.algorithms.lattice.scores import Score, Scorer
+from anonymize.classes import Bools, Ints
+
+MOST = 1 << 21
+"""Nodes of a lattice that `walk` is for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node, its score, and how far at most it is from the optimum: 0 where it is the optimum."""
+
+    vector: Vector
+    score: Score
+    gap: float = 0.0
+
+
+class Deadline:
+    """When a search has to end; never where no seconds are given."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._end = time.monotonic() + seconds if seconds else np.inf
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() > self._end
+
+
+def find(scorer: Scorer, deadline: Deadline | None = None) -> Found | None:
+    """The best safe node; None where there is none, or none was found in time."""
+    deadline = deadline or Deadline()
+    if scorer.checker.total <= MOST:
+        return Walk(scorer, deadline).run()
+    return BestFirst(scorer, deadline).run()
+
+
+class Grid:
+    """All nodes of a lattice as arrays, in lexicographic order; `boxes` are views of what is below or above a node."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.shape = tuple(height + 1 for height in lattice.heights)
+        self.vectors = np.indices(self.shape, np.int8).reshape(len(self.shape), -1).T
+        self.strides = [int(np.prod(self.shape[index + 1 :])) for index in range(len(self.shape))]
+        self.numbers: Ints = np.arange(len(self.vectors)).reshape(self.shape)
+
+    def vector(self, number: int) -> Vector:
+        """The node of a number."""
+        return tuple(self.vectors[number].tolist())
+
+    def number(self, vector: Vector) -> int:
+        """The number of a node."""
+        return sum(level * stride for level, stride in zip(vector, self.strides, strict=True))
+
+    def below(self, vector: Vector) -> Ints:
+        """Numbers of a node and all below it."""
+        return self.numbers[tuple(slice(level + 1) for level in vector)].ravel()
+
+    def above(self, vector: Vector) -> Ints:
+        """Numbers of a node and all above it."""
+        return self.numbers[tuple(slice(level, None) for level in vector)].ravel()
+
+    def successors(self, number: int) -> list[int]:
+        """Numbers of the direct generalizations."""
+        vector = self.vectors[number].tolist()
+        return [
+            number + stride
+            for level, size, stride in zip(vector, self.shape, self.strides, strict=True)
+            if level + 1 < size
+        ]
+
+
+class Walk:
+    """See `walk` above. `open` (nodes,): may still be better than the best. `bounds` (nodes, length of a score)."""
+
+    def __init__(self, scorer: Scorer, deadline: Deadline, among: Bools | None = None) -> None:
+        self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
+        self.grid = Grid(self.checker.lattice)
+        self.bounds = scorer.lower_bounds(self.grid.vectors)
+        self.open: Bools = np.ones(len(self.bounds), np.bool_) if among is None else among.copy()
+        self.best: Found | None = None
+
+    def run(self) -> Found | None:
+        """The best node; the gap is what was not looked at in time."""
+        while (numbers := self._candidates()).size:
+            if self.deadline.passed and self.best is not None:
+                bound = self.bounds[numbers[least(self.bounds[numbers])]]
+                return Found(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]))
+            start = int(numbers[least(self.bounds[numbers])])
+            self._bisect(self._path(start) if self.checker.monotone else [start])
+        self.checker.settled(self.checker.total)
+        return self.best
+
+    def _candidates(self) -> Ints:
+        """Numbers of the nodes that can be better than the best; the others are closed for good."""
+        if self.best is not None:
+            self.open &= below(self.bounds, self.best.score)
+        numbers = np.flatnonzero(self.open)
+        self.checker.settled(len(self.open) - len(numbers))
+        return numbers
+
+    def _path(self, number: int) -> list[int]:
+        """Open nodes, each a direct generalization of the one before, of least bounds."""
+        path = [number]
+        while above := [node for node in self.grid.successors(path[-1]) if self.open[node]]:
+            path.append(above[least(self.bounds[above])])
+        return path
+
+    def _bisect(self, path: list[int]) -> None:
+        """Looks for the lowest safe node; whatever is checked on the way counts."""
+        low, high = 0, len(path)
+        while low < high:
+            middle = (low + high) // 2
+            if self._check(path[middle]).safe:
+                high = middle
+            else:
+                low = middle + 1
+
+    def _check(self, number: int) -> Checked:
+        """Checks a node and draws the conclusions."""
+        vector = self.grid.vector(number)
+        checked = self.checker.check(vector)
+        self.open[number] = False
+        if checked.safe:
+            score = self.scorer.score(vector)
+            if self.best is None or score < self.best.score:
+                self.best = Found(vector, score)
+        if checked.hopeless:
+            self.open[self.grid.below(vector)] = False
+        else:
+            self._raise_below(checked)
+        bound = self.scorer.bounds_above(checked)
+        if bound is not None:
+            above = self.grid.above(vector)
+            self.bounds[above] = larger(self.bounds[above], np.array([bound]))
+        return checked
+
+    def _raise_below(self, checked: Checked) -> None:
+        bounds = self.scorer.bounds_below(checked)
+        if bounds is not None:
+            numbers = self.grid.below(checked.vector)
+            numbers = numbers[self.open[numbers]]
+            if numbers.size:
+                self.bounds[numbers] = larger(self.bounds[numbers], bounds(self.grid.vectors[numbers]))
+
+
+class BestFirst:
+    """See `best_first` above."""
+
+    def __init__(self, scorer: Scorer, deadline: Deadline) -> None:
+        self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
+        self.best: Found | None = None
+
+    def run(self) -> Found | None:
+        """The best node; the gap is to the least bound that was left."""
+        self._descend()
+        bottom = self.checker.lattice.bottom
+        heap: list[tuple[Score, Vector, int]] = [(self.scorer.lower_bound(bottom), bottom, 0)]
+        while heap:
+            bound, vector, first = heapq.heappop(heap)
+            if self.best is not None and bound >= self.best.score:
+                break
+            if self.deadline.passed and self.best is not None:
+                return Found(self.best.vector, self.best.score, self.best.score[0] - bound[0])
+            self._take(vector)
+            inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)
+            for node, index in self._next(vector, first):
+                heapq.heappush(heap, (max(inherited, self.scorer.lower_bound(node)), node, index))
+        self.checker.settled(self.checker.total)
+        return self.best
+
+    def _next(self, vector: Vector, first: int) -> list[tuple[Vector, int]]:
+        """The nodes that are reached from here alone: one level up in an attribute not before the last one raised."""
+        top = self.checker.lattice.top
+        return [
+            ((*vector[:index], vector[index] + 1, *vector[index + 1 :]), index)
+            for index in range(first, len(vector))
+            if vector[index] < top[index]
+        ]
+
+    def _take(self, vector: Vector) -> bool:
+        """Checks a node, which may be the best."""
+        safe = self.checker.check(vector).safe
+        if safe and (self.best is None or self.scorer.score(vector) < self.best.score):
+            self.best = Found(vector, self.scorer.score(vector))
+        self.checker.settled(self.checker.checked)
+        return safe
+
+    def _descend(self) -> None:
+        """From the top down to a node without a better safe one directly below."""
+        vector: Vector | None = self.checker.lattice.top
+        if not self._take(self.checker.lattice.top):
+            return
+        while vector is not None and not self.deadline.passed:
+            safe = [node for node in self.checker.lattice.below(vector) if self._take(node)]
+            scored: list[tuple[Any, Vector]] = [(self.scorer.score(node), node) for node in safe]
+            vector = min(scored)[1] if scored else None

@@ -1,0 +1,62 @@
+"""Frequency sets that have been made, so that a new one is rolled up from the smallest that will do."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+
+from anonymize.algorithms.lattice.frequency import FrequencySet
+from anonymize.algorithms.lattice.lattice import Vector
+
+CELLS = 1 << 24
+"""So many cells of frequency sets are kept beside the bottom's."""
+
+
+class Store:
+    """The bottom's frequency set, and those used last as far as they fit."""
+
+    def __init__(self, bottom: FrequencySet, cells: int = CELLS) -> None:
+        self.bottom = bottom
+        self._sets: OrderedDict[Vector, FrequencySet] = OrderedDict()
+        self._room = cells
+        self._vectors = np.empty((0, len(bottom.vector)), np.int8)
+        self._sizes = np.empty(0, np.int64)
+
+    def get(self, vector: Vector) -> FrequencySet:
+        """The frequency set of a node; kept, or rolled up from the nearest that is kept."""
+        if vector == self.bottom.vector:
+            return self.bottom
+        if vector in self._sets:
+            self._sets.move_to_end(vector)
+            return self._sets[vector]
+        made = self.nearest(vector).roll_up(vector)
+        self._keep(made)
+        return made
+
+    def nearest(self, vector: Vector) -> FrequencySet:
+        """The set below a node that has the fewest distinct rows; of several the one made first."""
+        under = np.flatnonzero((self._vectors <= np.array(vector, np.int8)).all(axis=1))
+        if not len(under):
+            return self.bottom
+        best = under[np.argmin(self._sizes[under])]
+        if self._sizes[best] >= self.bottom.size:
+            return self.bottom
+        return self._sets[tuple(self._vectors[best].tolist())]
+
+    def _keep(self, made: FrequencySet) -> None:
+        """Keeps a set; those that were not used for the longest time go where there is no room."""
+        self._sets[made.vector] = made
+        self._vectors = np.vstack([self._vectors, np.array([made.vector], np.int8)])
+        self._sizes = np.append(self._sizes, made.size)
+        self._room -= _cells(made)
+        while self._room < 0 and self._sets:
+            gone, dropped = self._sets.popitem(last=False)
+            self._room += _cells(dropped)
+            stays = (self._vectors != np.array(gone, np.int8)).any(axis=1)
+            self._vectors, self._sizes = self._vectors[stays], self._sizes[stays]
+
+
+def _cells(made: FrequencySet) -> int:
+    entries = sum(3 * len(histogram.codes) for histogram in made.histograms.values())
+    return made.size * (len(made.columns) + 2) + entries

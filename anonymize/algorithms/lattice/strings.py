@@ -1,0 +1,193 @@
+"""Generalization strings: nodes of the lattice in the order of their research value, and the searches over them.
+
+A string is a level vector; its research value is the sum of those of its attributes' levels, compared in 12 decimals so
+that sums of the same figures are equal.
+
+Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymization method, section 5.3, figures 4
+and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.nodes import Checked
+from anonymize.classes import Floats
+
+Columns = NDArray[np.int8]
+DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Strings:
+    """A list of strings. `levels` (attributes, n) int8, `totals` (n,) their research values, ascending."""
+
+    levels: Columns
+    totals: Floats
+
+    @classmethod
+    def of(cls, levels: Columns, values: Sequence[Floats]) -> Strings:
+        """These strings (attributes, n), given the research value (levels,) of each attribute's levels.
+
+        Those of equal research value stay in their order.
+        """
+        found = totals(levels, values)
+        order = np.argsort(found, kind="stable")
+        return cls(levels[:, order], found[order])
+
+    def __len__(self) -> int:
+        return len(self.totals)
+
+    @property
+    def midpoint(self) -> Vector:
+        """The string in the middle, the upper one of two."""
+        return tuple(self.levels[:, len(self) // 2].tolist())
+
+    def after(self, outcome: Checked, total: float) -> Strings:
+        """What is left to be looked at once a string, of this research value, has been checked.
+
+        After a success, no string of lower research value, and none that is more general (at the same level or a higher
+        one in every attribute). After a failure, none that is more specific, if that follows; else the string is all
+        that goes. More general strings are of lower or equal value and more specific ones of higher or equal value, so
+        those are looked at alone.
+        """
+        first = int(np.searchsorted(self.totals, total, side="left"))
+        last = int(np.searchsorted(self.totals, total, side="right"))
+        if outcome.safe:
+            return self._without(first, first, last, outcome.vector, np.greater_equal)
+        if outcome.hopeless:
+            return self._without(0, first, len(self), outcome.vector, np.less_equal)
+        return self._without(0, first, last, outcome.vector, np.equal)
+
+    def _without(self, begin: int, first: int, last: int, vector: Vector, compare: np.ufunc) -> Strings:
+        """Those from `begin` on, without those of `first` to `last` that compare so with the vector throughout."""
+        gone = np.ones(last - first, np.bool_)
+        for levels, level in zip(self.levels[:, first:last], vector, strict=True):
+            gone &= compare(levels, np.int8(level))
+        kept: list[Any] = [slice(begin, first), first + np.flatnonzero(~gone), slice(last, None)]
+        return Strings(
+            np.concatenate([self.levels[:, part] for part in kept], axis=1),
+            np.concatenate([self.totals[part] for part in kept]),
+        )
+
+
+def totals(levels: Columns, values: Sequence[Floats]) -> Floats:
+    """(n,) research value of each string (attributes, n)."""
+    found = np.zeros(levels.shape[1])
+    for column, of_level in zip(levels, values, strict=True):
+        found += of_level[column]
+    return np.round(found, DECIMALS)
+
+
+def every_string(choices: Sequence[Sequence[int]]) -> Columns:
+    """(attributes, n) all strings of these levels of each attribute, in lexicographic order."""
+    grids = np.meshgrid(*(np.array(levels, np.int8) for levels in choices), indexing="ij", copy=False)
+    return np.stack([grid.ravel() for grid in grids])
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the searches have in common.
+
+    `values`: per attribute (levels,) the research values. `judge`: the check of a string. `told`: is told how many
+    strings are left. `tested`: the outcome of every string that was checked, in order.
+    """
+
+    values: Sequence[Floats]
+    judge: Callable[[Vector], Checked]
+    told: Callable[[int], None] = lambda left: None
+    tested: dict[Vector, Checked] = field(default_factory=dict)
+
+    @property
+    def successes(self) -> list[Vector]:
+        """The safe strings that were met, the highest research value first; of equal ones the first in lexicographic
+        order."""
+        found = [vector for vector, outcome in self.tested.items() if outcome.safe]
+        return sorted(found, key=lambda vector: (-self.total(vector), vector))
+
+    def total(self, vector: Vector) -> float:
+        """The research value of a string."""
+        return float(totals(np.array([vector], np.int8).T, self.values)[0])
+
+    def check(self, vector: Vector) -> Checked:
+        """The outcome of a string, noted in `tested`."""
+        if vector not in self.tested:
+            self.tested[vector] = self.judge(vector)
+        return self.tested[vector]
+
+    def globally(self, levels: Columns) -> None:
+        """Global search: the middle one of the strings that are left is checked until none is left.
+
+        The best string is among the successes then, if any of the strings is safe. What was checked before counts.
+        """
+        strings = Strings.of(levels, self.values)
+        for outcome in self.tested.values():
+            strings = strings.after(outcome, self.total(outcome.vector))
+        while len(strings):
+            self.told(len(strings))
+            outcome = self.check(strings.midpoint)
+            strings = strings.after(outcome, self.total(outcome.vector))
+
+    def locally(self, choices: Sequence[Sequence[int]]) -> None:
+        """Local search: a binary search in every attribute at once, all of them up or all down.
+
+        `choices` are the levels of each attribute, ascending. Positions count from the most general one. Of an
+        attribute, `low` is the last position that was in a success, or the root; `high` is one that was in a failure,
+        or one beyond the most specific. Ends when no attribute moves.
+        """
+        general = [list(reversed(levels)) for levels in choices]
+        low, high = [0] * len(general), [len(levels) for levels in general]
+        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
+        while True:
+            outcome = self.check(tuple(levels[at] for levels, at in zip(general, middle, strict=True)))
+            low, high = (middle, high) if outcome.safe else (low, middle)
+            moved = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
+            if moved == middle:
+                return
+            middle = moved
+
+    def lower(self, vector: Vector, choices: Sequence[Sequence[int]]) -> None:
+        """From a safe string down: always to the safe one of highest research value of those one step below."""
+        while True:
+            below = [
+                (*vector[:index], level - 1, *vector[index + 1 :])
+                for index, level in enumerate(vector)
+                if level - 1 in choices[index]
+            ]
+            found = next((each for each in sorted(below, key=self.total, reverse=True) if self.check(each).safe), None)
+            if found is None:
+                return
+            vector = found
+
+
+def joined(parts: Sequence[Sequence[Vector]]) -> Columns:
+    """(attributes, n) every combination of a string of each part, the parts being consecutive attributes."""
+    found = [sum(strings, ()) for strings in product(*parts)]
+    return np.array(found, np.int8).T
+
+
+def spread(strings: Sequence[Vector], count: int) -> list[Vector]:
+    """At most so many of the strings, evenly chosen, the last one among them."""
+    if len(strings) <= count:
+        return list(strings)
+    picked = np.linspace(len(strings) - 1, 0, count).round().astype(int)
+    return [strings[at] for at in sorted(picked.tolist())]
+
+
+def subsets(counts: Sequence[int], limit: int) -> list[range]:
+    """Consecutive attributes put together as long as the number of their strings, the product of the counts of their
+    levels, is at most the limit; one attribute alone is always a subset."""
+    found, first, size = [], 0, 1
+    for index, count in enumerate(counts):
+        if index > first and size * count > limit:
+            found.append(range(first, index))
+            first, size = index, 1
+        size *= count
+    return [*found, range(first, len(counts))]

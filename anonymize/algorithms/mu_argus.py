@@ -1,0 +1,333 @@
+"""mu-Argus: combinations of two and three values that are rare are generalized, then suppressed cell by cell.
+
+What it does. How identifying an attribute is, the spec says: `identifying: most | more | yes` (yes where it says
+nothing).
+
+1. Each attribute is generalized, by itself, to the lowest level at which each of its values is safe: the rows that show
+   it, taken as one class, meet every requirement (under k-anonymity, there are k of them).
+2. Combinations of values of two and of three attributes are tested in the same way. As in Sweeney's description these
+   are: yes and more; yes and most; more and most; most and most; yes, more and most; yes, most and most; more, most and
+   most; most, most and most. So two attributes that are only `more` are never tested with each other. Where all
+   attributes are of one class, it tells them apart no longer, and all pairs and triples are tested.
+3. The data holder of the paper decides whether to generalize further. Here: while more rows than allowed have an unsafe
+   combination or would lose a cell in step 4, the attribute in most unsafe combinations (the first in the spec of
+   several) goes up one level, in all rows.
+4. Then cells are suppressed. The value in most unsafe combinations (of several, that of the first attribute in the
+   spec, the first in its hierarchy) is suppressed in the rows that have one of these, until no combination is left.
+   That can make others unsafe, for there are fewer rows that show them now: they are tested again until all are safe.
+
+The allowed rows of step 3 are the share `privacy.suppression`, which is 0 unless the spec says otherwise (then all is
+mended by generalization); with `--outliers k` it is k, whatever the spec's limit (without a k, the fewest rows that a
+class may have). Rows that lose some cells do not count as suppressed rows.
+
+What it guarantees. Every combination that is tested and shows no suppressed cell is safe, and no more rows than allowed
+lose a cell. It does NOT guarantee k-anonymity or any other model of the spec: the combination of four attributes may
+single out a person where no three of them do, some pairs and triples are not tested, and a row with suppressed cells
+may be the only one that reads so. The check of the release finds that out: the command ends with exit code 1 and writes
+nothing, unless `--allow-unsafe`. The report's `recoding` block counts what remains: `unsafe_combinations` of shown
+values by their size (1 to 4, tested or not; a value alone may have become rare by suppression), and the classes and
+rows that fail as they read.
+
+Recoding model. Full-domain generalization, and suppression of single cells: a suppressed cell reads as the root of its
+hierarchy. Where even the whole table as one class fails, rows of the most frequent sensitive values are suppressed
+first, within the spec's limit.
+
+Cost. At most the sum of the heights of the hierarchies tests, each a sort of the distinct rows for every pair and
+triple.
+
+Reference. Hundepool, Willenborg: mu- and tau-Argus, software for statistical disclosure control, 1996; as described in
+Sweeney: Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
+from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping, mixed_radix
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.classes import Bools, Ints, Partition
+from anonymize.privacy import Requirement, check
+from anonymize.recoding import Levels
+from anonymize.table import Table
+
+ID = "mu-argus"
+NEEDS = Needs(family="full-domain and cell suppression", guarantees=False, uses=frozenset({"identifying"}))
+
+TESTED = (
+    ("more", "yes"),
+    ("most", "yes"),
+    ("more", "most"),
+    ("most", "most"),
+    ("more", "most", "yes"),
+    ("most", "most", "yes"),
+    ("more", "most", "most"),
+    ("most", "most", "most"),
+)
+"""How identifying the attributes of the tested combinations are, each in alphabetical order."""
+
+COUNTED = (1, 2, 3, 4)
+"""Sizes of the combinations that the report counts."""
+
+Subset: TypeAlias = tuple[int, ...]
+"""Numbers of attributes, ascending."""
+Value: TypeAlias = tuple[int, int]
+"""Number of an attribute, and which of the nodes of its level."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    outliers: str = option(
+        "limit",
+        "How many rows may lose cells: limit, the spec's share of suppression; k, as many as a class has to have.",
+        ("limit", "k"),
+    )
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+    """The generalization and the suppressed cells that leave no tested combination unsafe."""
+    suppressed = rows_to_suppress(table, requirements, context)
+    kept = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
+    allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    subsets = tested(getattr(attribute, "identifying", None) or "yes" for attribute in table.attributes)
+    distinct, row_of = FrequencySet.with_classes(table, requirements, kept)
+    start, merged = distinct.rolled(_safe_alone(distinct, requirements))
+    cells, into, counted = _climb(Cells.of(start), subsets, requirements, allowed)
+    figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
+    chosen = {**figures, **counted, **_remaining(cells, requirements)}
+    context.progress(table.rows)
+    return _recoding(table, kept, suppressed, cells, into[merged[row_of]], chosen)
+
+
+def tested(identifying: Iterable[str]) -> list[Subset]:
+    """The pairs and triples of attributes that are tested, given how identifying each is."""
+    classes = list(identifying)
+    subsets = [subset for size in (2, 3) for subset in combinations(range(len(classes)), size)]
+    if len(set(classes)) == 1:
+        return subsets
+    return [subset for subset in subsets if tuple(sorted(classes[index] for index in subset)) in TESTED]
+
+
+# --- what rows show, and what is unsafe about it ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The values that distinct rows show in some attributes.
+
+    `subset`: the attributes. `of_row` (rows,) number of each row's combination, -1 for a row with a suppressed cell
+    among them. `first` (combinations,) a row of each. `safe` (combinations,).
+    """
+
+    subset: Subset
+    of_row: Ints
+    first: Ints
+    safe: Bools
+
+    @property
+    def unsafe(self) -> Ints:
+        """Numbers of the unsafe ones."""
+        return np.flatnonzero(~self.safe)
+
+    @property
+    def rows(self) -> Bools:
+        """(rows,) whether each row has an unsafe one."""
+        return np.asarray(~np.append(self.safe, True)[self.of_row])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The distinct rows at a level vector, and which of their cells are suppressed, (rows, attributes).
+
+    The cells of an attribute that is at its root show nothing: they are part of no combination, suppressed or not.
+    """
+
+    shown: FrequencySet
+    suppressed: Bools
+
+    @classmethod
+    def of(cls, shown: FrequencySet) -> Cells:
+        """With no suppressed cell."""
+        return cls(shown, np.zeros((shown.size, len(shown.vector)), np.bool_))
+
+    def combinations(self, subset: Subset, requirements: Sequence[Requirement]) -> Combinations:
+        """The values shown in some attributes, each combination tested as one class of the rows that show it."""
+        rows = np.flatnonzero(~self.suppressed[:, subset].any(axis=1))
+        columns = [self.shown.columns[index][rows] for index in subset]
+        sizes = [self.shown.ladders[index].sizes[self.shown.vector[index]] for index in subset]
+        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        of_row = np.full(self.shown.size, -1)
+        of_row[rows] = grouping.group
+        safe = self._safe(of_row, len(grouping.starts), requirements)
+        return Combinations(subset, of_row, rows[grouping.first], safe)
+
+    def unsafe(self, subsets: Iterable[Subset], requirements: Sequence[Requirement]) -> list[Combinations]:
+        """The combinations of the subsets that have unsafe ones, and whose attributes are all below their roots."""
+        levels = list(zip(self.shown.vector, self.shown.ladders, strict=True))
+        below = {index for index, (level, ladder) in enumerate(levels) if level < ladder.height}
+        found = (self.combinations(subset, requirements) for subset in subsets if below.issuperset(subset))
+        return [each for each in found if not each.safe.all()]
+
+    def as_read(self, requirements: Sequence[Requirement]) -> tuple[Ints, Bools]:
+        """(rows,) which class of the release each distinct row is in, and (classes,) whether each class is safe."""
+        columns = [
+            np.where(hidden, ladder.sizes[level], column)
+            for column, hidden, ladder, level in zip(
+                self.shown.columns, self.suppressed.T, self.shown.ladders, self.shown.vector, strict=True
+            )
+        ]
+        sizes = [ladder.sizes[level] + 1 for ladder, level in zip(self.shown.ladders, self.shown.vector, strict=True)]
+        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        return grouping.group, self._safe(grouping.group, len(grouping.starts), requirements)
+
+    @property
+    def losing(self) -> int:
+        """Rows of the table that have a suppressed cell."""
+        return self.rows_with(np.asarray(self.suppressed.any(axis=1)))
+
+    def rows_with(self, which: Bools) -> int:
+        """Rows of the table that some of the distinct rows (rows,) stand for."""
+        return int(self.shown.counts[which].sum())
+
+    def _safe(self, of_row: Ints, count: int, requirements: Sequence[Requirement]) -> Bools:
+        """(count,) whether each group of distinct rows meets every requirement; rows of the group -1 are left out."""
+        groups = self.shown.groups().merge(np.where(of_row < 0, count, of_row), count + 1)
+        return check(groups, requirements)[:count]
+
+
+def _safe_alone(distinct: FrequencySet, requirements: Sequence[Requirement]) -> Vector:
+    """Step 1: for each attribute the lowest level at which each of its values is safe; the root where none is."""
+    vector = []
+    for index, ladder in enumerate(distinct.ladders):
+        alone = distinct.restrict([index])
+        safe = (bool(check(alone.roll_up((level,)).groups(), requirements).all()) for level in range(ladder.height))
+        vector.append(next((level for level, each in enumerate(safe) if each), ladder.height))
+    return tuple(vector)
+
+
+# --- generalization, and then suppression -----------------------------------------------------------------------------
+
+
+def _climb(
+    cells: Cells, subsets: list[Subset], requirements: Sequence[Requirement], allowed: int
+) -> tuple[Cells, Ints, dict[str, Any]]:
+    """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures."""
+    into, steps = np.arange(cells.shown.size), 0
+    found = cells.unsafe(subsets, requirements)
+    at_first = sum(len(each.unsafe) for each in found)
+    while True:
+        if _affected(cells, found) <= allowed:
+            mended = _suppress(cells, found, subsets, requirements)
+            if mended.losing <= allowed:
+                return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
+        shown, group = cells.shown.rolled(_raised(cells.shown.vector, found))
+        cells, into, steps = Cells.of(shown), group[into], steps + 1
+        found = cells.unsafe(subsets, requirements)
+
+
+def _affected(cells: Cells, found: list[Combinations]) -> int:
+    """Rows of the table that have an unsafe combination."""
+    return cells.rows_with(np.any([each.rows for each in found], axis=0)) if found else 0
+
+
+def _raised(vector: Vector, found: list[Combinations]) -> Vector:
+    """One level up in the attribute in most unsafe combinations, the first of several."""
+    counts = [sum(len(each.unsafe) for each in found if index in each.subset) for index in range(len(vector))]
+    most = counts.index(max(counts))
+    return (*vector[:most], vector[most] + 1, *vector[most + 1 :])
+
+
+def _suppress(
+    cells: Cells, found: list[Combinations], subsets: list[Subset], requirements: Sequence[Requirement]
+) -> Cells:
+    """Step 4: cells suppressed until no combination is unsafe; `found` are those that are."""
+    while found:
+        suppressed = cells.suppressed.copy()
+        lost = iter(lost_values([values for each in found for values in _values(cells, each)]))
+        for each in found:
+            of_combination = np.full(len(each.safe) + 1, -1)
+            of_combination[each.unsafe] = [next(lost) for _ in each.unsafe]
+            loses = of_combination[each.of_row]
+            suppressed[loses >= 0, loses[loses >= 0]] = True
+        cells = Cells(cells.shown, suppressed)
+        found = cells.unsafe(subsets, requirements)
+    return cells
+
+
+def _values(cells: Cells, found: Combinations) -> list[tuple[Value, ...]]:
+    """The values of each unsafe combination."""
+    rows = found.first[found.unsafe]
+    columns = [[(index, value) for value in cells.shown.columns[index][rows].tolist()] for index in found.subset]
+    return list(zip(*columns, strict=True))
+
+
+def lost_values(unsafe: Sequence[tuple[Value, ...]]) -> list[int]:
+    """The attribute that each combination loses: greedily that of the value in most combinations which are left.
+
+    Ties: the lowest attribute, then the lowest value.
+    """
+    within: dict[Value, list[int]] = defaultdict(list)
+    for number, values in enumerate(unsafe):
+        for value in values:
+            within[value].append(number)
+    left = {value: len(numbers) for value, numbers in within.items()}
+    lost = [-1] * len(unsafe)
+    heap = [(-count, value) for value, count in left.items()]
+    heapify(heap)
+    while heap:
+        count, value = heap[0]
+        if left[value] and -count > left[value]:
+            heapreplace(heap, (-left[value], value))
+            continue
+        heappop(heap)
+        for number in within[value] if left[value] else ():
+            if lost[number] < 0:
+                lost[number] = value[0]
+                for each in unsafe[number]:
+                    left[each] -= 1
+    return lost
+
+
+# --- what comes out ---------------------------------------------------------------------------------------------------
+
+
+def _remaining(cells: Cells, requirements: Sequence[Requirement]) -> dict[str, Any]:
+    """What is unsafe in the end: combinations of shown values by size, tested or not, and classes as they read."""
+    attributes = range(len(cells.shown.vector))
+    unsafe = {}
+    for size in COUNTED:
+        if size <= len(attributes):
+            found = cells.unsafe(combinations(attributes, size), requirements)
+            unsafe[str(size)] = sum(len(each.unsafe) for each in found)
+    of_row, safe = cells.as_read(requirements)
+    return {
+        "unsafe_combinations": unsafe,
+        "failing_classes": int(np.count_nonzero(~safe)),
+        "failing_rows": cells.rows_with(~safe[of_row]),
+        "rows_with_suppressed_cells": cells.losing,
+    }
+
+
+def _recoding(
+    table: Table, kept: NDArray[np.uint32], suppressed: NDArray[np.uint32], cells: Cells, row_of: Ints, chosen: Any
+) -> Levels:
+    """Rows that read the same as classes, a suppressed cell at its root; `row_of` (kept,) their distinct rows."""
+    of_row, _ = cells.as_read(())
+    found = Partition.of_labels(of_row[row_of])
+    first = row_of[found.order[found.starts[:-1]]]
+    top = [ladder.height for ladder in cells.shown.ladders]
+    levels = np.where(cells.suppressed[first], top, cells.shown.vector).astype(np.int8)
+    names = [attribute.name for attribute in table.attributes]
+    chosen = {"levels": dict(zip(names, cells.shown.vector, strict=True)), **chosen}
+    return Levels(Partition(kept[found.order], found.starts), levels, suppressed, chosen)

@@ -1,0 +1,151 @@
+"""Commands about value generalization hierarchies: `hierarchy show`, `hierarchy check` and `hierarchy make`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from anonymize.cli.options import COLOR, INPUT, PATH, QUIET, SPEC, with_options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from anonymize.report.hierarchies import Described
+
+
+@click.group(name="hierarchy")
+def hierarchy() -> None:
+    """Show, check and make value generalization hierarchies.
+
+    show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
+    writes the hierarchy of a builder (intervals, mask, prefix, dates, flat) as a file, to be edited.
+    """
+
+
+@hierarchy.command()
+@with_options(
+    SPEC,
+    click.argument("attribute", required=False),
+    INPUT,
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    COLOR,
+)
+def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool, color: str) -> None:
+    """Print each level of each quasi-identifier, or of one, and its research value.
+
+    A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
+    what is left of the detail, times the share of the `keep_apart` rules that it keeps; the rules that it breaks are
+    listed with their importance. Without a table, hierarchies of categories that are read from a file are shown.
+    """
+    from anonymize import privacy
+    from anonymize.report.hierarchies import describe
+    from anonymize.spec import load
+
+    loaded = load(spec, privacy.PARAMETERS)
+    found = describe(loaded, input_path, attribute)
+    if as_json:
+        shown = {"attributes": [each.as_json() for each in found]}
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        _print(found, color)
+    left_out = [name for name in loaded.quasi_identifiers if name not in [each.name for each in found]]
+    if left_out and attribute is None:
+        click.echo(f"not shown without a table: {', '.join(left_out)}", err=True)
+
+
+def _print(found: list[Described], color: str) -> None:
+    from rich.text import Text
+
+    from anonymize.report.tables import figure
+    from anonymize.report.terminal import console
+
+    out = console(sys.stdout, color)
+    for number, each in enumerate(found):
+        if number:
+            out.print()
+        out.print(Text(f"{each.name} ({each.kind}, weight {figure(each.weight)})", "bold"))
+        out.print(_table(each))
+        for rule, reason in each.without_effect:
+            out.print(Text(f"the rule {_rule(rule.keep_apart, rule.importance)} has no effect: it {reason}", "yellow"))
+
+
+def _table(described: Described) -> Table:
+    """One line a level."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from anonymize.report.tables import figure
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("level", "values", "occurring", "research value"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("rules broken")
+    for at, level in enumerate(described.levels):
+        figures = (at, level.values, level.occurring, level.research_value)
+        broken = "\n".join(_rule(rule.keep_apart, rule.importance) for rule in level.broken)
+        table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
+    return table
+
+
+def _rule(values: tuple[float | str, ...], importance: float) -> str:
+    first, second = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return f"{first} | {second} ({importance:g})"
+
+
+@hierarchy.command()
+@with_options(click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE..."), QUIET)
+def check(files: tuple[str, ...], quiet: bool) -> None:
+    """Read hierarchy files, CSV or YAML, and report all their problems.
+
+    A file is fine if every line leads from a leaf to the one root, no leaf stands twice, and no label has two parents
+    on one level. Exit code 2 if one is not.
+    """
+    from pathlib import Path
+
+    from anonymize.domain.files import read
+    from anonymize.domain.taxonomy import Taxonomy
+    from anonymize.errors import Problem, SpecError
+
+    problems: list[Problem] = []
+    for name in files:
+        try:
+            found = Taxonomy.of("", read(Path(name)))
+        except SpecError as error:
+            problems += error.problems
+            continue
+        if not quiet:
+            click.echo(f"{name}: {found.size:,} leaves, {found.height + 1} levels")
+    if problems:
+        raise SpecError(problems)
+
+
+@hierarchy.command()
+@with_options(
+    SPEC,
+    click.argument("attribute"),
+    INPUT,
+    click.option("-o", "--output", type=PATH, default="-", help="The file; - is standard output."),
+    click.option("--force", is_flag=True, help="Overwrite a file that exists."),
+)
+def make(spec: str, attribute: str, input_path: str | None, output: str, force: bool) -> None:
+    """Write the hierarchy of a quasi-identifier as CSV, one line a value, from the leaf to the root.
+
+    The builder that the spec names is applied to the values of the table. Edit the file, and name it in the spec in the
+    builder's place.
+    """
+    from anonymize import privacy
+    from anonymize.domain.export import as_csv
+    from anonymize.report.hierarchies import check_name
+    from anonymize.spec import load
+    from anonymize.table import Output, Source, commit, read
+
+    loaded = load(spec, privacy.PARAMETERS)
+    check_name(loaded, attribute)
+    with Output(output, force=force) as target, Source.open(loaded, input_path) as source:
+        table = read(loaded, source)
+        found = next(each for each in table.attributes if each.name == attribute)
+        target.write_text(as_csv(found.hierarchy))
+        commit([target])

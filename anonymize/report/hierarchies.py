@@ -1,0 +1,139 @@
+"""The hierarchies of a spec's quasi-identifiers, level by level: what each level keeps, and what it is worth.
+
+With a table every hierarchy is there. Without one those of categorical attributes that are read from a file: intervals
+and builders are made of the values that occur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymize.classes import Floats
+from anonymize.domain.build import file
+from anonymize.domain.rules import Apart, resolve
+from anonymize.errors import UsageError
+from anonymize.metrics.research_value import leaf_rows, level_values, normalized_weights
+from anonymize.spec import Rule, Spec
+from anonymize.table import Attribute, Source, Table, read
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a hierarchy.
+
+    `values`: its nodes. `occurring`: those with rows; None without a table. `research_value`: see the metric.
+    `broken`: the rules that it breaks.
+    """
+
+    values: int
+    occurring: int | None
+    research_value: float
+    broken: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Described:
+    """One quasi-identifier: its weight among all of them, its levels from the values to the root, and the rules that
+    have no effect, with the reason."""
+
+    name: str
+    kind: str
+    weight: float
+    levels: tuple[Level, ...]
+    without_effect: tuple[tuple[Rule, str], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        levels = [
+            {
+                "level": number,
+                "values": level.values,
+                "occurring": level.occurring,
+                "research_value": level.research_value,
+                "broken_rules": [_rule(rule) for rule in level.broken],
+            }
+            for number, level in enumerate(self.levels)
+        ]
+        idle = [_rule(rule) | {"reason": reason} for rule, reason in self.without_effect]
+        return {
+            "name": self.name,
+            "type": self.kind,
+            "weight": self.weight,
+            "levels": levels,
+            "rules_without_effect": idle,
+        }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {"keep_apart": list(rule.keep_apart), "importance": rule.importance}
+
+
+def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Described]:
+    """One quasi-identifier or all of them, with the table at `path` or the spec's, if there is one.
+
+    Raises UsageError for a name that is no quasi-identifier, and where something that is asked for needs a table.
+    """
+    check_name(spec, name)
+    if path is None and spec.input.path is None:
+        return _without_table(spec, name)
+    with Source.open(spec, path) as source:
+        return _with_table(read(spec, source), name)
+
+
+def check_name(spec: Spec, name: str | None) -> None:
+    """Raises UsageError for a name that is no quasi-identifier of the spec."""
+    if name is not None and name not in spec.quasi_identifiers:
+        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(spec.quasi_identifiers)}")
+
+
+def _with_table(table: Table, name: str | None) -> list[Described]:
+    weights = normalized_weights(table.attributes, table.weights).tolist()
+    pairs = zip(table.attributes, weights, strict=True)
+    return [_described(attribute, weight) for attribute, weight in pairs if name in (None, attribute.name)]
+
+
+def _without_table(spec: Spec, name: str | None) -> list[Described]:
+    """Those that do not depend on one; UsageError where none of those asked for is such."""
+    asked = spec.quasi_identifiers if name is None else [name]
+    found = [each for each in asked if _is_of_file(spec, each)]
+    if not found or spec.weights == "correlation":
+        what = "weights: correlation" if found else "a hierarchy that is not read from a file"
+        raise UsageError(f"{what} takes a table: give --input, or input.path in the spec")
+    total = sum(definition.weight for definition in spec.quasi_identifiers.values())
+    return [_described(_empty(spec, each), spec.quasi_identifiers[each].weight / total) for each in found]
+
+
+def _is_of_file(spec: Spec, name: str) -> bool:
+    definition = spec.quasi_identifiers[name]
+    return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
+
+
+def _empty(spec: Spec, name: str) -> Attribute:
+    """The attribute of a table without rows."""
+    definition = spec.quasi_identifiers[name]
+    assert isinstance(definition.hierarchy, Path)
+    domain = file(name, definition.hierarchy, [], None)
+    return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=definition.rules)
+
+
+def _described(attribute: Attribute, weight: float) -> Described:
+    over = attribute.generalization
+    rows = leaf_rows(attribute)
+    values: Floats = weight * level_values(over, attribute.rules, rows)
+    resolved = list(zip(attribute.rules, resolve(attribute.rules, over), strict=True))
+    broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if isinstance(each, Apart)]
+    levels = tuple(
+        Level(
+            values=len(np.unique(nodes)),
+            occurring=len(np.unique(nodes[rows > 0])) if rows.any() else None,
+            research_value=float(values[number]),
+            broken=tuple(rule for rule, at in broken if at[number]),
+        )
+        for number, nodes in enumerate(over.hierarchy.levels)
+    )
+    idle = tuple((rule, each) for rule, each in resolved if isinstance(each, str))
+    return Described(attribute.name, attribute.domain.kind, weight, levels, idle)

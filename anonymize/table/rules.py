@@ -1,0 +1,45 @@
+"""The data constraint rules of a spec against the hierarchies of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from anonymize.domain.rules import NESTED, UNKNOWN, resolve
+from anonymize.errors import Problem, SpecError
+from anonymize.spec import Spec
+from anonymize.table.model import Attribute
+
+
+def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
+    """Warnings about rules that have no effect on this table, because no row has a value that they name.
+
+    Raises SpecError for rules that have none on any table: one names what a hierarchy file does not have, or two nodes
+    that lie within each other.
+    """
+    found = list(_found(spec, attributes))
+    wrong = [_problem(spec, *each) for each in found if each[2] == NESTED or _is_of_file(spec, each[0])]
+    if wrong:
+        raise SpecError(wrong)
+    return [f"rule {at + 1} of quasi-identifier {name!r} has no effect: it {message}" for name, at, message in found]
+
+
+def _found(spec: Spec, attributes: Sequence[Attribute]) -> Iterator[tuple[str, int, str]]:
+    """Quasi-identifier, number of the rule from 0, and what is wrong with it."""
+    for attribute in attributes:
+        if attribute.rules:
+            resolved = resolve(attribute.rules, attribute.generalization)
+            yield from ((attribute.name, at, each) for at, each in enumerate(resolved) if isinstance(each, str))
+
+
+def _is_of_file(spec: Spec, name: str) -> bool:
+    """Whether all categories that there may be are known beforehand; numbers beyond those of a file are no mistake."""
+    definition = spec.quasi_identifiers[name]
+    return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
+
+
+def _problem(spec: Spec, name: str, at: int, message: str) -> Problem:
+    line, column = spec.place("quasi_identifiers", name, "rules", at) or (None, None)
+    hint = "name leaves or nodes as the hierarchy file spells them" if message == UNKNOWN else None
+    file = None if spec.path is None else str(spec.path)
+    return Problem(f"`quasi_identifiers.{name}.rules[{at}]` {message}", file, line, column, hint)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping, mixed_radix
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.store import Store
+from tests.algorithms.full_domain import shown
+from tests.algorithms.lattice.cases import Case, below, small_cases
+
+
+def rows_of(found: FrequencySet) -> Counter[tuple[int, ...]]:
+    """Rows by what they show, as numbers of the taxonomies' nodes."""
+    nodes = [
+        ladder.nodes(level)[column]
+        for ladder, level, column in zip(found.ladders, found.vector, found.columns, strict=True)
+    ]
+    keys = list(zip(*(column.tolist() for column in nodes), strict=True))
+    assert len(set(keys)) == len(keys)
+    return Counter(dict(zip(keys, found.counts.tolist(), strict=True)))
+
+
+def values_of(found: FrequencySet, name: str) -> Counter[tuple[int, int]]:
+    """How often each sensitive value occurs in a class, over all classes of a size: no class has a name here."""
+    histogram = found.histograms[name]
+    keys = zip(found.counts[histogram.classes].tolist(), histogram.codes.tolist(), strict=True)
+    counter: Counter[tuple[int, int]] = Counter()
+    for key, count in zip(keys, histogram.counts.tolist(), strict=True):
+        counter[key] += count
+    return counter
+
+
+@given(small_cases(), st.data())
+def test_what_is_rolled_up_is_what_the_rows_show(case: Case, data: st.DataObject) -> None:
+    bottom = FrequencySet.of_table(case.table, case.wanted)
+    high = data.draw(st.sampled_from(case.nodes))
+    low = data.draw(st.sampled_from([node for node in case.nodes if below(node, high)]))
+    found = bottom.roll_up(low).roll_up(high)
+    assert rows_of(found) == Counter(shown(case.table, high))
+    direct = bottom.roll_up(high)
+    assert [column.tolist() for column in found.columns] == [column.tolist() for column in direct.columns]
+    for name in bottom.histograms:
+        assert values_of(found, name) == values_of(direct, name)
+
+
+@given(small_cases(), st.data())
+def test_some_attributes_alone(case: Case, data: st.DataObject) -> None:
+    vector = data.draw(st.sampled_from(case.nodes))
+    some = data.draw(st.lists(st.sampled_from(range(len(vector))), min_size=1, unique=True))
+    found = FrequencySet.of_table(case.table, case.wanted).roll_up(vector).restrict(some)
+    assert rows_of(found) == Counter(tuple(row[index] for index in some) for row in shown(case.table, vector))
+    assert found.vector == tuple(vector[index] for index in some)
+
+
+@given(small_cases(), st.randoms())
+def test_a_subset_is_the_set_of_its_rows(case: Case, random: object) -> None:
+    bottom, distinct = FrequencySet.with_classes(case.table, case.wanted)
+    kept = np.arange(bottom.size) % 2 == 0
+    rows = np.flatnonzero(kept[distinct]).astype(np.uint32)
+    found, expected = bottom.subset(kept), FrequencySet.of_table(case.table, case.wanted, rows)
+    assert found.counts.tolist() == expected.counts.tolist()
+    for name, histogram in expected.histograms.items():
+        assert found.histograms[name].classes.tolist() == histogram.classes.tolist()
+        assert found.histograms[name].starts.tolist() == histogram.starts.tolist()
+        assert found.histograms[name].counts.tolist() == histogram.counts.tolist()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1), st.sampled_from([6, 2**40, 2**62]))
+def test_groups_are_the_same_whether_or_not_63_bits_are_enough(keys: list[int], span: int) -> None:
+    grouping = Grouping.of(np.array(keys, np.int64), span)
+    assert grouping.group.tolist() == np.unique(keys, return_inverse=True)[1].tolist()
+    assert grouping.first.tolist() == [keys.index(key) for key in sorted(set(keys))]
+
+
+def test_keys_of_more_than_63_bits_are_renumbered() -> None:
+    columns = [np.array([0, 1, 1, 0], np.int32)] * 5
+    keys, span = mixed_radix(columns, [2**30] * 5)
+    assert keys[0] == keys[3] != keys[1] == keys[2]
+    assert 0 <= keys.min() <= keys.max() < span < 2**63
+
+
+@pytest.mark.parametrize("cells", [0, 60, 1 << 20])
+def test_a_store_gives_the_same_whatever_it_has_room_for(cells: int) -> None:
+    @given(small_cases(), st.data())
+    def check(case: Case, data: st.DataObject) -> None:
+        store = Store(FrequencySet.of_table(case.table, case.wanted), cells)
+        asked: list[Vector] = data.draw(st.lists(st.sampled_from(case.nodes), max_size=12))
+        for vector in asked:
+            assert rows_of(store.get(vector)) == Counter(shown(case.table, vector))
+
+    check()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms.lattice.aggregates import AGGREGATES
+from anonymize.algorithms.lattice.scores import METRICS, Scorer
+from anonymize.algorithms.lattice.search import BestFirst, Deadline, Found, Walk, find
+from anonymize.algorithms.lattice.subsets import safe_nodes
+from tests.algorithms.lattice.cases import Case, small_cases
+
+Search = Callable[[Scorer, Deadline], Found | None]
+
+SEARCHES: dict[str, Search] = {
+    "walk": lambda scorer, deadline: Walk(scorer, deadline).run(),
+    "best first": lambda scorer, deadline: BestFirst(scorer, deadline).run(),
+    "subsets": lambda scorer, deadline: Walk(scorer, deadline, safe_nodes(scorer.checker)).run(),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_best_node_is_that_of_brute_force(search: str, metric: str) -> None:
+    @settings(max_examples=25)
+    @given(small_cases(), st.sampled_from([None, *AGGREGATES]), st.sampled_from([0.5, 0.5, 0.0, 0.8, 1.0]))
+    def check(case: Case, aggregate: str | None, gs: float) -> None:
+        scorer = Scorer(case.checker(), metric, aggregate, gs)
+        found = SEARCHES[search](scorer, Deadline())
+        everywhere = Scorer(case.checker(), metric, aggregate, gs)
+        scores = {vector: everywhere.score(vector) for vector in case.safe()}
+        if found is None:
+            assert not scores
+        else:
+            assert found.vector in scores
+            assert found.score == scores[found.vector] == min(scores.values())
+            assert found.gap == 0
+
+    check()
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@settings(max_examples=40)
+@given(case=small_cases(), metric=st.sampled_from(METRICS), stops=st.integers(0, 6))
+def test_a_search_that_has_to_end_knows_how_far_it_is(search: str, case: Case, metric: str, stops: int) -> None:
+    class Countdown(Deadline):
+        left = stops
+
+        @property
+        def passed(self) -> bool:
+            self.left -= 1
+            return self.left < 0
+
+    found = SEARCHES[search](Scorer(case.checker(), metric), Countdown())
+    best = find(Scorer(case.checker(), metric))
+    assert (found is None) == (best is None)
+    if found and best:
+        assert found.vector in case.safe()
+        assert found.score[0] - found.gap <= best.score[0] + 1e-9 * (1 + abs(best.score[0]))
+
+
+@given(small_cases())
+def test_no_node_is_checked_twice_and_few_are_where_safety_is_monotone(case: Case) -> None:
+    scorer = Scorer(case.checker(), "loss")
+    find(scorer)
+    assert scorer.checker.checked + scorer.checker.skipped == scorer.checker.total == len(case.nodes)

@@ -1,0 +1,272 @@
+"""The searches for the string of highest research value, against a walk through the whole lattice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.lattice.nodes import Checked, Checker
+from anonymize.algorithms.lattice.strings import Search, Strings, every_string, joined, spread, subsets, totals
+from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
+from anonymize.errors import InfeasibleError, UsageError
+from anonymize.metrics.research_value import research_values
+from anonymize.privacy import Requirement
+from anonymize.recoding import Levels
+from anonymize.spec import Rule
+from anonymize.table import Table
+from tests.algorithms.full_domain import Vector, check_node, heights, is_safe, nodes, safe_nodes, sweeney
+from tests.algorithms.tables import categorical, k_anonymity, requirement, sensitive, table_of, tables, taxonomy
+
+Wanted = tuple[Requirement, ...]
+ANY_MODEL: list[Wanted] = [
+    (k_anonymity(1),),
+    (k_anonymity(3),),
+    (k_anonymity(2), requirement("distinct-l-diversity", "s0", l=2)),
+    (requirement("entropy-l-diversity", "s0", l=1.5),),
+    (k_anonymity(2), requirement("frequency-l-diversity", "s0", l=1.5)),
+]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Table, Wanted, int]:
+    """A table with rules, what is required, and the rows that may go."""
+    table = draw(tables(max_rows=25, max_attributes=3, sensitive_columns=1))
+    attributes = tuple(
+        replace(attribute, rules=draw(_rules(attribute.domain.leaf_text())))
+        if attribute.domain.kind == "categorical"
+        else attribute
+        for attribute in table.attributes
+    )
+    weights = draw(st.sampled_from(["given", "correlation"]))
+    table = replace(table, attributes=attributes, weights=weights)
+    return table, draw(st.sampled_from(ANY_MODEL)), draw(st.sampled_from([0, 0, 1, 3, table.rows]))
+
+
+def _rules(leaves: list[str]) -> st.SearchStrategy[tuple[Rule, ...]]:
+    if len(leaves) < 2:
+        return st.just(())
+    pairs = st.lists(st.sampled_from(leaves), min_size=2, max_size=2, unique=True)
+    rules = st.builds(Rule, keep_apart=pairs.map(tuple), importance=st.sampled_from([1.0, 5.0]))
+    return st.lists(rules, max_size=3).map(tuple)
+
+
+def best_of(table: Table, strings: list[Vector]) -> Vector | None:
+    """Highest research value, then fewest roots, then lexicographic."""
+    values, top = research_values(table), heights(table)
+
+    def rank(vector: Vector) -> tuple[float, int, Vector]:
+        total = sum(float(of_level[level]) for of_level, level in zip(values, vector, strict=True))
+        return -round(total, 12), sum(map(int, np.equal(vector, top))), vector
+
+    return min(strings, key=rank, default=None)
+
+
+def search(table: Table, wanted: Wanted, limit: int, *options: Any) -> Levels | None:
+    try:
+        return run(table, wanted, Options(*options), Context(suppression_limit=limit))
+    except InfeasibleError:
+        return None
+
+
+def chosen(found: Levels | None) -> Vector | None:
+    """The level vector, which is there without a class too."""
+    return None if found is None else tuple((found.chosen or {})["levels"].values())
+
+
+# --- the searches ---------------------------------------------------------------------------------------------------
+
+
+@given(problems())
+def test_global_and_hybrid_find_the_best_of_the_whole_lattice(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    expected = best_of(table, safe_nodes(table, wanted, limit))
+    for way in ("global", "hybrid"):
+        found = search(table, wanted, limit, way)
+        assert chosen(found) == expected
+        if found is not None and expected is not None:
+            check_node(table, found, expected, wanted)
+
+
+@given(problems())
+def test_local_and_parted_searches_are_safe_and_never_better(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    best = search(table, wanted, limit)
+    for options in (("local",), ("global", 1), ("global", 4), ("hybrid", 4), ("local", 4)):
+        found = search(table, wanted, limit, *options)
+        if best is None:
+            assert found is None
+        if found is not None and best is not None:
+            assert is_safe(table, chosen(found) or (), wanted, limit)
+            assert figures(found)["research_value"] <= figures(best)["research_value"]
+        if is_safe(table, heights(table), wanted, limit) or options == ("local",):
+            assert (found is None) == (best is None)
+
+
+def figures(found: Levels) -> dict[str, Any]:
+    return found.chosen or {}
+
+
+@given(problems())
+def test_parted_searches_end_at_a_minimal_string_of_monotone_models(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, _ = problem
+    vector = chosen(search(table, wanted, 0, "global", 3))
+    for index in range(len(vector or ())):
+        below = tuple(level - (at == index) for at, level in enumerate(vector or ()))
+        assert -1 in below or not is_safe(table, below, wanted, 0)
+
+
+@given(problems())
+def test_pre_pruning_leaves_every_safe_string(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    left = pre_pruned(Checker(table, wanted, limit))
+    for vector in safe_nodes(table, wanted, limit):
+        assert all(level in levels for level, levels in zip(vector, left, strict=True))
+
+
+@given(problems())
+def test_successes_are_listed_best_first(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    found = search(table, wanted, limit)
+    if found is None:
+        return
+    told = figures(found)
+    names, values = [a.name for a in table.attributes], research_values(table)
+    vectors = [tuple(each["levels"][name] for name in names) for each in told["successes"]]
+    assert vectors[0] == chosen(found) and len(set(vectors)) == len(vectors)
+    for vector, each in zip(vectors, told["successes"], strict=True):
+        assert is_safe(table, vector, wanted, limit)
+        assert each["research_value"] == pytest.approx(sum(v[level] for v, level in zip(values, vector, strict=True)))
+        assert each["root_attributes"] == roots(vector, heights(table))
+    assert vectors[0] == best_of(table, vectors)
+    assert told["nodes_checked"] <= told["nodes_total"] == len(list(nodes(table)))
+
+
+# --- examples -------------------------------------------------------------------------------------------------------
+
+
+def test_rules_decide_what_is_given_up() -> None:
+    """Either attribute has to go to its root: the one without a rule does, or the one that weighs less."""
+    domain = taxonomy("a *", "b *")
+    one = categorical(list("aabb"), replace_name(domain, "one"))
+    other = categorical(list("abab"), replace_name(domain, "other"))
+    assert chosen(search(table_of(one, other), (k_anonymity(2),), 0)) == (0, 1), "of equal ones, the first stays"
+    rule = Rule(keep_apart=("a", "b"), importance=3)
+    assert chosen(search(table_of(one, replace(other, rules=(rule,))), (k_anonymity(2),), 0)) == (1, 0)
+    assert chosen(search(table_of(one, replace(other, weight=1.1)), (k_anonymity(2),), 0)) == (1, 0)
+
+
+def replace_name(domain: Any, name: str) -> Any:
+    return type(domain)(name, domain.levels, domain.labels)
+
+
+def test_sweeneys_table() -> None:
+    wanted = (k_anonymity(2),)
+    best = best_of(sweeney(), safe_nodes(sweeney(), wanted, 2))
+    found = search(sweeney(), wanted, 2)
+    assert found is not None and found.vector == best
+    assert figures(found)["nodes_checked"] < figures(found)["nodes_total"]
+
+
+def test_a_table_that_cannot_be_made_safe() -> None:
+    table = table_of(categorical(list("ab"), taxonomy("a *", "b *")), sensitive=[sensitive(["x", "x"])])
+    wanted = (requirement("distinct-l-diversity", "s", l=2),)
+    for options in (("global",), ("local",), ("hybrid",), ("global", 1)):
+        with pytest.raises(InfeasibleError, match="distinct-l-diversity"):
+            run(table, wanted, Options(*options), Context())
+
+
+def test_memory_limit_is_a_number_of_strings() -> None:
+    with pytest.raises(UsageError):
+        run(sweeney(), (k_anonymity(2),), Options(memory_limit=0), Context())
+
+
+def test_fewer_strings_than_fit_are_searched_as_a_whole() -> None:
+    wanted, size = (k_anonymity(2),), prod(map(len, pre_pruned(Checker(sweeney(), (k_anonymity(2),), 0))))
+    whole = search(sweeney(), wanted, 0, "global", size)
+    parted = search(sweeney(), wanted, 0, "global", size - 1)
+    assert whole is not None and parted is not None
+    assert figures(whole)["strings"] == size
+    assert is_safe(sweeney(), parted.vector or (), wanted, 0)
+
+
+# --- strings --------------------------------------------------------------------------------------------------------
+
+VALUES = [np.array([0.4, 0.2, 0.1]), np.array([0.6, 0.3])]
+
+
+def outcome(vector: Vector, safe: bool, hopeless: bool = False) -> Checked:
+    return Checked(vector, safe, 0, 0, 0, 0, 0, hopeless)
+
+
+def listed(strings: Strings) -> list[tuple[int, ...]]:
+    return [tuple(vector) for vector in strings.levels.T.tolist()]
+
+
+def test_strings_are_sorted_by_research_value() -> None:
+    strings = Strings.of(every_string([range(3), range(2)]), VALUES)
+    assert listed(strings) == [(2, 1), (1, 1), (0, 1), (2, 0), (1, 0), (0, 0)]
+    assert strings.totals.tolist() == pytest.approx([0.4, 0.5, 0.7, 0.7, 0.8, 1.0])
+    assert strings.midpoint == (2, 0)
+
+
+def test_what_a_check_leaves() -> None:
+    strings = Strings.of(every_string([range(3), range(2)]), VALUES)
+    assert listed(strings.after(outcome((2, 0), safe=True), 0.7)) == [(0, 1), (1, 0), (0, 0)]
+    assert listed(strings.after(outcome((1, 1), False, hopeless=True), 0.5)) == [(2, 1), (2, 0)]
+    assert listed(strings.after(outcome((1, 1), False), 0.5)) == [(2, 1), (0, 1), (2, 0), (1, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("safe_from", "path"),
+    [
+        ((0, 0), [(1, 0), (0, 0)]),
+        ((1, 0), [(1, 0), (0, 0)]),
+        ((2, 1), [(1, 0), (2, 1)]),
+        ((0, 1), [(1, 0), (2, 1)]),  # not (1, 1): both go up together
+    ],
+)
+def test_local_moves_all_attributes_at_once(safe_from: Vector, path: list[Vector]) -> None:
+    """Middle, then half of the way that is left; an attribute that has none left stays."""
+    found = Search(VALUES, lambda vector: outcome(vector, bool(np.all(np.array(vector) >= safe_from))))
+    found.locally([range(3), range(2)])
+    assert list(found.tested) == path
+
+
+def test_local_reaches_both_ends() -> None:
+    choices = [range(2, 9), range(4), range(1)]
+    values = [np.zeros(9), np.zeros(4), np.zeros(1)]
+    for safe, last in ((True, (2, 0, 0)), (False, (8, 3, 0))):
+        found = Search(values, lambda vector, safe=safe: outcome(vector, safe))  # type: ignore[misc]
+        found.locally(choices)
+        assert list(found.tested)[-1] == last
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 100))
+def test_subsets_are_consecutive_and_fit(counts: list[int], limit: int) -> None:
+    parts = subsets(counts, limit)
+    assert [index for part in parts for index in part] == list(range(len(counts)))
+    for part in parts:
+        assert len(part) == 1 or prod(counts[index] for index in part) <= limit
+
+
+@given(st.integers(1, 30), st.integers(1, 10))
+def test_a_few_of_many_are_evenly_chosen(size: int, count: int) -> None:
+    strings: list[Vector] = [(index,) for index in range(size)]
+    found = spread(strings, count)
+    assert found[-1] == strings[-1] and len(set(found)) == len(found) == min(size, count)
+    assert found == sorted(found)
+
+
+def test_strings_of_subsets_are_joined() -> None:
+    parts: list[list[Vector]] = [[(0, 1), (2, 2)], [(3,)], [(4,), (5,)]]
+    expected = [sum(each, ()) for each in product(*parts)]
+    assert [tuple(vector) for vector in joined(parts).T.tolist()] == expected
+    assert totals(joined([[(0, 1)], [(2,)]]), [*VALUES, np.array([0, 0, 0.25])]).tolist() == pytest.approx([0.95])

@@ -1,0 +1,156 @@
+"""Agreement with ARX: the cases of its own test suite on Adult, as far as the toolkit has their models and metrics.
+
+The file of cases is not part of the project. It is looked for in the folder that ANONYMIZE_SHARED names, else in
+`shared` beside the repository; where it is not there, nothing is tested.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.search import find
+from anonymize.privacy import PARAMETERS, Requirement
+from anonymize.spec import load
+from anonymize.table import Source, Table, read
+
+SHARED = Path(os.environ.get("ANONYMIZE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
+FILE = SHARED / "oracles" / "arx.json"
+pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"{FILE.name} is not there: set ANONYMIZE_SHARED")
+
+MODELS = {
+    "KAnonymity": ("k-anonymity", ("k",)),
+    "DistinctLDiversity": ("distinct-l-diversity", ("l",)),
+    "EntropyLDiversity": ("entropy-l-diversity", ("l",)),
+    "RecursiveCLDiversity": ("recursive-cl-diversity", ("c", "l")),
+}
+METRICS = {
+    "loss": "loss",
+    "aecs": "c_avg",
+    "discernibility": "discernibility",
+    "height": "height",
+    "precision": "precision",
+    "non_uniform_entropy": "entropy",
+}
+WHAT = (
+    "kind",
+    "models",
+    "suppression_limit",
+    "qi_order",
+    "attribute_weights",
+    "expected_transformation",
+    "expected_scores",
+    "expected_no_solution",
+)
+AGGREGATES = {"geometric_mean": "geometric", "arithmetic_mean": "mean", "sum": "sum", "rank": "rank", "maximum": "max"}
+
+
+def cases() -> list[Any]:
+    """The cases, without those that differ in nothing that matters here."""
+    if not FILE.is_file():
+        return []
+    seen, found = set(), []
+    for case in json.loads(FILE.read_text(encoding="utf-8"))["cases"]:
+        key = json.dumps([case.get(name) for name in WHAT] + [{**case["metric"], "java": ""}])
+        if key not in seen:
+            seen.add(key)
+            found.append(pytest.param(case, id=case["id"]))
+    return found
+
+
+def missing(case: dict[str, Any]) -> str | None:
+    """What the toolkit lacks for a case."""
+    if case["kind"] == "local_recoding_hash":
+        return "a hash of a table"
+    for model in case["models"]:
+        if model["model"] not in MODELS:
+            return str(model["model"])
+        if model.get("estimator", "SHANNON").upper() != "SHANNON":
+            return f"{model['model']} with the estimator {model['estimator']}"
+    metric = case["metric"]
+    if metric["name"] not in METRICS:
+        return str(metric["name"])
+    if metric.get("monotonic") and metric["name"] in ("discernibility", "precision"):
+        return f"the monotonic variant of {metric['name']}"
+    return None
+
+
+@cache
+def table(names: tuple[str, ...], sensitive: str | None) -> Table:
+    """Adult with these quasi-identifiers."""
+    data = SHARED / "data"
+    quasi = {name: {"hierarchy": str(data / f"adult_hierarchy_{name}.csv")} for name in names}
+    spec = {
+        "version": 1,
+        "input": {"path": str(data / "adult.csv"), "separator": ";"},
+        "quasi_identifiers": quasi,
+        "sensitive": {sensitive: {}} if sensitive else {},
+        "privacy": {"k": 2},
+    }
+    header = (data / "adult.csv").read_text(encoding="utf-8").split("\n", 1)[0].split(";")
+    spec["insensitive"] = [name for name in header if name not in quasi and name != sensitive]
+    return _read(spec)
+
+
+def _read(spec: dict[str, Any]) -> Table:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spec.yaml"
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        loaded = load(str(path), PARAMETERS)
+        with Source.open(loaded, None) as source:
+            return read(loaded, source)
+
+
+def scorer(case: dict[str, Any]) -> Scorer:
+    """The metric of a case over its nodes."""
+    attributes = {model.get("attribute") for model in case["models"]} - {None}
+    data = table(tuple(case["qi_order"]), next(iter(attributes), None))
+    if weights := case.get("attribute_weights"):
+        data = replace(data, attributes=tuple(replace(a, weight=weights[a.name]) for a in data.attributes))
+    wanted = []
+    for model in case["models"]:
+        name, keys = MODELS[model["model"]]
+        wanted.append(Requirement(name, model.get("attribute"), PARAMETERS[name](**{key: model[key] for key in keys})))
+    limit = int(np.floor(case["suppression_limit"] * data.rows + 1e-9))
+    metric = case["metric"]
+    free = metric["name"] == "non_uniform_entropy" and metric["monotonic"]
+    factor = 0.0 if free else metric.get("gs_factor", 0.5)
+    aggregate = AGGREGATES.get(metric.get("aggregate", ""))
+    return Scorer(Checker(data, tuple(wanted), limit), METRICS[metric["name"]], aggregate, factor)
+
+
+@pytest.mark.parametrize("case", cases())
+def test_scores_are_those_of_arx(case: dict[str, Any]) -> None:
+    lacking = missing(case)
+    if lacking is not None:
+        pytest.skip(f"not here: {lacking}")
+    ours = scorer(case)
+    if case["kind"] == "scores":
+        for expected in case["expected_scores"]:
+            found = ours.score(tuple(expected["transformation"]))
+            assert agrees(found, expected["information_loss"]), expected["transformation"]
+        return
+    if case["expected_no_solution"]:
+        assert find(ours) is None
+        return
+    if case["portable"]["global_optimum"]:
+        best = find(ours)
+        assert best is not None
+        assert agrees(best.score, case["expected_information_loss"])
+    assert agrees(ours.score(tuple(case["expected_transformation"])), case["expected_information_loss"])
+
+
+def agrees(found: tuple[float, ...], expected: Any) -> bool:
+    """Equality of scores, of rank in all its figures."""
+    figures = expected if isinstance(expected, list) else [expected]
+    return list(found) == pytest.approx(figures, rel=1e-9, abs=1e-9)
