@@ -167,11 +167,13 @@ def _reached(found: Assessment) -> str:
 
 def _nearest(found: Assessment) -> str | None:
     """The parameters that what is reached does meet, in digits enough for it; None where the model allows no such."""
+    nearest = {
+        name: float(f"{value:.10g}") if isinstance(value, float) else value for name, value in found.achieved.items()
+    }
     try:
-        type(found.requirement.parameters)(**found.achieved)
+        type(found.requirement.parameters)(**nearest)
     except ValidationError:
         return None
     return ", ".join(
-        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}"
-        for name, value in found.achieved.items()
+        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}" for name, value in nearest.items()
     )

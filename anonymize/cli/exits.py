@@ -53,6 +53,7 @@ def outcome(command: Callable[[], object]) -> int:
             sys.stdout.flush()
         return DONE
     except BaseException as error:  # panics of polars are no Exception
+        _ignore_signals()  # also where polars, not _interrupt, made a KeyboardInterrupt of one
         return _failed(error)
 
 
@@ -87,9 +88,13 @@ def _told(error: BaseException) -> tuple[int, list[str]]:
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
     """Once: what is cleaned up after the first signal is not left half-way by a second one."""
+    _ignore_signals()
+    raise KeyboardInterrupt
+
+
+def _ignore_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _is_broken_pipe(error: BaseException) -> bool:

@@ -9,12 +9,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet."""
+    """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet.
+
+    0 rows in all: not known yet.
+    """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -24,11 +27,13 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {}
+        tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done)
+                for before in tasks.values():
+                    bar.update(before, completed=1, total=1, visible=False)
+                tasks[stage] = bar.add_task(stage, total=None)
+            bar.update(tasks[stage], completed=done, total=total or None)
 
         yield tell
