@@ -67,6 +67,7 @@ def release(request: Request) -> Report:
         for output in reports:
             output.write_text(RENDERERS[kind_of(output.name)](report))
         source.unchanged()
+        request.progress("publish", 0, 0)
         commit([*reports, *([] if request.dry_run else [target])])
     return report
 

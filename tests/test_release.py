@@ -212,7 +212,14 @@ def test_a_given_seed_of_a_shuffle_draws_a_warning(ask: Callable[..., Request]) 
 def test_progress_is_told_to_the_end(ask: Callable[..., Request]) -> None:
     told: dict[str, list[int]] = {}
     release(ask(TABLE, progress=lambda stage, done, total: told.setdefault(stage, []).append(done)))
-    assert {stage: steps[-1] for stage, steps in told.items()} == {"read": 0, "search": 6, "recode": 0, "write": 6, "verify": 0}
+    assert {stage: steps[-1] for stage, steps in told.items()} == {
+        "read": 0,
+        "search": 6,
+        "recode": 0,
+        "write": 6,
+        "verify": 0,
+        "publish": 0,
+    }
     assert all(steps == sorted(steps) for steps in told.values())
 
 

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from anonymize.cli.exits import raise_interruption
+
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet.
 
-    0 rows in all: not known yet.
+    0 rows in all: not known yet. Where it is told anything after a signal, it raises KeyboardInterrupt.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total: raise_interruption()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -30,6 +32,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
+            raise_interruption()
             if stage not in tasks:
                 for before in tasks.values():
                     bar.update(before, completed=1, total=1, visible=False)
