@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import click
 
+from anonymize import temporary
 from anonymize.errors import AnonymizeError
 
 DONE = 0
@@ -48,6 +49,7 @@ def run(command: Callable[[], object]) -> NoReturn:
         signal.signal(signal.SIGINT, _interrupt)
     code = outcome(command)
     _ignore_signals()
+    temporary.remove_all()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError):
             stream.flush()

@@ -14,7 +14,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.table.files import chunks, reason, write_all
 
@@ -91,9 +91,7 @@ class Output:
         beside = None if self._copied or self._target is None else self._target
         stem = "anonymize" if beside is None else beside.name[:60]
         with self._writing():
-            handle, path = tempfile.mkstemp(f".{self.format}", f".{stem}.", None if beside is None else beside.parent)
-            os.close(handle)
-        return Path(path)
+            return temporary.create(f".{stem}.", f".{self.format}", None if beside is None else beside.parent)
 
     def __enter__(self) -> Output:
         return self
@@ -103,8 +101,7 @@ class Output:
 
     def discard(self) -> None:
         """Removes the temporary file, if it is still there."""
-        with suppress(OSError):
-            self.part.unlink(missing_ok=True)
+        temporary.remove(self.part)
 
     # --- writing ---
 
