@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -58,8 +59,10 @@ def release(request: Request) -> Report:
             released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
         with stage("write"):
             target.write(frames(request, table, released, target.format))
-        with stage("verify"):
+        with stage("verify"), ThreadPoolExecutor(1) as aside:
+            sealed = aside.submit(target.seal)
             verdict = _verify(spec, target, released, requirements)
+            sealed.result()
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock))
         if not verdict.satisfied and not request.allow_unsafe:

@@ -78,7 +78,7 @@ def release_report(facts: Facts) -> dict[str, Any]:
         },
         "output": {
             "path": facts.output.name,
-            "sha256": facts.output.sha256(),
+            "sha256": facts.output.sha256,
             "rows": verdict.rows,
             "suppressed_rows": released.suppressed_rows,
             "dropped_rows": released.dropped_rows,

@@ -16,6 +16,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
@@ -71,6 +72,7 @@ class Output:
         self._copied = standard or _is_special(Path(path))
         self._target = None if standard else Path(path) if self._copied else Path(os.path.realpath(path))
         self._published: bool | None = None  # whether there was a file before; None before commit
+        self._synced = False
         self._check_target()
         self.part = self._temporary()
 
@@ -157,17 +159,25 @@ class Output:
         with self._writing():
             self.part.write_text(text, encoding="utf-8", newline="\n")
 
+    @cached_property
     def sha256(self) -> str:
-        """The hash of what has been written, before `commit`."""
+        """The hash of what has been written: of the first time that it is asked for, before `commit`."""
         with self._writing(), open(self.part, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def seal(self) -> None:
+        """Hashes what has been written and waits until it is on disk: for a thread, while it is read again."""
+        self.sync()
+        assert self.sha256
 
     # --- publishing ---
 
     def sync(self) -> None:
-        """Waits until what was written is on disk."""
-        with self._writing():
-            _sync(self.part)
+        """Waits until what was written is on disk; once, as nothing is written after that."""
+        if not self._synced:
+            with self._writing():
+                _sync(self.part)
+            self._synced = True
 
     def commit(self) -> None:
         """Gives the output its place, and the mode that a new file gets; a copy for what is no regular file."""
