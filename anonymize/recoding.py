@@ -26,17 +26,20 @@ from anonymize.table import Attribute, Table
 class Regions:
     """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
 
-    `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up.
+    `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
+    by which the classes were cut, where there was a choice.
     """
 
     KIND: ClassVar[str] = "regions"
 
     partition: Partition
     suppressed: NDArray[np.uint32]
+    cut: str | None = None
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        return {"kind": self.KIND, "regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
+        found = {"regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
+        return {"kind": self.KIND, **({"cut": self.cut} if self.cut else {}), **found}
 
 
 @dataclass(frozen=True)
@@ -327,9 +330,15 @@ def _values(domain: Numeric) -> Floats:
 
 
 def _means(domain: Numeric, codes: Codes, partition: Partition) -> Floats:
-    """(classes,) mean of each class. A class with missing values has one too, which is not shown."""
+    """(classes,) mean of each class, of distances from its first row so that sums do not overflow or lose digits.
+
+    A class with missing values has one too, which is not shown.
+    """
     values = _values(domain)[codes[partition.order]]
-    return np.asarray(np.add.reduceat(values, partition.starts[:-1]) / partition.sizes)
+    first = values[partition.starts[:-1]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        offsets = (values - np.repeat(first, partition.sizes)) / np.repeat(partition.sizes, partition.sizes)
+    return np.asarray(first + np.add.reduceat(offsets, partition.starts[:-1]))
 
 
 def _medians(domain: Numeric, codes: Codes, partition: Partition) -> Floats:

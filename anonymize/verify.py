@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -29,6 +30,24 @@ Figures = dict[str, float | int | None]
 Given = Mapping[str, float]
 Subject = tuple[str | None, bool]
 """A sensitive attribute (None: no attribute), and whether its values are numbers."""
+
+
+CSV = ("csv", "csv.gz")
+"""The formats in which a null is an empty field."""
+
+
+def text_of(path: Path, form: str, separator: str) -> pl.LazyFrame:
+    """A table as it was written, by a plain reader; of a CSV, the text."""
+    if form not in CSV:
+        scan = pl.scan_parquet if form == "parquet" else pl.scan_ipc
+        return scan(path, glob=False, hive_partitioning=False)
+    return pl.scan_csv(
+        path,
+        infer_schema=False,
+        separator=separator,
+        with_column_names=lambda names: [name.replace('""', '"') for name in names],  # which polars leaves as they are
+        glob=False,
+    )
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import cProfile
-import runpy
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+from anonymize.cli import exits
+from anonymize.cli.main import run
 
 
 class Inline(concurrent.futures.Executor):
@@ -28,13 +31,12 @@ class Inline(concurrent.futures.Executor):
 
 
 def main() -> None:
-    """Profiles one command and leaves its exit code as it is."""
+    """Profiles one command."""
     concurrent.futures.ThreadPoolExecutor = Inline  # type: ignore[misc,assignment]
     _, path, *arguments = sys.argv
-    sys.argv = ["anonymize", *arguments]
     profile = cProfile.Profile()
     try:
-        profile.runcall(runpy.run_module, "anonymize", run_name="__main__")
+        profile.runcall(exits.outcome, partial(run, arguments))
     finally:
         profile.dump_stats(path)
 

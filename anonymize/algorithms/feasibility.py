@@ -7,7 +7,7 @@ diverse enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,22 +88,42 @@ def _column(table: Table, name: str) -> SensitiveColumn:
 def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when no sensitive value may occur more often than the highest cap that is enough.
 
-    The cap is found by bisection; everything stays where no cap is enough. Of a value's rows those that go are spread
-    evenly over the table.
+    As many values as can, the last in the order of codes first, keep one row more than the cap. Both numbers are found
+    by bisection; everything stays where no cap is enough. Of a value's rows those that go are spread evenly over the
+    table.
     """
     if requirement.attribute is None:
         return kept
     column = _column(table, requirement.attribute)
     rank = _rank_within_value(column, kept)
     counts = np.bincount(column.codes[kept], minlength=column.size)
-    enough, too_many = 0, int(counts.max(initial=0))
-    while too_many - enough > 1:
-        cap = (enough + too_many) // 2
-        if _assessed(table, kept & _spread(rank, column, counts, cap), requirement).satisfied:
-            enough = cap
-        else:
-            too_many = cap
-    return _spread(rank, column, counts, enough) if enough else kept
+
+    def stays(caps: Ints) -> Bools:
+        return _spread(rank, column, counts, caps)
+
+    def fine(caps: Ints) -> bool:
+        return _assessed(table, kept & stays(caps), requirement).satisfied
+
+    cap = _highest(int(counts.max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
+    if not cap:
+        return kept
+    capped = np.flatnonzero(counts > cap)[::-1]
+
+    def raised(number: int) -> Ints:
+        caps = np.full(column.size, cap)
+        caps[capped[:number]] += 1
+        return caps
+
+    return stays(raised(_highest(len(capped), lambda number: fine(raised(number)))))
+
+
+def _highest(stop: int, fine: Callable[[int], bool]) -> int:
+    """The highest number below `stop` that is fine, by bisection; 0 is taken to be."""
+    low, high = 0, stop
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fine(middle) else (low, middle)
+    return low
 
 
 def _rank_within_value(column: SensitiveColumn, kept: Bools) -> Ints:
@@ -117,9 +137,9 @@ def _rank_within_value(column: SensitiveColumn, kept: Bools) -> Ints:
     return rank
 
 
-def _spread(rank: Ints, column: SensitiveColumn, counts: Ints, cap: int) -> Bools:
-    """(rows,) whether each row stays when `cap` rows of each value do, evenly spread; missing values all stay."""
-    count = np.maximum(counts[column.codes], 1)
+def _spread(rank: Ints, column: SensitiveColumn, counts: Ints, caps: Ints) -> Bools:
+    """(rows,) whether each row stays when `caps` (codes,) rows of each value do, evenly spread; all missing ones do."""
+    count, cap = np.maximum(counts, 1)[column.codes], caps[column.codes]
     stays = (rank + 1) * cap // count > rank * cap // count
     return stays if column.missing is None else stays | (column.codes == column.missing)
 
@@ -167,11 +187,13 @@ def _reached(found: Assessment) -> str:
 
 def _nearest(found: Assessment) -> str | None:
     """The parameters that what is reached does meet, in digits enough for it; None where the model allows no such."""
+    nearest = {
+        name: float(f"{value:.10g}") if isinstance(value, float) else value for name, value in found.achieved.items()
+    }
     try:
-        type(found.requirement.parameters)(**found.achieved)
+        type(found.requirement.parameters)(**nearest)
     except ValidationError:
         return None
     return ", ".join(
-        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}"
-        for name, value in found.achieved.items()
+        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}" for name, value in nearest.items()
     )

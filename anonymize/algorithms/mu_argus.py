@@ -100,7 +100,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     suppressed = rows_to_suppress(table, requirements, context)
     kept = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
     allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
-    subsets = tested(getattr(attribute, "identifying", None) or "yes" for attribute in table.attributes)
+    subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, kept)
     start, merged = distinct.rolled(_safe_alone(distinct, requirements))
     cells, into, counted = _climb(Cells.of(start), subsets, requirements, allowed)

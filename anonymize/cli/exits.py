@@ -7,11 +7,13 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
 import click
 
+from anonymize import temporary
 from anonymize.errors import AnonymizeError
 
 DONE = 0
@@ -37,12 +39,22 @@ MEANINGS = {
 }
 
 
+_interrupted = False
+
+
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, _interrupt)
-    sys.exit(outcome(command))
+    code = outcome(command)
+    _ignore_signals()
+    temporary.remove_all()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):
+            stream.flush()
+    # Not sys.exit: Python would end itself by SIGINT where a library's own code was run when the signal came.
+    os._exit(code)
 
 
 def outcome(command: Callable[[], object]) -> int:
@@ -87,9 +99,21 @@ def _told(error: BaseException) -> tuple[int, list[str]]:
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
     """Once: what is cleaned up after the first signal is not left half-way by a second one."""
+    global _interrupted
+    _interrupted = True
+    _ignore_signals()
+    raise KeyboardInterrupt
+
+
+def raise_interruption() -> None:
+    """Raises KeyboardInterrupt if a signal has come: once more, since a library may have swallowed the first."""
+    if _interrupted:
+        raise KeyboardInterrupt
+
+
+def _ignore_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _is_broken_pipe(error: BaseException) -> bool:

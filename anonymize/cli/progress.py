@@ -6,15 +6,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from anonymize.cli.exits import raise_interruption
+
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet."""
+    """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet.
+
+    0 rows in all: not known yet. Where it is told anything after a signal, it raises KeyboardInterrupt.
+    """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total: raise_interruption()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -24,11 +29,14 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {}
+        tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
+            raise_interruption()
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done)
+                for before in tasks.values():
+                    bar.update(before, completed=1, total=1, visible=False)
+                tasks[stage] = bar.add_task(stage, total=None)
+            bar.update(tasks[stage], completed=done, total=total or None)
 
         yield tell

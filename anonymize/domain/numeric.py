@@ -82,9 +82,9 @@ class Numeric(Domain):
                 is published. Two intervals that are released may then overlap.
             suppressed: text of an interval that mixes missing and present values.
         """
-        fill = template(interval)
-        lows, highs = self.bounds_text(low, high, edges, suppressed)
-        return [left if left == right else fill(left, right) for left, right in zip(lows, highs, strict=True)]
+        head, middle, tail = _parts(interval)
+        ends = zip(*self.bounds_text(low, high, edges, suppressed), strict=True)
+        return [left if left == right else f"{head}{left}{middle}{right}{tail}" for left, right in ends]
 
     def bounds_text(
         self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
@@ -162,8 +162,14 @@ def template(interval: str, *, half_open: bool = False) -> Callable[[str, str], 
 
     `half_open` ends a template that ends with `]` with `)` instead; any other stays as it is.
     """
-    head, _, rest = interval.partition("{low}")
-    middle, _, tail = rest.partition("{high}")
+    head, middle, tail = _parts(interval)
     if half_open:
         tail = f"{tail[:-1]})" if tail.endswith("]") else tail
     return lambda low, high: f"{head}{low}{middle}{high}{tail}"
+
+
+def _parts(interval: str) -> tuple[str, str, str]:
+    """The text of a template before, between and after `{low}` and `{high}`."""
+    head, _, rest = interval.partition("{low}")
+    middle, _, tail = rest.partition("{high}")
+    return head, middle, tail

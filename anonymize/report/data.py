@@ -78,7 +78,7 @@ def release_report(facts: Facts) -> dict[str, Any]:
         },
         "output": {
             "path": facts.output.name,
-            "sha256": facts.output.sha256(),
+            "sha256": facts.output.sha256,
             "rows": verdict.rows,
             "suppressed_rows": released.suppressed_rows,
             "dropped_rows": released.dropped_rows,
@@ -203,11 +203,23 @@ def _warnings(facts: Facts) -> list[str]:
         )
     if isinstance(facts.recoding, Levels):
         warnings += _without_effect(spec, request.algorithm)
-    uses = ALGORITHMS[request.algorithm].NEEDS.uses
-    warnings += [
-        f"{part} of the spec has no effect on {request.algorithm}" for part in _given(spec) if part not in uses
+    return [*warnings, *_ambiguous(facts), *_unused(request)]
+
+
+def _ambiguous(facts: Facts) -> list[str]:
+    """Quasi-identifiers of which a value reads as a suppressed cell does."""
+    suppressed = facts.request.spec.output.suppressed
+    return [
+        f"a value of {attribute.name} reads as a suppressed cell does: choose another output.suppressed"
+        for attribute in facts.table.attributes
+        if attribute.domain.kind == "categorical" and suppressed in attribute.domain.leaf_text()
     ]
-    return warnings
+
+
+def _unused(request: Request) -> list[str]:
+    uses = ALGORITHMS[request.algorithm].NEEDS.uses
+    unused = [part for part in _given(request.spec) if part not in uses]
+    return [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
 
 
 def _without_effect(spec: Spec, algorithm: str) -> list[str]:

@@ -244,7 +244,8 @@ class Spec(Entry):
     )
     weights: Literal["given", "correlation"] = Field(
         default="given",
-        description="Attribute utility: given (each `weight`), or computed from the correlation with the targets.",
+        description="Attribute utility: given (each `weight`), or correlation: computed, the more the less an attribute "
+        "correlates with the other quasi-identifiers.",
     )
     sensitive: dict[str, Sensitive] = Field(
         default_factory=dict, description="Columns that nobody may learn about a person, by name; released as they are."

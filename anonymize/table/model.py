@@ -36,6 +36,7 @@ class Attribute:
     weight: float
     generalize: Callable[[], Generalization] | None = None
     rules: tuple[Rule, ...] = ()
+    identifying: Literal["most", "more", "yes"] | None = None
 
     @cached_property
     def generalization(self) -> Generalization:

@@ -177,7 +177,8 @@ def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ..
     for name in spec.quasi_identifiers:
         try:
             attribute = _attribute(spec, name, encoders[name])
-            attributes.append(replace(attribute, rules=spec.quasi_identifiers[name].rules))
+            definition = spec.quasi_identifiers[name]
+            attributes.append(replace(attribute, rules=definition.rules, identifying=definition.identifying))
         except DataError as error:
             problems += error.problems
     if problems:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import polars as pl
 
+from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.table import explain
 from anonymize.table.files import reason
@@ -247,4 +248,4 @@ class Source:
 
 def _remove(opened: Opened) -> None:
     if opened.temporary:
-        opened.path.unlink(missing_ok=True)
+        temporary.remove(opened.path)

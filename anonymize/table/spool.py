@@ -10,7 +10,6 @@ import itertools
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
+from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.table.files import chunks, reason, write_all
 
@@ -92,7 +92,7 @@ def _check_suffix(opened: Opened, suffix: str) -> None:
     claimed = SUFFIXES.get(suffix.lower())
     if claimed not in (None, opened.format):
         if opened.temporary:
-            opened.path.unlink(missing_ok=True)
+            temporary.remove(opened.path)
         raise DataError(Problem(f"is not a file of the format {claimed}", file=opened.name))
 
 
@@ -166,16 +166,16 @@ def _lines_before_error(piece: bytes, encoding: str, state: tuple[bytes, int]) -
 
 def _copied(pieces: Iterable[bytes]) -> Path:
     with _copying():
-        handle, path = tempfile.mkstemp(prefix="anonymize-")
+        path = temporary.create("anonymize-")
     try:
-        with open(handle, "wb", buffering=0) as file:
+        with open(path, "wb", buffering=0) as file:
             for piece in pieces:
                 with _copying():
                     write_all(cast(BinaryIO, file), piece)
     except BaseException:
-        os.unlink(path)
+        temporary.remove(path)
         raise
-    return Path(path)
+    return path
 
 
 @contextmanager

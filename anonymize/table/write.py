@@ -14,15 +14,16 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.table.files import chunks, reason, write_all
 
@@ -71,6 +72,7 @@ class Output:
         self._copied = standard or _is_special(Path(path))
         self._target = None if standard else Path(path) if self._copied else Path(os.path.realpath(path))
         self._published: bool | None = None  # whether there was a file before; None before commit
+        self._synced = False
         self._check_target()
         self.part = self._temporary()
 
@@ -91,9 +93,7 @@ class Output:
         beside = None if self._copied or self._target is None else self._target
         stem = "anonymize" if beside is None else beside.name[:60]
         with self._writing():
-            handle, path = tempfile.mkstemp(f".{self.format}", f".{stem}.", None if beside is None else beside.parent)
-            os.close(handle)
-        return Path(path)
+            return temporary.create(f".{stem}.", f".{self.format}", None if beside is None else beside.parent)
 
     def __enter__(self) -> Output:
         return self
@@ -103,8 +103,7 @@ class Output:
 
     def discard(self) -> None:
         """Removes the temporary file, if it is still there."""
-        with suppress(OSError):
-            self.part.unlink(missing_ok=True)
+        temporary.remove(self.part)
 
     # --- writing ---
 
@@ -160,17 +159,25 @@ class Output:
         with self._writing():
             self.part.write_text(text, encoding="utf-8", newline="\n")
 
+    @cached_property
     def sha256(self) -> str:
-        """The hash of what has been written, before `commit`."""
+        """The hash of what has been written: of the first time that it is asked for, before `commit`."""
         with self._writing(), open(self.part, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def seal(self) -> None:
+        """Hashes what has been written and waits until it is on disk: for a thread, while it is read again."""
+        self.sync()
+        assert self.sha256
 
     # --- publishing ---
 
     def sync(self) -> None:
-        """Waits until what was written is on disk."""
-        with self._writing():
-            _sync(self.part)
+        """Waits until what was written is on disk; once, as nothing is written after that."""
+        if not self._synced:
+            with self._writing():
+                _sync(self.part)
+            self._synced = True
 
     def commit(self) -> None:
         """Gives the output its place, and the mode that a new file gets; a copy for what is no regular file."""

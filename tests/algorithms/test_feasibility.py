@@ -161,6 +161,12 @@ def test_the_parameters_that_are_named_as_nearest_are_met_by_the_whole_table(
         assert wanted.model == "recursive-cl-diversity"
 
 
+def test_the_entropy_of_one_value_is_1_whatever_its_rounding() -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [requirement("entropy-l-diversity", "s0", l=2.5)], [1.0] * 6)
+    assert caught.value.problems[0].hint == "nearest feasible: l=1"
+
+
 def test_more_rows_wanted_than_there_are() -> None:
     with pytest.raises(InfeasibleError) as caught:
         suppress(7, [k_anonymity(10)], [1.0] * 7)

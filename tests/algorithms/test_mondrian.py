@@ -106,6 +106,13 @@ def test_rows_of_the_most_frequent_value_are_suppressed_within_the_limit() -> No
         run(table, wanted, limit=3)
 
 
+def test_relaxed_parts_equal_rows_and_strict_does_not() -> None:
+    table = table_of(numeric([1, 2, 2, 2, 2, 3]))
+    for relaxed, sizes in ((False, [6]), (True, [3, 3])):
+        found = run(table, [k_anonymity(3)], mondrian.Options("widest", relaxed))
+        assert found.partition.sizes.tolist() == sizes
+
+
 def uneven(weights: list[float]) -> Table:
     """600 rows of three numbers: even, lumped, and one that leans."""
     rng = np.random.default_rng(5)

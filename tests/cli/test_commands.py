@@ -24,7 +24,7 @@ def bash(desk: Desk) -> Call:
     lines = {"anonymize": f'exec "{sys.executable}" -m anonymize "$@"'}
     if shutil.which("jq") is None:
         query = "import json, sys; print(json.dumps(json.load(sys.stdin)[sys.argv[1][1:]]))"
-        lines["jq"] = f"exec \"{sys.executable}\" -c '{query}' \"$@\""
+        lines["jq"] = f'exec "{sys.executable}" -c \'{query}\' "$@"'
     for name, line in lines.items():
         (tools / name).write_text(f"#!/bin/sh\n{line}\n")
         (tools / name).chmod(0o755)

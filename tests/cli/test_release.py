@@ -186,7 +186,9 @@ def test_quoted_newlines_and_odd_column_names(desk: Desk, call: Call) -> None:
 
 def test_another_encoding(desk: Desk, call: Call) -> None:
     expected = call("mondrian", desk.spec).out.decode().replace("CANARY 0", "CANARY é")
-    desk.fill(table().replace("CANARY 0", "CANARY é").encode("latin-1"), SPEC.replace("{path", "{encoding: latin-1, path"))
+    desk.fill(
+        table().replace("CANARY 0", "CANARY é").encode("latin-1"), SPEC.replace("{path", "{encoding: latin-1, path")
+    )
     ended = call("mondrian", desk.spec)
     assert (ended.code, ended.out.decode()) == (0, expected)
     assert not any(desk.temporary.iterdir())

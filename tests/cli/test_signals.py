@@ -51,7 +51,9 @@ def test_a_signal_while_standard_input_is_read(desk: Desk, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize(("form", "delay"), [("csv", 0), ("csv.gz", 0.15), ("parquet", 0.3), ("arrow", 0.45), ("csv", 0.6)])
+@pytest.mark.parametrize(
+    ("form", "delay"), [("csv", 0), ("csv.gz", 0.15), ("parquet", 0.3), ("arrow", 0.45), ("csv", 0.6)]
+)
 def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: float, number: int) -> None:
     before = desk.files()
     target = desk.folder / "target"

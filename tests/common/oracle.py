@@ -191,14 +191,13 @@ class Truth:
     @cached_property
     def classes(self) -> dict[Path_, list[int]]:
         """Released rows by what their quasi-identifiers show."""
-        columns = [self.cells(c) for name in self.spec["quasi_identifiers"] for c in self.columns_of(name)]
+        columns = [self.cells(column) for column in self._released_names()]
         return equal_rows(list(zip(*columns, strict=True)))
 
     @cached_property
     def suppressed(self) -> Path_:
         """What the quasi-identifiers of a suppressed row show."""
-        columns = [c for name in self.spec["quasi_identifiers"] for c in self.columns_of(name)]
-        return (self.output["suppressed"],) * len(columns)
+        return (self.output["suppressed"],) * len(self._released_names())
 
     # --- privacy ---
 
@@ -210,11 +209,12 @@ class Truth:
 
     def reached(self, demand: Demand) -> list[float]:
         """What each class of the release reaches."""
-        cells = self.cells(demand.attribute) if demand.attribute else [""] * len(self.shown)
-        return [
-            demand.figure(len(rows), self.values(demand.attribute, [cells[r] for r in rows]) if demand.attribute else [])
-            for rows in self.classes.values()
-        ]
+        return [self.figure(demand, rows) for rows in self.classes.values()]
+
+    def figure(self, demand: Demand, rows: Sequence[int]) -> float:
+        """What some released rows reach as one class."""
+        name = demand.attribute
+        return demand.figure(len(rows), self.values(name, [self.cells(name)[row] for row in rows]) if name else [])
 
     def risk(self) -> dict[str, float]:
         """The report's `risk` block, less the threshold."""
@@ -269,7 +269,7 @@ class Truth:
             return Fraction(texts[0]), Fraction(texts[0])
         template = re.escape(self.output["interval"])
         for end in ("low", "high"):
-            template = template.replace(re.escape("{%s}" % end), f"({NUMBER})")
+            template = template.replace(re.escape("{" + end + "}"), f"({NUMBER})")
         low, high = re.fullmatch(template, texts[0]).groups()
         return Fraction(low), Fraction(high)
 
@@ -347,7 +347,7 @@ class Truth:
             template = template[:-1] + ")"
         pattern = re.escape(template)
         for end in ("low", "high"):
-            pattern = pattern.replace(re.escape("{%s}" % end), f"({NUMBER})")
+            pattern = pattern.replace(re.escape("{" + end + "}"), f"({NUMBER})")
         found = re.fullmatch(pattern, text)
         return bool(found) and (Fraction(found[1]), Fraction(found[2])) == (low, high - whole)
 
@@ -403,10 +403,5 @@ class Truth:
 def whole_table_fails(spec: Spec, folder: Path) -> bool:
     """Whether all rows as one class do not meet the spec's privacy."""
     truth = Truth(spec | {"quasi_identifiers": {}}, folder, folder / "table.csv")
-    size = len(truth.rows)
-    return any(
-        not demand.met(
-            demand.figure(size, truth.values(demand.attribute, truth.cells(demand.attribute)) if demand.attribute else [])
-        )
-        for demand in demands(spec)
-    )
+    everyone = range(len(truth.rows))
+    return not all(demand.met(truth.figure(demand, everyone)) for demand in demands(spec))

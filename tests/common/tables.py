@@ -1,7 +1,7 @@
 """Random tables with a spec each: small, and as odd as tables in the wild.
 
-`cases(needs)` draws a table that an algorithm with these needs can work on. Text has separators, quotes, line breaks and
-other scripts in it, numbers have leading zeros and spaces, columns are constant or nearly unique, rows repeat.
+`cases(needs)` draws a table that an algorithm with these needs can work on. Text has separators, quotes, line breaks
+and other scripts in it, numbers have leading zeros and spaces, columns are constant or nearly unique, rows repeat.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ numbers = (small_numbers | st.integers(-50, 50).map(str), large_numbers, fractio
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its texts, and what the spec says of it. `hierarchy`: the leaves of a hierarchy file, each with its path."""
+    """A column: its texts, and what the spec says of it. `hierarchy`: of a hierarchy file, the path of each leaf."""
 
     name: str
     cells: list[str]
@@ -128,10 +128,11 @@ def _built(draw: st.DrawFn, name: str, missing: list[str], rows: int) -> Column:
 @st.composite
 def _filed(draw: st.DrawFn, name: str, missing: list[str], rows: int) -> Column:
     """A column with a hierarchy file, of uneven depth, which may have leaves that do not occur."""
-    leaves = draw(st.lists(odd_texts.filter(str.strip), min_size=1, max_size=8, unique=True))
+    leaves = draw(st.lists(odd_texts.filter(str.strip), min_size=1, max_size=10, unique=True))
     root = draw(st.sampled_from(["*", "(hidden)", "anything"]))
-    paths = tuple((leaf, *draw(st.sampled_from(_ABOVE)), root) for leaf in leaves)
-    pool = draw(st.lists(st.sampled_from(leaves), min_size=1))
+    above = draw(st.permutations(_ABOVE))[: draw(st.integers(1, 3))]
+    paths = tuple((leaf, *draw(st.sampled_from(above)), root) for leaf in leaves)
+    pool = leaves[: draw(st.integers(1, len(leaves)))]
     return Column(name, draw(_cells(pool, missing, rows)), {}, paths)
 
 

@@ -99,7 +99,7 @@ def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
         for form in ("parquet", "arrow"):
             with Output("o", form=form) as output:
                 output.write(frame[start : start + 100_000] for start in range(0, 600_000, 100_000))
-                print(output.sha256())
+                print(output.sha256)
     """
     hashes = {run(script, tmp_path, POLARS_MAX_THREADS=threads).stdout for threads in ("1", "4")}
     assert len(hashes) == 1 and len(hashes.pop()) == 130
@@ -108,7 +108,7 @@ def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
 def test_texts(tmp_path: Path) -> None:
     with Output(tmp_path / "report.json") as output:
         output.write_text('{"é": 1}\n')
-        assert len(output.sha256()) == 64
+        assert len(output.sha256) == 64
         output.commit()
     assert (tmp_path / "report.json").read_bytes() == '{"é": 1}\n'.encode()
 

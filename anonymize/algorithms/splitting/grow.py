@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.classes import Bools, Ints, Partition, starts_of
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 18
 FINISHED = -1
 AGAIN = -2
 

@@ -1,0 +1,252 @@
+"""The renderers, on a report that was made up."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from anonymize.errors import UsageError
+from anonymize.report import RENDERERS, as_json, kind_of
+from anonymize.report.data import Clock, public
+from anonymize.report.markdown import markdown
+from anonymize.report.tables import figure, sections
+from anonymize.report.terminal import console, show
+
+REPORT: dict[str, Any] = {
+    "schema_version": 1,
+    "tool": {"name": "anonymize", "version": "9.9"},
+    "started_at": "2024-02-29T12:00:00+00:00",
+    "spec": {"path": "/s/spec.yaml", "sha256": "aa"},
+    "input": {"path": "/in/ta|ble_*.csv", "sha256": "bb", "rows": 12345, "columns": 3},
+    "output": {
+        "path": "out.csv",
+        "sha256": "cc",
+        "rows": 12340,
+        "suppressed_rows": 7,
+        "dropped_rows": 5,
+        "suppressed_cells": 21,
+    },
+    "algorithm": {"name": "mondrian", "family": "multidimensional", "options": {"cut": "auto"}, "seed": 17},
+    "settings": {"k": {"value": 5, "from": "spec"}},
+    "privacy": {
+        "satisfied": True,
+        "verified": True,
+        "models": [
+            {"model": "k-anonymity", "attribute": None, "required": {"k": 5}, "achieved": {"k": 6}, "satisfied": True},
+            {
+                "model": "recursive-cl-diversity",
+                "attribute": "a|b",
+                "required": {"c": 2.0, "l": 3},
+                "achieved": {"c": None, "l": 3},
+                "satisfied": False,
+            },
+        ],
+    },
+    "classes": {"count": 1500, "min_size": 6, "mean_size": 8.2266666, "max_size": 40},
+    "risk": {"prosecutor_max": 1 / 6, "marketer": 0.1215, "records_at_risk": 0.0, "uniques": 0, "threshold": 0.25},
+    "utility": {
+        "gcp": 0.123456,
+        "ncp": 4567.89,
+        "precision": None,
+        "discernibility": 12345678,
+        "attributes": {
+            "age": {"ncp": 0.25, "loss": 0.125, "weight": 2.0},
+            "[bold]x": {"ncp": 0, "loss": 0, "weight": 1},
+        },
+    },
+    "recoding": {"kind": "regions", "regions": 1500},
+    "timing": {"total_s": 1.5},
+    "memory": {"peak_mb": 99.0},
+    "warnings": ["column 'a_b' | passes <through>\nuntouched"],
+}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The report with another value at a dotted path."""
+    report = deepcopy(REPORT)
+    *blocks, key = path.split(".")
+    block = report
+    for name in blocks:
+        block = block[name]
+    block[key] = value
+    return report
+
+
+def printed(report: dict[str, Any], color: str = "never", width: int = 120) -> str:
+    stream = io.StringIO()
+    to = console(stream, color)
+    to.width = width
+    show(report, to)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        (False, "NO"),
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (-1234, "-1,234"),
+        (0.0, "0"),
+        (0.123456, "0.1235"),
+        (0.00001234, "1.234e-05"),
+        (1234.56, "1235"),
+        (9999.4, "9999"),
+        (12345.6, "12,346"),
+        (-12345.6, "-12,346"),
+        (1e15, "1,000,000,000,000,000"),
+        ("text", "text"),
+    ],
+)
+def test_figure(value: Any, text: str) -> None:
+    assert figure(value) == text
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def test_json_keeps_keys_in_their_order_and_text_as_it_is() -> None:
+    text = as_json(changed("warnings", ["é 漢字"]))
+    assert list(json.loads(text)) == list(REPORT)
+    assert "é 漢字" in text and text.endswith("}\n")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_json_has_no_numbers_that_json_has_not(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        as_json(changed("utility.gcp", value))
+
+
+@pytest.mark.parametrize(("path", "kind"), [("r.json", ".json"), ("a.b/R.MD", ".md")])
+def test_the_suffix_says_the_kind(path: str, kind: str) -> None:
+    assert kind_of(path) == kind and kind in RENDERERS
+
+
+@pytest.mark.parametrize("path", ["-", "report", "r.txt", "r.json.gz", ".json"])
+def test_a_suffix_that_there_is_not(path: str) -> None:
+    with pytest.raises(UsageError, match="a report is one of"):
+        kind_of(path)
+
+
+# --- public ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_public_report_lacks_what_could_be_used_against_the_release() -> None:
+    shown = public(REPORT)
+    assert shown["spec"] == {"sha256": "aa"}
+    assert shown["input"] == {"rows": 12345, "columns": 3}
+    assert "path" not in shown["output"] and "seed" not in shown["algorithm"]
+    untouched = REPORT.keys() - {"spec", "input", "output", "algorithm"}
+    assert {key: shown[key] for key in untouched} == {key: REPORT[key] for key in untouched}
+    assert list(shown) == list(REPORT)
+
+
+@pytest.mark.parametrize("kind", RENDERERS)
+def test_every_form_of_a_public_report(kind: str) -> None:
+    text = RENDERERS[kind](public(REPORT))
+    assert not re.search(r"/in/|/s/|out\.csv|\bbb\b|\b17\b", text)
+
+
+# --- Markdown --------------------------------------------------------------------------------------------------------
+
+
+def test_markdown_says_the_verdict_first() -> None:
+    lines = markdown(REPORT).splitlines()
+    assert lines[0] == "# Anonymization report"
+    assert lines[2] == "- **every requirement is met**, measured from the table as written"
+    assert "NOT SAFE" in markdown(changed("privacy.satisfied", False))
+    assert "nothing was required" in markdown(changed("privacy.satisfied", None))
+
+
+def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
+    cells = re.compile(r"(?<!\\)\|")
+    tables = re.findall(r"(?:^\|.*\n)+", markdown(REPORT), re.MULTILINE)
+    assert len(tables) == 5
+    for table in tables:
+        assert len({len(cells.findall(line)) for line in table.splitlines()}) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"/in/ta\|ble\_\*.csv",
+        r"| recursive-cl-diversity | a\|b | c = 2, l = 3 | c = -, l = 3 | NO |",
+        r"- column 'a\_b' \| passes \<through\> untouched",
+        r"| \[bold\]x | 1 | 0 | 0 |",
+        "| mean size | 8.227 |",
+        "| suppressed rows | 7 |",
+        r"| records\_at\_risk | 0 | share of rows whose risk is above 0.25 |",
+        "algorithm mondrian (cut = auto)",
+        "input: 12,345 rows",
+    ],
+)
+def test_markdown_shows(text: str) -> None:
+    assert text in markdown(REPORT)
+
+
+def test_markdown_of_an_audit() -> None:
+    audited = {key: REPORT[key] for key in REPORT if key not in ("algorithm", "output", "utility", "spec")}
+    text = markdown(audited)
+    assert "## Re-identification risk" in text and "Information loss" not in text and "algorithm" not in text
+
+
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+
+def test_terminal_shows_every_section_and_brackets_as_they_are() -> None:
+    text = printed(REPORT)
+    assert text.startswith("Every requirement is met.\nwarning: column 'a_b' | passes <through>\n")
+    assert all(section.title in text for section in sections(REPORT))
+    assert "[bold]x" in text and "1,500" in text
+    assert not re.search("^precision", text, re.MULTILINE)  # it has no figure
+
+
+@pytest.mark.parametrize(
+    ("satisfied", "verdict"),
+    [
+        (True, "Every requirement is met."),
+        (False, "NOT SAFE: a requirement is not met."),
+        (None, "Measured; nothing was required."),
+    ],
+)
+def test_terminal_verdicts(satisfied: bool | None, verdict: str) -> None:
+    assert printed(changed("privacy.satisfied", satisfied)).splitlines()[0] == verdict
+
+
+@pytest.mark.parametrize(("color", "colored"), [("always", True), ("never", False), ("auto", False)])
+def test_terminal_colors(color: str, colored: bool) -> None:
+    assert ("\x1b[" in printed(REPORT, color)) is colored
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_narrow_terminal(width: int) -> None:
+    assert max(map(len, printed(REPORT, width=width).splitlines())) <= width
+
+
+def test_a_report_of_an_audit_has_fewer_sections() -> None:
+    audited = {key: REPORT[key] for key in ("privacy", "classes", "risk", "warnings")}
+    assert [section.title for section in sections(audited)] == [
+        "Privacy, measured from the table as written",
+        "Equivalence classes",
+        "Re-identification risk",
+    ]
+
+
+# --- the clock -------------------------------------------------------------------------------------------------------
+
+
+def test_the_clock_adds_up_and_has_every_stage() -> None:
+    clock = Clock()
+    for _ in range(2):
+        with clock("search"):
+            pass
+    timing = clock.timing()
+    assert list(timing) == ["read_s", "search_s", "recode_s", "verify_s", "write_s", "total_s"]
+    assert 0 <= timing["search_s"] <= timing["total_s"] and timing["read_s"] == 0

@@ -1,0 +1,255 @@
+"""The road: what is published, what is left out, in what order, and what is refused before any work is done."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize import release as road
+from anonymize import rows
+from anonymize.algorithms import mondrian
+from anonymize.classes import Partition
+from anonymize.errors import SpecError, UnsafeError, UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.recoding import Regions
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import load
+from anonymize.table import Source
+
+HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., Request]:
+    """A request for a release of `t.csv`, given its text and the rest of the spec."""
+
+    def asking(content: str, rest: str = "privacy: {k: 2}\n", **more: Any) -> Request:
+        (tmp_path / "t.csv").write_text(content, encoding="utf-8")
+        (tmp_path / "s.yaml").write_text(HEAD + rest, encoding="utf-8")
+        spec = load(tmp_path / "s.yaml", PARAMETERS)
+        return Request(spec, "mondrian", mondrian.Options(), output=str(tmp_path / "out.csv"), **more)
+
+    return asking
+
+
+def rows_of(request: Request) -> list[list[str]]:
+    with open(request.output, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def forced(monkeypatch: pytest.MonkeyPatch, labels: list[int]) -> None:
+    """Makes the algorithm return these classes; -1 is a row that it gave up."""
+
+    def run(*_: Any) -> Regions:
+        numbers = np.array(labels)
+        rows = np.flatnonzero(numbers >= 0)
+        order = rows[np.argsort(numbers[rows], kind="stable")].astype(np.uint32)
+        sizes = np.bincount(numbers[rows]).astype(np.int64)
+        return Regions(Partition.of_blocks([order], [sizes]), np.flatnonzero(numbers < 0).astype(np.uint32))
+
+    monkeypatch.setattr(mondrian, "run", run)
+
+
+TABLE = "age,sex\n1,M\n2,M\n8,F\n9,F\n50,M\n60,F\n"
+
+
+def test_columns_stay_in_their_order(ask: Callable[..., Request]) -> None:
+    rest = "identifiers: [name]\ninsensitive: [x, y]\nprivacy: {k: 2}\n"
+    request = ask("x,age,name,sex,y\n01,1,A,M,\n02,2,B,M,é\n", rest)
+    report = release(request)
+    assert rows_of(request) == [["x", "age", "sex", "y"], ["01", "[1-2]", "M", ""], ["02", "[1-2]", "M", "é"]]
+    assert report["input"]["columns"] == 5 and report["output"]["rows"] == 2
+
+
+def test_bounds_stand_where_the_number_stood(ask: Callable[..., Request]) -> None:
+    request = ask("x,age,sex\n01,1,M\n02,2,M\n", "insensitive: [x]\nprivacy: {k: 2}\noutput: {numeric: bounds}\n")
+    release(request)
+    assert rows_of(request) == [["x", "age_low", "age_high", "sex"], ["01", "1", "2", "M"], ["02", "1", "2", "M"]]
+
+
+def test_bounds_need_names_that_are_free(ask: Callable[..., Request]) -> None:
+    with pytest.raises(SpecError, match="age_low"):
+        release(ask("age,sex,age_low\n1,M,x\n", "insensitive: [age_low]\nprivacy: {k: 1}\noutput: {numeric: bounds}\n"))
+
+
+def test_suppressed_rows_are_published_where_they_are_safe(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced(monkeypatch, [0, 0, 1, 1, -1, -1])
+    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\n")
+    report = release(request)
+    assert rows_of(request)[1:] == [["[1-2]", "M"]] * 2 + [["[8-9]", "F"]] * 2 + [["*", "*"]] * 2
+    counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
+    assert [report["output"][key] for key in counts] == [6, 2, 0, 4]
+    assert report["classes"]["count"] == 2 and report["utility"]["suppression"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("rest", ["", "output: {suppressed_rows: drop}\n"])
+def test_suppressed_rows_are_left_out_where_they_are_not_safe_or_not_wanted(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    forced(monkeypatch, [0, 0, 1, 1, -1, 1] if not rest else [0, 0, 1, 1, -1, -1])
+    request = ask(TABLE, f"privacy: {{k: 2, suppression: 0.5}}\n{rest}")
+    report = release(request)
+    lost = 1 if not rest else 2
+    assert len(rows_of(request)) == 1 + 6 - lost
+    assert [report["output"][key] for key in ("rows", "suppressed_rows", "dropped_rows")] == [6 - lost, lost, lost]
+    assert any("left out" in warning for warning in report["warnings"]) == (not rest)
+
+
+def test_suppressed_rows_that_are_not_diverse_are_left_out(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced(monkeypatch, [0, 0, 0, 0, -1, -1])
+    table = "age,sex,ill\n1,M,a\n2,M,b\n8,F,a\n9,F,b\n50,M,a\n60,F,a\n"
+    request = ask(table, "sensitive: {ill: {}}\nprivacy: {k: 2, l: 2, suppression: 0.5}\n")
+    assert release(request)["output"]["dropped_rows"] == 2
+    assert len(rows_of(request)) == 5
+
+
+def test_what_is_not_safe_is_not_published(ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    forced(monkeypatch, [0, 0, 1, 2, 3, 3])
+    request = ask(TABLE)
+    before = sorted(Path(request.output).parent.iterdir())
+    with pytest.raises(UnsafeError, match="2 rows in 2 classes"):
+        release(request)
+    assert sorted(Path(request.output).parent.iterdir()) == before
+    report = release(replace(request, allow_unsafe=True))
+    assert report["privacy"]["satisfied"] is False and len(rows_of(request)) == 7
+
+
+def test_a_dry_run_that_is_not_safe_is_an_error_too(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced(monkeypatch, [0, 1, 2, 3, 4, 5])
+    with pytest.raises(UnsafeError):
+        release(ask(TABLE, dry_run=True))
+
+
+def test_reports_take_their_places_with_the_release(ask: Callable[..., Request], tmp_path: Path) -> None:
+    request = ask(TABLE, reports=[str(tmp_path / "r.json"), str(tmp_path / "r.md")])
+    report = release(request)
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == report
+    assert (tmp_path / "r.md").exists()
+
+
+def test_neither_is_published_where_the_second_cannot_be(
+    ask: Callable[..., Request], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = ask(TABLE, reports=[str(tmp_path / "r.json")])
+    real = road.commit
+
+    def late(outputs: Any) -> None:
+        (tmp_path / "out.csv").write_text("somebody else's")
+        real(outputs)
+
+    monkeypatch.setattr(road, "commit", late)
+    with pytest.raises(UsageError, match="exists already"):
+        release(request)
+    assert (tmp_path / "out.csv").read_text() == "somebody else's"
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "s.yaml", "out.csv"}
+
+
+@pytest.mark.parametrize("reports", [["r.txt"], ["-"], ["r.json", "./r.json"], ["out.csv.md", "out.csv.md"]])
+def test_outputs_that_cannot_be_are_refused_before_the_table_is_read(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch, reports: list[str]
+) -> None:
+    request = ask(TABLE, reports=reports)
+    monkeypatch.setattr(Source, "open", None)
+    with pytest.raises(UsageError):
+        release(request)
+
+
+def test_an_output_that_is_its_report(ask: Callable[..., Request], tmp_path: Path) -> None:
+    request = replace(ask(TABLE, force=True), output=str(tmp_path / "r.json"), reports=[str(tmp_path / "r.json")])
+    with pytest.raises(UsageError, match="given twice"):
+        release(request)
+
+
+def test_a_shuffle_keeps_rows_together(ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "SHUFFLED", 7)  # several pieces
+    table = "age,sex,x\n" + "".join(f"{n},{'MF'[n % 2]},{n:03}\n" for n in range(40))
+    request = ask(table, "insensitive: [x]\nprivacy: {k: 4}\noutput: {row_order: shuffle}\n", seed=3)
+    release(request)
+    shuffled = rows_of(request)[1:]
+    kept = ask(table, "insensitive: [x]\nprivacy: {k: 4}\n", force=True)
+    release(kept)
+    assert shuffled != rows_of(kept)[1:]
+    assert sorted(shuffled, key=lambda row: row[2]) == rows_of(kept)[1:]
+
+
+def test_a_shuffle_without_a_seed_is_another_every_time(ask: Callable[..., Request]) -> None:
+    table = "age,sex,x\n" + "".join(f"1,M,{n:03}\n" for n in range(60))
+    request = ask(table, "insensitive: [x]\nprivacy: {k: 4}\noutput: {row_order: shuffle}\n", force=True)
+    orders = []
+    for _ in range(2):
+        report = release(request)
+        orders.append(rows_of(request))
+    assert orders[0] != orders[1]
+    assert not any("order" in warning for warning in report["warnings"])
+
+
+def test_a_shuffle_of_quasi_identifiers_alone(ask: Callable[..., Request]) -> None:
+    request = ask(TABLE, "privacy: {k: 2}\noutput: {row_order: shuffle}\n", seed=1)
+    assert release(request)["output"]["rows"] == 6
+    assert len(rows_of(request)) == 7
+
+
+def test_a_given_seed_of_a_shuffle_draws_a_warning(ask: Callable[..., Request]) -> None:
+    report = release(ask(TABLE, "privacy: {k: 2}\noutput: {row_order: shuffle}\n", seed=1))
+    assert any("seed" in warning for warning in report["warnings"])
+
+
+def test_progress_is_told_to_the_end(ask: Callable[..., Request]) -> None:
+    told: dict[str, list[int]] = {}
+    release(ask(TABLE, progress=lambda stage, done, total: told.setdefault(stage, []).append(done)))
+    assert {stage: steps[-1] for stage, steps in told.items()} == {
+        "read": 0,
+        "search": 6,
+        "recode": 0,
+        "write": 6,
+        "verify": 0,
+        "publish": 0,
+    }
+    assert all(steps == sorted(steps) for steps in told.values())
+
+
+@pytest.mark.parametrize(("missing", "shown"), [('["", "?"]', ""), ('["?", ""]', "?")])
+def test_the_first_text_for_missing_is_shown(ask: Callable[..., Request], missing: str, shown: str) -> None:
+    request = ask("age,sex\n,M\n?,M\n", "privacy: {k: 2}\n")
+    text = Path(request.spec.path or "").read_text().replace("t.csv}", f"t.csv, missing: {missing}}}")
+    Path(request.spec.path or "").write_text(text)
+    release(replace(request, spec=load(request.spec.path or "", PARAMETERS)))
+    assert rows_of(request)[1:] == [[shown, "M"], [shown, "M"]]
+
+
+def test_a_class_of_missing_and_present_numbers_is_suppressed(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced(monkeypatch, [0, 0])
+    request = ask("age,sex\n5,M\n,M\n")
+    assert release(request)["output"]["suppressed_cells"] == 2
+    assert rows_of(request)[1:] == [["*", "M"], ["*", "M"]]
+
+
+def test_the_release_is_measured_from_what_was_written(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the search found: a row that is changed on its way to the file is noticed."""
+    real = road.Output.write
+
+    def write(self: Any, frames: Any) -> None:
+        real(self, (frame.with_columns(pl.Series("sex", ["X", *frame["sex"][1:]])) for frame in frames))
+
+    monkeypatch.setattr(road.Output, "write", write)
+    with pytest.raises(UnsafeError, match="k=1"):
+        release(ask(TABLE))
