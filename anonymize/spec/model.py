@@ -244,7 +244,7 @@ class Spec(Entry):
     )
     weights: Literal["given", "correlation"] = Field(
         default="given",
-        description="Attribute utility: given (each `weight`), or correlation: computed, the more the less an attribute "
+        description="Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute "
         "correlates with the other quasi-identifiers.",
     )
     sensitive: dict[str, Sensitive] = Field(
