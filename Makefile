@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench docs format clean
+.PHONY: demo test bench docs figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
@@ -24,6 +24,9 @@ bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=-
 
 docs: $(VENV)/installed-dev  ## write the pages made from docstrings
 	$(BIN)/python docs/make.py
+
+figures: $(VENV)/installed-dev  ## draw the pictures in docs/ from runs
+	$(BIN)/python docs/figures.py
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

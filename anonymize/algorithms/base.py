@@ -32,12 +32,14 @@ class Needs:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a search: how many rows it may give up, its seed, its threads, and whom to tell how far it is."""
+    """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is,
+    and whether a file that an option names may replace another."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
+    force: bool = False
 
 
 class Algorithm(Protocol):

@@ -80,7 +80,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if released is None:
         released = _best(scorer, options, deadline)
     if options.output_lattice:
-        _write(options.output_lattice, picture(scorer))
+        _write(options.output_lattice, picture(scorer), context.force)
     return released
 
 
@@ -118,7 +118,7 @@ def _check_options(options: Options, checker: Checker) -> None:
         raise UsageError(problems)
 
 
-def _write(path: str, lattice: dict[str, Any]) -> None:
-    with Output(path) as output:
+def _write(path: str, lattice: dict[str, Any], force: bool) -> None:
+    with Output(path, force=force) as output:
         output.write_text(json.dumps(lattice) + "\n")
         commit([output])
