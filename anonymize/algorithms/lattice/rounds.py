@@ -28,7 +28,7 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker, partition_of
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline, Grid
+from anonymize.algorithms.lattice.search import Deadline, Grid, bisect
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.privacy import Groups, check
 from anonymize.recoding import Levels
@@ -130,23 +130,9 @@ class Round:
             numbers = np.flatnonzero(self.open)
             if not numbers.size or (self.best is not None and not self.growing):
                 break
-            self._bisect(self._path(int(numbers[least(self.bounds[numbers])])))
+            start = int(numbers[least(self.bounds[numbers])])
+            bisect(self.grid.path(start, self.open, self.bounds), self._enough)
         return None if self.best is None else self.grid.vector(self.best)
-
-    def _path(self, number: int) -> list[int]:
-        path = [number]
-        while above := [node for node in self.grid.successors(path[-1]) if self.open[node]]:
-            path.append(above[least(self.bounds[above])])
-        return path
-
-    def _bisect(self, path: list[int]) -> None:
-        low, high = 0, len(path)
-        while low < high:
-            middle = (low + high) // 2
-            if self._enough(path[middle]):
-                high = middle
-            else:
-                low = middle + 1
 
     def _enough(self, number: int) -> bool:
         """Checks a node: whether enough rows are safe. It is the best if what it leaves behind can be finished."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import Checked
 from anonymize.algorithms.lattice.scores import Score, Scorer
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Floats, Ints
 
 MOST = 1 << 21
 """Nodes of a lattice that `walk` is for."""
@@ -96,6 +97,24 @@ class Grid:
             if level + 1 < size
         ]
 
+    def path(self, number: int, among: Bools, bounds: Floats) -> list[int]:
+        """Nodes of `among` (nodes,), each a direct generalization of the one before, of least `bounds`."""
+        path = [number]
+        while above := [node for node in self.successors(path[-1]) if among[node]]:
+            path.append(above[least(bounds[above])])
+        return path
+
+
+def bisect(path: list[int], fine: Callable[[int], bool]) -> None:
+    """Looks for the lowest node of a path that is fine; whatever `fine` learns on the way counts."""
+    low, high = 0, len(path)
+    while low < high:
+        middle = (low + high) // 2
+        if fine(path[middle]):
+            high = middle
+        else:
+            low = middle + 1
+
 
 class Walk:
     """See `walk` above. `open` (nodes,): may still be better than the best. `bounds` (nodes, length of a score)."""
@@ -114,7 +133,8 @@ class Walk:
                 bound = self.bounds[numbers[least(self.bounds[numbers])]]
                 return Found(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]))
             start = int(numbers[least(self.bounds[numbers])])
-            self._bisect(self._path(start) if self.checker.monotone else [start])
+            path = self.grid.path(start, self.open, self.bounds) if self.checker.monotone else [start]
+            bisect(path, lambda number: self._check(number).safe)
         self.checker.settled(self.checker.total)
         return self.best
 
@@ -125,23 +145,6 @@ class Walk:
         numbers = np.flatnonzero(self.open)
         self.checker.settled(len(self.open) - len(numbers))
         return numbers
-
-    def _path(self, number: int) -> list[int]:
-        """Open nodes, each a direct generalization of the one before, of least bounds."""
-        path = [number]
-        while above := [node for node in self.grid.successors(path[-1]) if self.open[node]]:
-            path.append(above[least(self.bounds[above])])
-        return path
-
-    def _bisect(self, path: list[int]) -> None:
-        """Looks for the lowest safe node; whatever is checked on the way counts."""
-        low, high = 0, len(path)
-        while low < high:
-            middle = (low + high) // 2
-            if self._check(path[middle]).safe:
-                high = middle
-            else:
-                low = middle + 1
 
     def _check(self, number: int) -> Checked:
         """Checks a node and draws the conclusions."""
