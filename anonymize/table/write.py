@@ -148,11 +148,13 @@ class Output:
         first = next(frames)
         pieces = itertools.chain([first], frames)
         table = register_io_source(lambda *_: pieces, schema=first.schema)
-        with self._writing():
+        # An open file, not its path: after an interruption polars' threads may still be about to open what they were
+        # given, and by name would create it anew when it has been removed here.
+        with self._writing(), open(self.part, "wb") as file:
             if self.format == "parquet":
-                table.sink_parquet(self.part, row_group_size=ROW_GROUP)
+                table.sink_parquet(file, row_group_size=ROW_GROUP)
             else:
-                table.sink_ipc(self.part, compression="lz4", record_batch_size=ROW_GROUP)
+                table.sink_ipc(file, compression="lz4", record_batch_size=ROW_GROUP)
 
     def write_text(self, text: str) -> None:
         """Writes a text as UTF-8."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -191,6 +192,21 @@ def test_nothing_is_left_after_an_error(tmp_path: Path, error: type[BaseExceptio
 
     with pytest.raises(error, match="in the middle"), Output(tmp_path / f"o.{suffix}") as output:
         output.write(frames())
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_nothing_comes_back_after_an_interruption(tmp_path: Path, suffix: str) -> None:
+    """Threads of polars that had not begun to write when the rows stopped coming find nothing to create."""
+
+    def frames() -> Iterator[pl.DataFrame]:
+        yield FRAME
+        raise KeyboardInterrupt
+
+    for number in range(60):
+        with pytest.raises(KeyboardInterrupt), Output(tmp_path / f"{number}.{suffix}") as output:
+            output.write(frames())
+    time.sleep(0.05)
     assert names(tmp_path) == []
 
 
