@@ -1,0 +1,20 @@
+"""The second opinion: privacy and risk measured from the text of a table, by code that shares nothing with the search.
+
+Nothing is imported from the rooms that make a release, and nothing is known of hierarchies, codes or intervals: rows
+are in one class when the texts of their quasi-identifiers are the same texts. `01234` is not `1234`, a missing value is
+a value, and rows that are suppressed altogether are a class like any other. Every privacy model has its twin here,
+written from its definition.
+
+How ten million rows fit: one streaming `group_by` over the texts finds the classes and keeps a 64-bit number of each;
+that no two classes have the same number is checked, not hoped for. A second streaming pass then needs to keep numbers
+only: that of each row's class, and a code of its sensitive value.
+"""
+
+from __future__ import annotations
+
+from anonymize.verify.measuring import measure
+from anonymize.verify.table import CSV, text_of
+from anonymize.verify.twins import TWINS, Twin
+from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, checks_of
+
+__all__ = ["CSV", "THRESHOLD", "TWINS", "Check", "Result", "Twin", "Verdict", "checks_of", "measure", "text_of"]
