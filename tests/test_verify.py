@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from anonymize import privacy, verify
 from anonymize.errors import DataError
-from anonymize.verify import Check, measure, measuring
-from anonymize.verify.table import Table
+from anonymize.verify import Check, measure
+from anonymize.verify import table as verify_table
 
 SHARED = Path(__file__).parents[2] / "shared"
 MISSING = ("", "?")
@@ -260,36 +260,21 @@ def test_a_table_without_rows() -> None:
 # --- exactness -------------------------------------------------------------------------------------------------------
 
 
-def test_a_numbering_that_would_merge_classes_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Table.key_number
-    seeds = []
-
-    def colliding(self: Any, seed: int) -> pl.Expr:
-        seeds.append(seed)
-        return pl.lit(7, pl.UInt64).alias("class") if seed < 2 else honest(self, seed)
-
-    monkeypatch.setattr(Table, "key_number", colliding)
-    frame = table([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")], "q", "s")
-    found = measure(frame, ["q"], [Check("distinct-l-diversity", "s", {"l": 2})])
-    assert (found.classes["count"], found.results[0].achieved, max(seeds)) == (2, {"l": 1}, 2)
-
-
-@pytest.mark.parametrize("changed", ["q,s\na,x\na,y\na,z\n", "q,s\na,x\nb,y\n"])
-def test_a_table_that_changes_between_the_passes_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
-) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("q,s\na,x\na,y\n")
-    honest = measuring.classes_of
-
-    def then_change(*arguments: Any) -> Any:
-        found = honest(*arguments)
-        path.write_text(changed)
-        return found
-
-    monkeypatch.setattr(measuring, "classes_of", then_change)
-    with pytest.raises(DataError, match="changed"):
-        measure(pl.scan_csv(path, infer_schema=False), ["q"], [Check("distinct-l-diversity", "s", {"l": 2})])
+@pytest.mark.parametrize("most", [2, 30, 200, 2**63], ids=["renumber-always", "often", "seldom", "never"])
+def test_what_does_not_fit_into_64_bits_is_renumbered(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(verify_table, "_MOST", most)
+    rows = [(str(n % 3), str(n % 5), str(n % 7), str(n // 50), str(n % 4)) for n in range(400)]
+    frame = table([*rows, ("*", "*", "*", "1", "2")], "a", "b", "c", "s", "person")
+    check = Check("distinct-l-diversity", "s", {"l": 3})
+    found = measure(frame, ["a", "b", "c"], [K, check])
+    persons = measure(frame, ["a", "b", "c"], [K, check], units=frame["person"])
+    kinds, heads = defaultdict(set), defaultdict(set)
+    for *key, value, person in [*rows, ("*", "*", "*", "1", "2")]:
+        kinds[tuple(key)].add(value)
+        heads[tuple(key)].add(person)
+    assert found.classes["count"] == len(kinds) - 1 and found.suppressed_rows == 1
+    assert found.results[1].failing_classes == sum(len(values) < 3 for values in kinds.values())
+    assert persons.results[0].failing_classes == sum(len(each) < K.parameters["k"] for each in heads.values())
 
 
 def test_many_classes_against_a_counter(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ are in one class when the texts of their quasi-identifiers are the same texts. `
 a value, and rows that are suppressed altogether are a class like any other. Every privacy model has its twin here,
 written from its definition.
 
-How ten million rows fit: one streaming `group_by` over the texts finds the classes and keeps a 64-bit number of each;
-that no two classes have the same number is checked, not hoped for. A second streaming pass then needs to keep numbers
-only: that of each row's class, and a code of its sensitive value.
+How ten million rows fit: one streaming pass keeps a number of 32 bits for each text, and one of 64 bits for all
+quasi-identifiers of a row (see `table`). Where nearly every row is a class of its own, those that are alike are
+measured once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""The text of a table, read in two streaming passes: its classes, then the sensitive values in each."""
+"""The text of a table, read once: its classes, and how often each sensitive value occurs in them.
+
+A text becomes a number of 32 bits, the same for the same text of a column and for no other. The numbers of a row's
+quasi-identifiers are put into one of 64 bits, without loss: where they need more, what there is so far is renumbered.
+Classes are then runs of equal numbers in a sorted column, and nothing is hashed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +16,7 @@ import polars as pl
 from anonymize.errors import DataError
 from anonymize.verify.verdict import Subject
 
-_SEEDS = range(8)
+_MOST = 2**63
 
 CSV = ("csv", "csv.gz")
 """The formats in which a null is an empty field."""
@@ -33,89 +38,190 @@ def text_of(path: Path, form: str, separator: str) -> pl.LazyFrame:
 
 @dataclass(frozen=True)
 class Table:
-    """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as."""
+    """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
+
+    `units`: (rows,) whom each row is about; None: every row is about somebody else.
+    """
 
     frame: pl.LazyFrame
     quasi_identifiers: tuple[str, ...]
     missing: tuple[str, ...]
     fill: str | None
+    units: pl.Series | None = None
 
     def text(self, column: str) -> pl.Expr:
         text = pl.col(column).cast(pl.String)
         return text if self.fill is None else text.fill_null(self.fill)
 
-    def keys(self) -> list[pl.Expr]:
-        """The quasi-identifiers as text, under names that clash with nothing."""
-        return [self.text(name).alias(f"q{at}") for at, name in enumerate(self.quasi_identifiers)]
 
-    def key_number(self, seed: int) -> pl.Expr:
-        """A 64-bit number of each row's quasi-identifiers, from the columns of `keys`."""
-        return pl.struct(self.key_names()).hash(seed).alias("class")
+@dataclass(frozen=True)
+class Numbers:
+    """(rows,) numbers below `span`: two rows have the same one where what is numbered is the same."""
 
-    def key_names(self) -> list[str]:
-        return [f"q{at}" for at in range(len(self.quasi_identifiers))]
+    of_row: pl.Series
+    span: int
+
+    @property
+    def dense(self) -> Numbers:
+        """The same in the same order, without gaps."""
+        ranks = self.of_row.rank("dense") - 1
+        return Numbers(ranks, whole(ranks.max()) + 1 if len(ranks) else 1)
+
+    def runs(self) -> pl.DataFrame:
+        """The different numbers, ascending (`value`), and how many rows have each (`len`)."""
+        return self.of_row.sort().rle().struct.unnest()
 
 
-def classes_of(table: Table, suppressed: str) -> tuple[pl.DataFrame, int]:
-    """One row a class: its number, its size, whether it is suppressed; and the seed with which the numbers are made.
+def pair(first: Numbers, second: Numbers) -> tuple[Numbers, int]:
+    """Numbers of both together, ordered by the first, then the second; and what parts them: first * span + second."""
+    if first.span * second.span >= _MOST:
+        first = first.dense
+    if first.span * second.span >= _MOST:
+        second = second.dense
+    joined = first.of_row.cast(pl.UInt64) * second.span + second.of_row
+    return Numbers(joined, first.span * second.span), second.span
 
-    The texts are compared as texts; a seed for which two classes would have the same number is not used.
+
+@dataclass(frozen=True)
+class Column:
+    """A column of texts: 0 for a null, else 1 + the position among `texts`."""
+
+    numbers: Numbers
+    texts: pl.Series
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table as numbers.
+
+    `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
+    none; `values`: the column of each sensitive attribute; `units`: see `Table`.
     """
-    names = table.key_names()
-    hidden = pl.all_horizontal((pl.col(name) == suppressed).fill_null(False) for name in names)
-    sizes = table.frame.select(table.keys()).group_by(names).agg(pl.len().cast(pl.Int64).alias("size"))
-    for seed in _SEEDS:
-        query = sizes.select(table.key_number(seed), "size", hidden.alias("suppressed"))
-        classes = query.collect(engine="streaming")
-        if classes["class"].n_unique() == classes.height:
-            return classes, seed
-    raise RuntimeError("no numbering of the classes is unique: this is probably a bug")
+
+    classes: Numbers
+    hidden: int | None
+    values: Mapping[str, Column]
+    units: Numbers | None
+
+    @property
+    def count(self) -> int:
+        return len(self.classes.of_row)
 
 
-def sensitive_values(table: Table, seed: int, subjects: Sequence[Subject], classes: pl.DataFrame) -> pl.DataFrame:
-    """The number of each row's class, and the sensitive value of each subject (v0, v1, ...): null where missing."""
-    values = [expr for at, subject in enumerate(subjects) for expr in _values(table, at, *subject)]
-    if not values:
-        return pl.DataFrame()
-    query = table.frame.select(*table.keys(), *values).select(table.key_number(seed), pl.exclude(table.key_names()))
-    rows = query.collect(engine="streaming")
-    if rows.height != classes["size"].sum():
-        raise changed()
-    numbers = [_as_numbers(rows, f"v{at}", name) for at, (name, numeric) in enumerate(subjects) if name and numeric]
-    return rows.with_columns(numbers).select("class", pl.col(r"^v\d+$"))
+def read(table: Table, attributes: Sequence[str], suppressed: str) -> Rows:
+    """Reads quasi-identifiers and sensitive attributes. Raises DataError for units that are not those of these rows."""
+    columns = _columns(table, [*table.quasi_identifiers, *attributes])
+    shown = columns[: len(table.quasi_identifiers)]
+    classes = shown[0].numbers
+    for column in shown[1:]:
+        classes = pair(classes, column.numbers)[0]
+    values = dict(zip(attributes, columns[len(shown) :], strict=True))
+    return Rows(classes, _hidden(shown, suppressed, classes), values, _units(table, len(classes.of_row)))
 
 
-def _values(table: Table, at: int, attribute: str | None, numeric: bool) -> list[pl.Expr]:
-    """A code for each text; or the number as a float, nan for what is none, and exactly where it is a whole one."""
-    if attribute is None:
-        return []
-    text = table.text(attribute)
-    present = pl.when(~text.is_in(table.missing)).then(text)
-    if not numeric:
-        return [present.cast(pl.Categorical(pl.Categories.random())).to_physical().alias(f"v{at}")]
-    bare = present.str.strip_chars()
-    number = bare.cast(pl.Float64, strict=False)
-    number = pl.when(number.is_finite().fill_null(False)).then(number).otherwise(float("nan"))
-    return [
-        pl.when(bare.is_not_null()).then(number).alias(f"v{at}"),
-        bare.cast(pl.Int64, strict=False).alias(f"whole{at}"),
+def _columns(table: Table, names: Sequence[str]) -> list[Column]:
+    """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
+    categories = [pl.Categories.random() for _ in names]
+    kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
+    queries = [
+        (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(at))
+        for at, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
+    coded = table.frame.select(queries).collect(engine="streaming")
+    texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
+    pairs = zip(coded.get_columns(), texts, strict=True)
+    return [Column(Numbers(codes, len(known) + 1), known) for codes, known in pairs]
 
 
-def _as_numbers(rows: pl.DataFrame, column: str, attribute: str) -> pl.Series:
-    """The column as whole numbers if all of its values are. Raises DataError if some are no numbers."""
-    numbers, whole = rows[column], rows[column.replace("v", "whole")]
-    wrong = int(numbers.is_nan().sum())
-    if wrong:
-        raise DataError(f"column {attribute} is numeric, and {wrong} of its values are not numbers")
-    return whole.alias(column) if whole.null_count() == numbers.null_count() else numbers
+def _hidden(shown: Sequence[Column], suppressed: str, classes: Numbers) -> int | None:
+    numbers = [column.texts.index_of(suppressed) for column in shown]
+    if None in numbers:
+        return None
+    frame = pl.DataFrame([column.numbers.of_row.alias(str(at)) for at, column in enumerate(shown)])
+    same = [pl.col(str(at)) == number + 1 for at, number in enumerate(numbers) if number is not None]
+    first = frame.select(pl.all_horizontal(same)).to_series().index_of(True)
+    return None if first is None else whole(classes.of_row[first])
 
 
-def entries_of(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """How often each present value of a sensitive attribute occurs in each class: class, value, count."""
-    values = rows.lazy().select("class", value=column).drop_nulls("value")
-    return values.group_by("class", "value").agg(pl.len().cast(pl.Int64).alias("count")).collect(engine="streaming")
+def _units(table: Table, rows: int) -> Numbers | None:
+    if table.units is None:
+        return None
+    if len(table.units) != rows:
+        raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
+    codes = table.units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+    if codes.null_count():
+        raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
+    return Numbers(codes, len(codes) and whole(codes.max()) + 1)
 
 
-def changed() -> DataError:
-    return DataError("the table changed while it was being verified")
+def classes_of(rows: Rows) -> pl.DataFrame:
+    """One row a class, in the order of their numbers: `class` (from 0), its `size`, its `rows` (more than its size
+    where several are about one unit), whether it is `suppressed`."""
+    runs = rows.classes.runs()
+    count = pl.col("len").cast(pl.Int64)
+    classes = runs.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"),
+        size=count,
+        rows=count,
+        suppressed=pl.lit(False) if rows.hidden is None else pl.col("value") == rows.hidden,
+    )
+    return classes if rows.units is None else classes.with_columns(size=_units_of(rows.classes, rows.units)["len"])
+
+
+def entries_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
+    """How often each present value of a sensitive attribute occurs in each class: `class`, `value`, `count`.
+
+    In the order of classes, then of values. A value is a number, or the rank of a text. Raises DataError for texts of a
+    numeric attribute that are no numbers.
+    """
+    attribute, numeric = subject
+    column = rows.values[attribute or ""]
+    values = (_numbers if numeric else _ranks)(column, missing, attribute or "")
+    ranks = values["rank"].gather(column.numbers.of_row)
+    joined, span = pair(rows.classes, Numbers(ranks, values.height))
+    runs = joined.runs() if rows.units is None else _units_of(joined, rows.units)
+    owner = pl.col("value") // span
+    entries = runs.lazy().select(
+        (owner != owner.shift()).fill_null(False).cum_sum().cast(pl.UInt32).alias("class"),
+        rank=(pl.col("value") % span).cast(pl.UInt32),
+        count=pl.col("len").cast(pl.Int64),
+    )
+    present = entries.filter(pl.col("rank") > 0).collect()
+    if not numeric:
+        return present.rename({"rank": "value"})
+    number_of = values.unique("rank").sort("rank")["number"]
+    return present.with_columns(number_of.gather(present["rank"]).alias("value")).drop("rank")
+
+
+def _units_of(numbers: Numbers, units: Numbers) -> pl.DataFrame:
+    """The different numbers, ascending (`value`), and how many units have each (`len`)."""
+    joined, span = pair(numbers, units)
+    owners = (joined.runs()["value"] // span).rle().struct.unnest()
+    return owners.with_columns(numbers.runs()["value"])  # pair may have renumbered them
+
+
+def _ranks(column: Column, missing: Sequence[str], attribute: str) -> pl.DataFrame:
+    """Of each number of a column, the `rank` of its text among the present ones, from 1; 0 where it is missing."""
+    texts = pl.DataFrame({"text": pl.concat([pl.Series([None], dtype=pl.String), column.texts])})
+    present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text"))
+    return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))
+
+
+def _numbers(column: Column, missing: Sequence[str], attribute: str) -> pl.DataFrame:
+    """As `_ranks`, of the texts as numbers, and the `number` itself: a whole one if all of them are."""
+    texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
+    bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text").str.strip_chars()))
+    whole_ones = bare["text"].cast(pl.Int64, strict=False)
+    numbers = bare["text"].cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
+    wrong = bare["text"].is_not_null() & ~numbers.is_finite().fill_null(False)
+    if wrong.any():
+        rows = int(wrong.gather(column.numbers.of_row).sum())
+        raise DataError(f"column {attribute} is numeric, and {rows} of its values are not numbers")
+    chosen = whole_ones if whole_ones.null_count() == numbers.null_count() else numbers
+    return pl.DataFrame({"rank": chosen.rank("dense").fill_null(0).cast(pl.UInt32), "number": chosen})
+
+
+def whole(value: object) -> int:
+    """A figure of polars that is a whole number."""
+    assert isinstance(value, int)
+    return value
