@@ -1,0 +1,27 @@
+"""Disclosure risk beyond the figures of a verdict: which attributes tell people apart, and what a sample says of the
+population it was drawn from.
+
+Everything starts from the frequency set: the distinct combinations of the quasi-identifiers, each with its number of
+rows. `subsets` walks the subsets of the attributes, `individual` and `population` estimate what the sample alone does
+not show. Nothing here decides whether a table is safe; `anonymize.verify` does.
+"""
+
+from __future__ import annotations
+
+from anonymize.risk.frequency import FrequencySet
+from anonymize.risk.individual import Estimate, estimate, individual_risk
+from anonymize.risk.population import Uniqueness, population_uniques
+from anonymize.risk.subsets import Analysis, Subset, analyse, feasible_size
+
+__all__ = [
+    "Analysis",
+    "Estimate",
+    "FrequencySet",
+    "Subset",
+    "Uniqueness",
+    "analyse",
+    "estimate",
+    "feasible_size",
+    "individual_risk",
+    "population_uniques",
+]

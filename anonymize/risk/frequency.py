@@ -1,0 +1,117 @@
+"""The frequency set of a table: its distinct combinations of quasi-identifiers, with what stands behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+DENSE_PER_ROW = 4
+DENSE = 1 << 16
+"""Keys are renumbered by a table while it has at most so many cells a row, or so many in all; else by a sort."""
+
+
+@dataclass(frozen=True)
+class FrequencySet:
+    """C distinct combinations, in the order in which they first occur.
+
+    `codes` (attributes, C) uint32, equal where the texts are; `spans` (attributes,) one more than the largest code;
+    `counts` (C,) rows of each combination, at least one; `weights` (C,) the sum of the rows' sampling weights, None
+    without them.
+    """
+
+    codes: NDArray[np.uint32]
+    spans: tuple[int, ...]
+    counts: Ints
+    weights: Floats | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return int(self.counts.sum())
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.LazyFrame | pl.DataFrame,
+        attributes: Sequence[Sequence[str]],
+        *,
+        fill: str | None = None,
+        weight: str | None = None,
+    ) -> FrequencySet:
+        """The frequency set of a table's text, read in one streaming pass.
+
+        `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
+        `fill`: the text that a null is the same as; None: a null is a value of its own. `weight`: the column of
+        sampling weights, all of which are numbers.
+        """
+        names = [name for columns in attributes for name in columns]
+        query = [_code(name, fill).alias(f"c{at}") for at, name in enumerate(names)]
+        if weight is not None:
+            query.append(pl.col(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
+        rows = frame.lazy().select(query).collect(engine="streaming")
+        codes = [rows[f"c{at}"].to_numpy() for at in range(len(names))]
+        columns = _by_attribute(codes, [len(columns) for columns in attributes])
+        return _counted(columns, None if weight is None else rows["weight"].to_numpy())
+
+
+def _code(name: str, fill: str | None) -> pl.Expr:
+    text = pl.col(name).cast(pl.String)
+    text = text if fill is None else text.fill_null(fill)
+    return (text.cast(pl.Categorical(pl.Categories.random())).to_physical().cast(pl.UInt32) + 1).fill_null(0)
+
+
+def _by_attribute(codes: list[NDArray[np.uint32]], columns: list[int]) -> list[NDArray[Any]]:
+    """The codes of each attribute: of several columns, a number for each combination."""
+    found: list[NDArray[Any]] = []
+    for count in columns:
+        mine, codes = codes[:count], codes[count:]
+        found.append(mine[0] if count == 1 else _combined(mine)[0].astype(np.uint32))
+    return found
+
+
+def _counted(columns: list[NDArray[Any]], weights: Floats | None) -> FrequencySet:
+    labels, count = _combined(columns)
+    first = np.empty(count, np.int64)
+    first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
+    order = np.argsort(first)
+    return FrequencySet(
+        codes=np.array([column[first[order]] for column in columns], np.uint32).reshape(len(columns), count),
+        spans=tuple(int(column.max(initial=0)) + 1 for column in columns),
+        counts=np.bincount(labels, minlength=count)[order],
+        weights=None if weights is None else _sums(labels, weights, count)[order],
+    )
+
+
+def _sums(labels: Ints, weights: Floats, count: int) -> Floats:
+    """(count,) the weights of each label, added up in the order of the rows."""
+    return np.bincount(labels, weights, minlength=count).astype(np.float64)
+
+
+def _combined(columns: list[NDArray[Any]]) -> tuple[Ints, int]:
+    """(rows,) a number for each combination of the columns' codes, and how many there are."""
+    labels, count = np.zeros(len(columns[0]), np.int64), min(len(columns[0]), 1)
+    for codes in columns:
+        labels, count = refined(labels, count, codes, int(codes.max(initial=0)) + 1)
+    return labels, count
+
+
+def refined(labels: Ints, count: int, codes: NDArray[Any], span: int) -> tuple[Ints, int]:
+    """Groups parted by one more attribute: (rows,) the number of each row's group, from 0, and how many there are.
+
+    `labels` (rows,) below `count`, `codes` (rows,) below `span`.
+    """
+    keys = labels * span + codes
+    if count * span > max(DENSE_PER_ROW * len(keys), DENSE):
+        found, numbers = np.unique(keys, return_inverse=True)
+        return numbers.astype(np.int64), len(found)
+    seen = np.zeros(count * span, np.bool_)
+    seen[keys] = True
+    number = np.cumsum(seen) - 1
+    return number[keys], int(number[-1]) + 1 if len(number) else 0

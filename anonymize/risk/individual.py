@@ -1,0 +1,109 @@
+"""Individual risk of a sample: the chance that a record's class holds the person it was linked to.
+
+The class of a record has f rows in the sample and F, which is not known, in the population. After Benedetti and
+Franconi, F given f is negative binomial: P(F = h | f) = C(h - 1, f - 1) p^f (1 - p)^(h - f) for h >= f, and p is
+estimated by f over the sum of the sampling weights of the class. The individual risk is the mean of 1 / F:
+
+    r = p^f / f * 2F1(f, f; f + 1; q) = p / f * 2F1(1, 1; f + 1; q) = p * I(f),    q = 1 - p
+    I(f) = integral from 0 to 1 of s^(f - 1) / (p + q s) ds
+
+The second form, by Euler's transformation, is a series of positive terms, in which nothing cancels or underflows. It
+falls by a half or more a term where q is at most 1/2, and as 1 / binomial(f + j, j) wherever f is large. What is left,
+few rows of a small share of the population, follows from I(1) = -ln(p) / q and I(f + 1) = (1 / f - p I(f)) / q, which
+does not amplify errors there. Where the weights say that the whole class is in the sample (p >= 1) the risk is 1 / f.
+
+R. Benedetti, L. Franconi, "Statistical and technological solutions for controlled data dissemination", NTTS 1998;
+S. Polettini, "Some remarks on the individual risk methodology", 2003; L. Franconi, S. Polettini, "Individual risk
+estimation in mu-Argus: a review", PSD 2004.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anonymize.risk.frequency import Floats, Ints
+
+LARGE = 50
+"""Rows from which the series is used whatever the share;"""
+HALF = 0.5
+"""the q up to which it is used whatever the rows;"""
+TERMS = 60
+"""and its terms, after which nothing is left of either."""
+
+
+def individual_risk(counts: Ints, weights: Floats) -> Floats:
+    """(C,) the mean of 1 / F of each class, in (0, 1], from the rows `counts` (C,) and the sum of weights (C,)."""
+    size = counts.astype(np.float64)
+    p = np.minimum(size / weights, 1.0)
+    q = ((weights - size) / weights).clip(0.0)
+    quick = (q <= HALF) | (size >= LARGE)
+    risk = np.empty_like(p)
+    risk[quick] = p[quick] / size[quick] * _series(size[quick], q[quick])
+    risk[~quick] = p[~quick] * _recurrence(counts[~quick], p[~quick], q[~quick])
+    return risk
+
+
+def _series(size: Floats, q: Floats) -> Floats:
+    """2F1(1, 1; f + 1; q)."""
+    term, total = np.ones_like(q), np.ones_like(q)
+    for at in range(TERMS):
+        term = term * ((at + 1) / (size + 1 + at) * q)
+        total += term
+    return total
+
+
+def _recurrence(size: Ints, p: Floats, q: Floats) -> Floats:
+    """I(f), f below `LARGE` and q above `HALF`."""
+    value = -np.log(p) / q
+    for at in range(1, int(size.max(initial=1))):
+        value = np.where(size > at, (1 / at - p * value) / q, value)
+    return value
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What sampling weights say about a sample of `rows` rows.
+
+    `population`: the sum of the weights. `journalist_max`: the largest 1 / (sum of weights) of a class, at most 1.
+    `individual_max`, `individual_mean`: of the rows; `expected`: re-identifications expected if every record is linked,
+    the sum of the individual risks. `records_at_risk`: share of rows with an individual risk above the threshold.
+    """
+
+    rows: int
+    population: float
+    journalist_max: float
+    individual_max: float
+    individual_mean: float
+    expected: float
+    records_at_risk: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate in a report."""
+        return {name: value for name, value in self.__dict__.items() if name != "rows"}
+
+
+def estimate(counts: Ints, weights: Floats, threshold: float, rows: Ints | None = None) -> Estimate:
+    """The risks of a table's classes.
+
+    `counts` (C,) rows that each class is compared with, `weights` (C,) the sum of their weights, `rows` (C,) rows of
+    the class itself: the same as `counts`, unless missing cells match anything. The classes may come in any order.
+    """
+    own = counts if rows is None else rows
+    total = int(own.sum())
+    if not total:
+        return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    risks = individual_risk(counts, weights)
+    expected = math.fsum(risks * own)
+    return Estimate(
+        rows=total,
+        population=math.fsum(weights * own / counts) if rows is not None else math.fsum(weights),
+        journalist_max=min(1.0, float(1 / weights.min())),
+        individual_max=float(risks.max()),
+        individual_mean=expected / total,
+        expected=expected,
+        records_at_risk=int(own[risks > threshold].sum()) / total,
+    )

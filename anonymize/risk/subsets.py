@@ -1,0 +1,217 @@
+"""What each subset of the quasi-identifiers gives away: distinction, separation, and minimal sample uniques.
+
+Distinction is the share of distinct combinations among the rows, separation the share of pairs of rows that differ
+(R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", SDM 2008). A row is unique on a
+subset when no other row has its combination there; the subset is minimal for it when it is unique on no smaller one
+inside. The score of a row sums over its minimal subsets, the smaller ones counting more, as SUDA does (M. Elliot,
+A. Manning, R. Ford, "A computational algorithm for handling the special uniques problem", IJUFKS 10(5), 2002;
+A. Manning, D. Haglin, J. Keane, "A recursive search algorithm for statistical disclosure assessment", DMKD 16, 2008).
+
+The subsets are walked so that each comes after all of its own: what is unique on a subset stays unique on all that
+contain it, and is left out there. A step parts the groups of the rows that are left by one more attribute.
+
+Cost: one renumbering of the rows that are left for every subset. Memory: one bit for each combination and subset below
+the largest size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.risk.frequency import FrequencySet, Ints, refined
+
+Bools = NDArray[np.bool_]
+ALL_UP_TO = 10
+"""With so many attributes or fewer, every subset is walked by default;"""
+BEYOND = 3
+"""with more, those of at most so many."""
+MOST = 1 << 17
+"""Subsets that one walk has at most."""
+
+
+def feasible_size(attributes: int) -> int:
+    """The largest size of a subset that is walked by default."""
+    return attributes if attributes <= ALL_UP_TO else BEYOND
+
+
+@dataclass(frozen=True)
+class Subset:
+    """A subset of the quasi-identifiers. `distinct` and `separation`: shares, from 0 to 1; separation is None where
+    there is no pair of rows. `uniques`: rows that are unique on it; `minimal_uniques`: those unique on nothing smaller
+    inside it."""
+
+    attributes: tuple[str, ...]
+    distinct: float
+    separation: float | None
+    uniques: int
+    minimal_uniques: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The subset in a report."""
+        return {**self.__dict__, "attributes": list(self.attributes)}
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All subsets up to a size, by size, then in the order of the attributes; and the scores that follow.
+
+    `rows`: of the table; `uniques`: those that are unique on some subset. `score_max`, `score_mean`: of all rows.
+    `contributions`: the share of all scores that comes from minimal subsets with the attribute; they overlap.
+    """
+
+    max_size: int
+    subsets: tuple[Subset, ...]
+    rows: int
+    uniques: int
+    score_max: int
+    score_mean: float
+    contributions: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keys that a report's risk block gets."""
+        scores = {"max": self.score_max, "mean": self.score_mean, "contributions": self.contributions}
+        special = {"max_size": self.max_size, "uniques": self.uniques, "score": scores}
+        return {"subsets": [subset.as_dict() for subset in self.subsets], "special_uniques": special}
+
+
+def analyse(frequency: FrequencySet, names: Sequence[str], max_size: int | None = None) -> Analysis:
+    """Walks every subset of at most `max_size` attributes (None: as many as are feasible).
+
+    `names` are those of the frequency set's attributes. ValueError for a size below 1, or with too many subsets.
+    """
+    count = len(names)
+    size = min(feasible_size(count) if max_size is None else max_size, count)
+    if size < 1:
+        raise ValueError("a subset has at least one attribute")
+    if sum(math.comb(count, each) for each in range(1, size + 1)) > MOST:
+        raise ValueError(f"{count} attributes have more than {MOST} subsets of at most {size}")
+    walk = _Walk(frequency, size)
+    walk.start()
+    masks = sorted(walk.found, key=lambda mask: (mask.bit_count(), _members(mask)))
+    rows = frequency.rows
+    total = sum(walk.shares)
+    return Analysis(
+        max_size=size,
+        subsets=tuple(_subset(walk.found[mask], [names[at] for at in _members(mask)], rows) for mask in masks),
+        rows=rows,
+        uniques=int(np.count_nonzero(walk.scores)),
+        score_max=int(walk.scores.max(initial=0)),
+        score_mean=float(walk.scores.sum() / rows) if rows else 0.0,
+        contributions={
+            name: share / total if total else 0.0 for name, share in zip(names, walk.by_attribute, strict=True)
+        },
+    )
+
+
+def score(size: int, attributes: int, max_size: int) -> int:
+    """What a minimal subset of a size adds to a row's score: the product of `attributes - i` for i from `size` to
+    `max_size`, which is to be below `attributes`: that is the number of ways to grow the subset, one by one."""
+    return math.prod(attributes - at for at in range(size, min(max_size, attributes - 1) + 1))
+
+
+def _members(mask: int) -> list[int]:
+    return [at for at in range(mask.bit_length()) if mask >> at & 1]
+
+
+def _subset(figures: _Figures, names: list[str], rows: int) -> Subset:
+    pairs = rows * (rows - 1) // 2
+    return Subset(
+        attributes=tuple(names),
+        distinct=figures.distinct / rows if rows else 0.0,
+        separation=(pairs - figures.alike) / pairs if pairs else None,
+        uniques=figures.uniques,
+        minimal_uniques=figures.minimal,
+    )
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """Counts of one subset; `alike`: pairs of rows that it does not tell apart."""
+
+    distinct: int
+    alike: int
+    uniques: int
+    minimal: int
+
+
+@dataclass
+class _Group:
+    """The rows that a subset leaves not unique: their numbers in the frequency set, and the group of each."""
+
+    rows: Ints
+    labels: Ints
+    count: int
+
+
+@dataclass
+class _Walk:
+    """The subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order."""
+
+    frequency: FrequencySet
+    size: int
+    found: dict[int, _Figures] = field(default_factory=dict)
+    unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
+    """One bit a combination, packed: whether it is unique on the mask."""
+    scores: Ints = field(init=False)
+    by_attribute: list[int] = field(init=False)
+    shares: list[int] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.scores = np.zeros(len(self.frequency.counts), np.int64)
+        self.by_attribute = [0] * len(self.frequency.spans)
+        everything = np.arange(len(self.frequency.counts))
+        whole = _Group(everything, np.zeros_like(everything), min(len(everything), 1))
+        self._grow(0, len(self.frequency.spans), whole, np.zeros(len(everything), np.bool_))
+
+    def _grow(self, mask: int, below: int, group: _Group, unique: Bools) -> None:
+        for attribute in range(below):
+            self._visit(mask, attribute, group, unique)
+
+    def _visit(self, parent: int, attribute: int, group: _Group, before: Bools) -> None:
+        """One subset: the parent's rows that are not unique yet, parted by an attribute below all of the parent's."""
+        mask = parent | 1 << attribute
+        codes = self.frequency.codes[attribute][group.rows]
+        labels, count = refined(group.labels, group.count, codes, self.frequency.spans[attribute])
+        sizes = _sums(labels, self.frequency.counts[group.rows], count)
+        alone = sizes[labels] == 1
+        found = group.rows[alone]
+        minimal = self._minimal(mask, parent, found)
+        known = int(np.count_nonzero(before))
+        self.found[mask] = _Figures(
+            distinct=known + count,
+            alike=int((sizes * (sizes - 1) // 2).sum()),
+            uniques=known + len(found),
+            minimal=len(minimal),
+        )
+        self._credit(mask, minimal)
+        if mask.bit_count() < self.size:
+            unique = before.copy()
+            unique[found] = True
+            self.unique[mask] = np.packbits(unique)
+            self._grow(mask, attribute, _Group(group.rows[~alone], labels[~alone], count), unique)
+
+    def _minimal(self, mask: int, parent: int, rows: Ints) -> Ints:
+        """Those of the rows, unique on the mask and not on the parent, that are unique on nothing else inside it."""
+        for attribute in _members(parent):
+            bits = self.unique.get(mask ^ 1 << attribute)
+            if bits is not None and len(rows):
+                rows = rows[(bits[rows >> 3] >> (7 - (rows & 7)).astype(np.uint8) & 1) == 0]
+        return rows
+
+    def _credit(self, mask: int, rows: Ints) -> None:
+        worth = score(mask.bit_count(), len(self.frequency.spans), self.size)
+        self.scores[rows] += worth
+        self.shares.append(worth * len(rows))
+        for attribute in _members(mask):
+            self.by_attribute[attribute] += worth * len(rows)
+
+
+def _sums(labels: Ints, counts: Ints, groups: int) -> Ints:
+    """(groups,) rows of each group. Exact up to 2^53 rows."""
+    return np.bincount(labels, counts, minlength=groups).astype(np.int64)

@@ -1,0 +1,58 @@
+"""The frequency set: every combination once, in order of its first row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.risk import FrequencySet
+from anonymize.risk.frequency import refined
+
+CELLS = st.sampled_from(["a", "b", "", None])
+
+
+def test_combinations_in_order_with_rows_and_weights() -> None:
+    frame = pl.DataFrame({"x": ["1", "01", "1", "2"], "y": ["a", "a", "a", "a"], "w": ["1.5", "2", " 3 ", "4"]})
+    found = FrequencySet.of(frame, [["x"], ["y"]], weight="w")
+    assert found.counts.tolist() == [2, 1, 1]
+    assert found.weights is not None and found.weights.tolist() == [4.5, 2.0, 4.0]
+    assert found.rows == 4 and found.codes.shape == (2, 3)
+    assert len(set(found.codes[0].tolist())) == 3 and len(set(found.codes[1].tolist())) == 1
+
+
+def test_a_null_is_a_value_of_its_own_unless_it_is_filled() -> None:
+    frame = pl.DataFrame({"x": ["", None, "", "1"]})
+    assert FrequencySet.of(frame, [["x"]]).counts.tolist() == [2, 1, 1]
+    assert FrequencySet.of(frame, [["x"]], fill="").counts.tolist() == [3, 1]
+
+
+def test_two_columns_are_one_attribute() -> None:
+    frame = pl.DataFrame({"low": ["1", "1", "2"], "high": ["5", "6", "6"]})
+    found = FrequencySet.of(frame, [["low", "high"]])
+    assert found.codes.shape == (1, 3) and found.counts.tolist() == [1, 1, 1]
+
+
+def test_no_rows() -> None:
+    found = FrequencySet.of(pl.DataFrame({"x": []}, schema={"x": pl.String}), [["x"]])
+    assert found.rows == 0 and found.codes.shape == (1, 0)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=30))
+def test_the_same_as_counting_tuples(rows: list[tuple[str | None, ...]]) -> None:
+    frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row").cast(pl.String)
+    found = FrequencySet.of(frame, [["a"], ["b"], ["c"]])
+    distinct = list(dict.fromkeys(rows))
+    assert found.counts.tolist() == [rows.count(row) for row in distinct]
+    for at in range(3):
+        pairs = zip(found.codes[at].tolist(), (row[at] for row in distinct), strict=True)
+        assert len(set(pairs)) == len({row[at] for row in distinct}) == len(set(found.codes[at].tolist()))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1), st.sampled_from([10, 10**6]))
+def test_groups_parted_by_a_table_and_by_a_sort(rows: list[tuple[int, int]], span: int) -> None:
+    labels, codes = np.array(rows).T
+    numbers, count = refined(labels, 4, codes, span)
+    assert count == len(set(rows)) and sorted(set(numbers.tolist())) == list(range(count))
+    assert len(set(zip(numbers.tolist(), rows, strict=True))) == count

@@ -1,0 +1,104 @@
+"""Individual risk: against published figures, closed forms, and the sum that defines it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.risk import estimate, individual_risk
+from anonymize.risk.individual import HALF, LARGE
+
+
+def risk(count: int, weight: float) -> float:
+    return float(individual_risk(np.array([count]), np.array([weight]))[0])
+
+
+def by_definition(count: int, weight: float) -> float:
+    """The mean of 1 / F, F negative binomial, summed until nothing is left."""
+    p = count / weight
+    log, total, left, size = count * math.log(p), 0.0, 1.0, count
+    while left > 1e-15:
+        share = math.exp(log)
+        total, left = total + share / size, left - share
+        log += math.log(size) - math.log(size - count + 1) + math.log1p(-p)
+        size += 1
+        if size > 200_000:
+            break
+    return total
+
+
+@pytest.mark.parametrize(
+    ("count", "weight", "expected"),
+    [
+        (1, 17.0, 0.17707583),
+        (1, 541.0, 0.01165448),
+        (1, 8.0, 0.29706308),
+        (1, 5.0, 0.40235948),
+        (1, 123.5, 0.03931625),
+        (2, 110.0, 0.01714426),
+        (2, 84.5, 0.02204233),
+        (2, 100.0, 0.01877883),
+        (3, 108.0, 0.01355297),
+    ],
+    ids=str,
+)
+def test_figures_of_another_tool(count: int, weight: float, expected: float) -> None:
+    assert risk(count, weight) == pytest.approx(expected, abs=5e-9)
+
+
+@given(st.floats(1.001, 1e6))
+def test_closed_forms(per_row: float) -> None:
+    p = 1 / per_row
+    q = (per_row - 1) / per_row
+    assert risk(1, per_row) == pytest.approx(p / q * math.log(per_row), rel=1e-9)
+    if q > 0.01:  # elsewhere this form cancels
+        assert risk(2, 2 * per_row) == pytest.approx(p / q**2 * (p * math.log(p) + q), rel=1e-7)
+
+
+@given(st.integers(1, 60), st.floats(1.05, 30))
+def test_the_sum_that_defines_it(count: int, per_row: float) -> None:
+    assert risk(count, count * per_row) == pytest.approx(by_definition(count, count * per_row), rel=1e-9)
+
+
+@given(st.integers(1, 10**7), st.floats(1.0, 1e6))
+def test_it_is_a_mean_of_one_over_the_size(count: int, per_row: float) -> None:
+    found = risk(count, count * per_row)
+    assert 1 / (count * per_row) * (1 - 1e-9) <= found <= 1 / count * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, LARGE - 1, LARGE, 1000])
+def test_nothing_jumps_between_the_series_and_the_recurrence(count: int) -> None:
+    below, above = (risk(count, count / (1 - HALF) * (1 + tilt)) for tilt in (-1e-9, 1e-9))
+    assert below == pytest.approx(above, rel=1e-8)
+    neighbours = [risk(LARGE - 1, 20.0 * LARGE), risk(LARGE, 20.0 * LARGE), risk(LARGE + 1, 20.0 * LARGE)]
+    assert neighbours[1] == pytest.approx((neighbours[0] + neighbours[2]) / 2, rel=1e-3)
+
+
+def test_a_class_that_is_wholly_in_the_sample() -> None:
+    assert [risk(count, count) for count in (1, 2, 40)] == [1.0, 0.5, 1 / 40]
+    assert risk(4, 3.0) == 0.25  # weights below one
+
+
+def test_the_risks_of_a_table() -> None:
+    found = estimate(np.array([1, 2, 1]), np.array([17.0, 110.0, 0.5]), 0.2)
+    risks = [0.17707583, 0.01714426, 0.01714426, 1.0]
+    assert found.rows == 4 and found.population == 127.5 and found.journalist_max == 1.0
+    assert found.individual_max == 1.0 and found.records_at_risk == 0.25
+    assert found.expected == pytest.approx(sum(risks), abs=1e-7)
+    assert found.individual_mean == pytest.approx(sum(risks) / 4, abs=1e-7)
+
+
+def test_the_order_of_the_classes_does_not_matter() -> None:
+    generator = np.random.default_rng(0)
+    counts = generator.integers(1, 9, 500)
+    weights = counts * generator.uniform(1, 90, 500)
+    order = generator.permutation(500)
+    assert estimate(counts, weights, 0.1) == estimate(counts[order], weights[order], 0.1)
+
+
+def test_no_rows() -> None:
+    assert estimate(np.zeros(0, np.int64), np.zeros(0), 0.2).individual_max == 0.0

@@ -1,0 +1,64 @@
+"""Population uniqueness: what the estimators have to give at their ends, and on samples of a known population."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from anonymize.risk import population_uniques
+from anonymize.risk.population import pitman, zayatz
+
+
+def sizes(counts: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    return np.unique(np.array(counts), return_counts=True)
+
+
+def test_the_whole_population_is_its_own_estimate() -> None:
+    found = population_uniques(np.array([1, 1, 2, 6]), 1.0)
+    assert (found.share, found.estimator) == (pytest.approx(0.2), "zayatz")
+
+
+def test_no_uniques_in_the_sample() -> None:
+    found = population_uniques(np.array([2, 2, 9]), 0.01)
+    assert (found.share, found.estimator) == (0.0, "none")
+    assert population_uniques(np.zeros(0, np.int64), 0.5).share == 0.0
+
+
+def test_zayatz_by_hand() -> None:
+    counts, population, rows = [1, 1, 1, 2, 4], 18, 9
+    once = {size: size * comb(population - size, rows - 1) / comb(population, rows) for size in (1, 2, 4)}
+    all_once = (3 * once[1] + once[2] + once[4]) / 5
+    still = 3 / 5 * once[1] / all_once
+    assert zayatz(*sizes(counts), 0.5) == pytest.approx(3 * still / 0.5 / population)
+
+
+def test_pitman_finds_the_parameters_of_a_sample_that_follows_it() -> None:
+    theta, alpha, rows = 50.0, 0.4, 4000
+    generator, classes = np.random.default_rng(1), [1]
+    for at in range(1, rows):
+        weights = np.array([size - alpha for size in classes] + [theta + alpha * len(classes)])
+        chosen = generator.choice(len(weights), p=weights / (theta + at))
+        if chosen == len(classes):
+            classes.append(0)
+        classes[chosen] += 1
+    share = pitman(*sizes(classes), 1.0)
+    assert share is not None and share == pytest.approx(classes.count(1) / rows, rel=0.1)
+
+
+def test_where_pitman_has_no_fit_zayatz_answers() -> None:
+    assert pitman(*sizes([1] * 9), 0.1) is None
+    assert population_uniques(np.array([1] * 9), 0.1).estimator == "zayatz"
+
+
+@pytest.mark.parametrize("fraction", [0.0, -1.0, 1.5])
+def test_a_fraction_that_is_none(fraction: float) -> None:
+    with pytest.raises(ValueError, match="sampling fraction"):
+        population_uniques(np.array([1]), fraction)
+
+
+@pytest.mark.parametrize("fraction", [1e-6, 0.05, 0.1, 0.5, 0.999])
+def test_a_share_is_a_share(fraction: float) -> None:
+    found = population_uniques(np.array([1] * 40 + [2] * 20 + [3] * 9 + [70]), fraction)
+    assert 0 <= found.share <= 1
