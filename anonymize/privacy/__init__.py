@@ -15,12 +15,22 @@ from numpy.typing import NDArray
 
 from anonymize.errors import Problem, SpecError
 from anonymize.privacy import (
+    alpha_k_anonymity,
+    base,
+    basic_beta_likeness,
+    delta_disclosure,
     distinct_l_diversity,
+    enhanced_beta_likeness,
     entropy_l_diversity,
     frequency_l_diversity,
     k_anonymity,
+    k_e_anonymity,
+    p_sensitivity,
     recursive_cl_diversity,
+    risk,
+    sample_uniqueness,
     squared_error_diversity,
+    t_closeness,
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
 from anonymize.privacy.groups import Groups, Histogram
@@ -44,11 +54,20 @@ __all__ = [
 
 MODELS: dict[str, Model] = {
     k_anonymity.ID: k_anonymity,
+    alpha_k_anonymity.ID: alpha_k_anonymity,
     distinct_l_diversity.ID: distinct_l_diversity,
     entropy_l_diversity.ID: entropy_l_diversity,
     frequency_l_diversity.ID: frequency_l_diversity,
     recursive_cl_diversity.ID: recursive_cl_diversity,
     squared_error_diversity.ID: squared_error_diversity,
+    p_sensitivity.ID: p_sensitivity,
+    k_e_anonymity.ID: k_e_anonymity,
+    t_closeness.ID: t_closeness,
+    basic_beta_likeness.ID: basic_beta_likeness,
+    enhanced_beta_likeness.ID: enhanced_beta_likeness,
+    delta_disclosure.ID: delta_disclosure,
+    risk.ID: risk,
+    sample_uniqueness.ID: sample_uniqueness,
 }
 
 PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in MODELS.items()}
@@ -76,9 +95,13 @@ def check(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.boo
 def assess(groups: Groups, requirement: Requirement) -> Assessment:
     """One requirement measured over all classes, as the report and an explanation of failure need it."""
     measured, passed = _meets(groups, requirement)
+    model = MODELS[requirement.model]
+    achieved = model.achieved(measured, requirement.parameters)
+    if model.SCOPE == "table" and base.within(achieved, requirement.parameters):
+        passed = np.ones_like(passed)
     return Assessment(
         requirement=requirement,
-        achieved=MODELS[requirement.model].achieved(measured, requirement.parameters),
+        achieved=achieved,
         satisfied=bool(passed.all()),
         failing_classes=int(np.count_nonzero(~passed)),
         failing_rows=int(groups.sizes[~passed].sum()),

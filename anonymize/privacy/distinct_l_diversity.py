@@ -29,12 +29,18 @@ from anonymize.privacy.groups import Groups
 
 ID = "distinct-l-diversity"
 MONOTONE = True
+GROWING = True
+BY_SIZE = False
 SCOPE: Literal["class", "table"] = "class"
 SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     l: int = Field(ge=1, description="different sensitive values that every class has at least")  # noqa: E741
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return parameters.l
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:

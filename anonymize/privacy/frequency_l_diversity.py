@@ -30,12 +30,18 @@ from anonymize.privacy.groups import Groups
 
 ID = "frequency-l-diversity"
 MONOTONE = True
+GROWING = False
+BY_SIZE = False
 SCOPE: Literal["class", "table"] = "class"
 SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")  # noqa: E741
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return int(np.ceil(parameters.l * (1 - base.TOLERANCE)))
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:

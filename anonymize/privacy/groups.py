@@ -7,15 +7,55 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Runs
 
+if TYPE_CHECKING:
+    from anonymize.table import SensitiveColumn
+
 Integers = NDArray[np.integer[Any]]
 Number = TypeVar("Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A sensitive attribute in all rows that are released: what the distribution in a class is compared with.
+
+    `counts` (size,) rows that have each code, 0 of the missing one; ascending codes are the order of the values.
+    `levels` (height + 1, size) the node of each code at each level of the attribute's hierarchy, from the leaf to the
+    root; None where it has none.
+    """
+
+    counts: NDArray[np.int64]
+    levels: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None) -> Whole:
+        """That of all rows of a table, or of some."""
+        counts = np.bincount(column.codes if rows is None else column.codes[rows], minlength=column.size)
+        if column.missing is not None:
+            counts[column.missing] = 0
+        return cls(counts, column.levels)
+
+    @cached_property
+    def total(self) -> int:
+        """Rows whose value is not missing."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def distinct(self) -> int:
+        """Different values."""
+        return int(np.count_nonzero(self.counts))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """(size,) of the rows whose value is not missing, the share that each code has."""
+        return self.counts / max(self.total, 1)
 
 
 @dataclass(frozen=True)
@@ -32,6 +72,23 @@ class Histogram:
     """(C + 1,) the entries of class c are starts[c]:starts[c + 1]; none for a class without a present value."""
     values: NDArray[np.float64] | None = None
     """(R,) number of each entry; None for a categorical attribute."""
+    given: Whole | None = None
+    """The whole that these classes are only a part of; None where they are all there is."""
+
+    @classmethod
+    def of(
+        cls,
+        column: SensitiveColumn,
+        classes: Integers,
+        class_count: int,
+        codes: Integers | None = None,
+        whole: Whole | None = None,
+    ) -> Histogram:
+        """The histogram of a column, given the class (n,) of each row; `codes` (n,) of these rows, default all."""
+        codes = column.codes if codes is None else codes
+        return cls.from_rows(
+            classes, codes, class_count, column.size, column.missing, column.values, whole=whole or Whole.of(column)
+        )
 
     @classmethod
     def from_rows(
@@ -43,6 +100,7 @@ class Histogram:
         missing: int | None = None,
         values: NDArray[np.float64] | None = None,
         counts: Integers | None = None,
+        whole: Whole | None = None,
     ) -> Histogram:
         """The histogram of rows, given the class (n,) and the code (n,) of each, in any order.
 
@@ -61,6 +119,7 @@ class Histogram:
             counts=totals,
             starts=np.searchsorted(entry_classes, np.arange(class_count + 1)).astype(np.int64),
             values=None if values is None else values[entry_codes],
+            given=whole,
         )
 
     def merge(self, into: Integers, class_count: int) -> Histogram:
@@ -70,7 +129,35 @@ class Histogram:
         if self.values is not None:
             table = np.full(size, np.nan)
             table[self.codes] = self.values
-        return self.from_rows(into[self.classes], self.codes, class_count, size, values=table, counts=self.counts)
+        return self.from_rows(
+            into[self.classes], self.codes, class_count, size, values=table, counts=self.counts, whole=self.given
+        )
+
+    @cached_property
+    def whole(self) -> Whole:
+        """What the distributions are compared with."""
+        if self.given is not None:
+            return self.given
+        size = int(self.codes.max()) + 1 if self.codes.size else 1
+        return Whole(np.bincount(self.codes, weights=self.counts, minlength=size).astype(np.int64))
+
+    def shares(self) -> NDArray[np.float64]:
+        """(R,) of the rows of its class whose value is not missing, the share that each entry has."""
+        return self.counts / self.present()[self.classes]
+
+    def ratios(self) -> NDArray[np.float64]:
+        """(R,) the share of each entry in its class over that in the whole."""
+        return (self.counts * float(self.whole.total)) / (
+            self.present()[self.classes] * self.whole.counts[self.codes].astype(np.float64)
+        )
+
+    def gathered(self, nodes: NDArray[np.int32]) -> Histogram:
+        """The histogram of the nodes (size,) that the codes are under, numbered in the order of their numbers."""
+        _, number = np.unique(nodes, return_inverse=True)
+        size = int(number.max()) + 1
+        whole = Whole(np.bincount(number, weights=self.whole.counts, minlength=size).astype(np.int64))
+        count = self.starts.size - 1
+        return self.from_rows(self.classes, number[self.codes], count, size, counts=self.counts, whole=whole)
 
     def present(self) -> NDArray[np.int64]:
         """(C,) rows of each class whose value is not missing."""
@@ -85,8 +172,12 @@ class Histogram:
         return self._reduce(np.add, entries)
 
     def max(self, entries: NDArray[Number]) -> NDArray[Number]:
-        """(C,) largest of (R,) non-negative figures among each class's entries; 0 for a class that has none."""
+        """(C,) largest of (R,) figures among each class's entries; 0 for a class that has none."""
         return self._reduce(np.maximum, entries)
+
+    def min(self, entries: NDArray[Number]) -> NDArray[Number]:
+        """(C,) smallest of (R,) figures among each class's entries; 0 for a class that has none."""
+        return self._reduce(np.minimum, entries)
 
     def _reduce(self, ufunc: np.ufunc, entries: NDArray[Number]) -> NDArray[Number]:
         """reduceat over classes. It gives an empty segment the next one's first entry, so those are left out."""

@@ -30,12 +30,18 @@ from anonymize.privacy.groups import Groups
 
 ID = "k-anonymity"
 MONOTONE = True
+GROWING = True
+BY_SIZE = True
 SCOPE: Literal["class", "table"] = "class"
 SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
     k: int = Field(ge=1, description="rows that every class has at least")
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return parameters.k
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:

@@ -31,6 +31,8 @@ from anonymize.privacy.groups import Groups, Histogram
 
 ID = "recursive-cl-diversity"
 MONOTONE = True
+GROWING = False
+BY_SIZE = False
 SCOPE: Literal["class", "table"] = "class"
 SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
@@ -38,6 +40,10 @@ SENSITIVE: Literal["none", "any", "numeric"] = "any"
 class Parameters(base.Parameters):
     c: float = Field(gt=0, description="times the rarer values that the most frequent one stays below")
     l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return parameters.l
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:

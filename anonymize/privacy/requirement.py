@@ -17,10 +17,11 @@ class Requirement:
     line: int | None = field(default=None, compare=False)
     """Line of the spec that asks for it."""
 
-    def required(self) -> dict[str, float | int]:
-        """The parameters as the report shows them."""
-        return self.parameters.model_dump()
+    def required(self) -> dict[str, float | int | str]:
+        """The parameters that are given, as the report shows them."""
+        return self.parameters.model_dump(mode="json", exclude_none=True)
 
     def __str__(self) -> str:
-        text = ", ".join(f"{name}={value:g}" for name, value in self.required().items())
+        given = self.required().items()
+        text = ", ".join(f"{name}={value if isinstance(value, str) else format(value, 'g')}" for name, value in given)
         return f"{self.model} ({text})" + (f" of {self.attribute}" if self.attribute else "")

@@ -29,12 +29,18 @@ from anonymize.privacy.groups import Groups
 
 ID = "squared-error-diversity"
 MONOTONE = True
+GROWING = True
+BY_SIZE = False
 SCOPE: Literal["class", "table"] = "class"
 SENSITIVE: Literal["none", "any", "numeric"] = "numeric"
 
 
 class Parameters(base.Parameters):
     error: float = Field(ge=0, description="sum of squared deviations from its mean that every class has at least")
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return 1 + (parameters.error > 0)
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:

@@ -56,10 +56,13 @@ class Attribute:
 
 @dataclass(frozen=True)
 class SensitiveColumn:
-    """A sensitive attribute. Codes follow the sorted distinct values; the code of a missing value is the last one.
+    """A sensitive attribute. Codes follow the order of its values: numbers by size, texts as the leaves of their
+    hierarchy; texts without one are sorted.
 
-    `codes` has shape (rows,), each below `size`. `values` (size,) gives the number of each code, nan for a missing one,
-    where the attribute is numeric; it is None where it is categorical.
+    `codes` has shape (rows,), each below `size`. `missing` is the code of a missing value. `values` (size,) gives the
+    number of each code, nan for a missing one, where the attribute is numeric; it is None where it is categorical.
+    `levels` (height + 1, size) gives the node of each code at each level of its hierarchy, from the leaf to the root;
+    None where the spec has none.
     """
 
     name: str
@@ -67,6 +70,7 @@ class SensitiveColumn:
     size: int
     missing: int | None
     values: NDArray[np.float64] | None
+    levels: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,62 @@
+"""(alpha,k)-anonymity: every class has k rows, and no sensitive value more than the share alpha of it.
+
+Guarantees: whoever finds a person's class is confronted with k rows, and is right with probability at most alpha when
+betting on any one sensitive value. It does not say how many values there are beyond that: with alpha of 0.5 two are
+enough; and a value that is rare in the table may still be frequent in a class (see beta-likeness).
+
+Formula: the size of every class >= k, and max over s of n(s) / n <= alpha in every class, n(s) the rows of the class
+with the sensitive value s, n those with any.
+
+Parameters: `alpha` (a share, above 0, at most 1), `k`, rows (a whole number, at least 1).
+
+Monotone: yes. max(a + b) <= max(a) + max(b) <= alpha n(a) + alpha n(b); and a merged class has the rows of both.
+
+Missing values: count as rows of the class and towards k. They have no share and are not in n, so that missing values
+cannot dilute the most frequent one; in a class with no present value no alpha is met.
+
+Reference: R. Wong, J. Li, A. Fu, K. Wang, "(alpha,k)-anonymity: an enhanced k-anonymity model for privacy-preserving
+data publishing", KDD 2006; there alpha may bind one sensitive value alone, here it binds each (the general model).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+
+ID = "alpha-k-anonymity"
+MONOTONE = True
+GROWING = False
+BY_SIZE = False
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    alpha: float = Field(gt=0, le=1, description="largest share of a class that one value may have")
+    k: int = Field(ge=1, description="rows that every class has at least")
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return max(parameters.k, int(np.ceil((1 - base.TOLERANCE) / parameters.alpha)))
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    histogram = groups.of(attribute)
+    present = histogram.present()
+    share = np.full(present.size, np.inf)
+    np.divide(histogram.max(histogram.counts), present, out=share, where=present > 0)
+    return np.column_stack((share, groups.sizes))
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.at_most(measured[:, 0], parameters.alpha) & (measured[:, 1] >= parameters.k)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"alpha": base.highest(measured[:, 0]), "k": base.lowest_count(measured[:, 1])}

@@ -1,0 +1,60 @@
+"""delta-disclosure privacy: no sensitive value is much more, or much less, frequent in a class than in the whole table.
+
+Guarantees: whoever finds a person's class changes the odds of any one sensitive value, compared with the released table
+as a whole, by a factor of less than e^delta, up or down. The strictest of its kind: every class has every value that
+the table has, so that nothing can be excluded either; rare values make large classes. It does not protect what the
+table as a whole already tells.
+
+Formula: |ln(P(s) / Q(s))| < delta for every value s that the table has, in every class, P the distribution of the
+values in the class, Q that of all released rows, ln the natural logarithm. Equality is not enough. A value that is
+absent from a class is infinitely far.
+
+Parameters: `delta` (a number above 0).
+
+Monotone: yes. e^-delta Q(s) < P(s) < e^delta Q(s) in the parts, so in any mixture of them.
+
+Missing values: do not count, neither in the class nor in the whole; a class with no present value is infinitely far.
+
+Reference: J. Brickell, V. Shmatikov, "The cost of privacy: destruction of data-mining utility in anonymized data
+publishing", KDD 2008, definition 2.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+
+ID = "delta-disclosure"
+MONOTONE = True
+GROWING = False
+BY_SIZE = False
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    delta: float = Field(gt=0, description="bound of |ln| of a value's share in a class over that in the whole table")
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return 1
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    histogram = groups.of(attribute)
+    complete = (histogram.distinct() == histogram.whole.distinct) & (histogram.distinct() > 0)
+    return np.where(complete, histogram.max(np.abs(np.log(histogram.ratios()))), np.inf)
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.below(measured, parameters.delta)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"delta": base.highest(measured)}

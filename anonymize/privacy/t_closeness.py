@@ -1,0 +1,116 @@
+"""t-closeness: the sensitive values of every class are distributed almost as in the whole table.
+
+Guarantees: to learn a person's class moves what an attacker believes of the sensitive value, compared with the released
+table as a whole, by at most t in the earth mover's distance. It does not bound how sure a guess is: where 99 of 100
+people have the same value, so they may in every class. With the equal distance a value that nobody else has may rise
+from next to nothing to t; see beta-likeness for that.
+
+Formula: EMD(P, Q) <= t in every class, P the distribution of the values in the class, Q that of all released rows. Work
+is share times distance, and distances lie in [0, 1]:
+
+- `equal`: 1 between any two values. EMD = sum over s of max(0, P(s) - Q(s)).
+- `ordered`: |rank - rank'| / (m - 1), with ranks among the m values that the released table has, numbers by size,
+  others as the leaves of their hierarchy. EMD = sum over i of |P(s <= i) - Q(s <= i)| / (m - 1).
+- `hierarchical`: level of the lowest common ancestor / height of the hierarchy. EMD = sum over the levels below the
+  root, leaves included, of sum over the nodes of max(0, P(node) - Q(node)), over the height.
+
+Parameters: `t` (a number from 0 to 1), `distance` (equal, ordered or hierarchical; equal if left out). `ordered` needs
+a numeric attribute or a hierarchy, `hierarchical` a hierarchy.
+
+Monotone: yes. The distribution of a merged class is a mixture of those of its parts, and the distance to Q is convex:
+at most the mean of theirs.
+
+Missing values: do not count, neither in the class nor in the whole; a class with no present value is infinitely far.
+
+Reference: N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007,
+section 4.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups, Histogram
+
+ID = "t-closeness"
+MONOTONE = True
+GROWING = False
+BY_SIZE = False
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+
+class Parameters(base.Parameters):
+    t: float = Field(ge=0, le=1, description="distance that every class has at most from the whole table")
+    distance: Literal["equal", "ordered", "hierarchical"] = Field(
+        default="equal", description="how far apart two sensitive values are"
+    )
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return 1
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    histogram = groups.of(attribute)
+    distance = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}[parameters.distance]
+    return np.where(histogram.distinct() > 0, distance(histogram), np.inf)
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.at_most(measured, parameters.t)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"t": base.highest(measured), "distance": parameters.distance}
+
+
+def equal(histogram: Histogram) -> NDArray[np.float64]:
+    """(C,) half the sum of absolute differences; values that a class lacks are in it by those that it has too much."""
+    excess = histogram.shares() - histogram.whole.shares[histogram.codes]
+    return histogram.sum(np.maximum(excess, 0))
+
+
+def ordered(histogram: Histogram) -> NDArray[np.float64]:
+    """(C,) area between the cumulative shares of the class and of the whole, over ranks.
+
+    The share of a class is level between its own values, and there the area is known from the sums of the whole's.
+    """
+    occurs = histogram.whole.counts > 0
+    ranks = int(np.count_nonzero(occurs))
+    cumulative = np.cumsum(histogram.whole.shares[occurs])
+    sums = np.append(0.0, np.cumsum(cumulative))
+    rank = (np.cumsum(occurs) - 1)[histogram.codes]
+    level = _cumulative(histogram)
+    stop = np.append(rank[1:], ranks)
+    stop[histogram.starts[1:][histogram.distinct() > 0] - 1] = ranks
+    crossing = np.clip(np.searchsorted(cumulative, level), rank, stop)
+    below = level * (crossing - rank) - (sums[crossing] - sums[rank])
+    above = (sums[stop] - sums[crossing]) - level * (stop - crossing)
+    before = np.zeros(histogram.starts.size - 1)
+    filled = histogram.distinct() > 0
+    before[filled] = sums[rank[histogram.starts[:-1][filled]]]
+    return (histogram.sum(below + above) + before) / max(ranks - 1, 1)
+
+
+def _cumulative(histogram: Histogram) -> NDArray[np.float64]:
+    """(R,) of its class, the share that each entry and those before it have."""
+    present = histogram.present()
+    before = np.cumsum(present) - present
+    return (np.cumsum(histogram.counts) - before[histogram.classes]) / present[histogram.classes]
+
+
+def hierarchical(histogram: Histogram) -> NDArray[np.float64]:
+    """(C,) level by level, what moves between nodes of the level."""
+    levels = histogram.whole.levels
+    if levels is None:
+        return equal(histogram)
+    distance = np.zeros(histogram.starts.size - 1)
+    for nodes in levels[:-1]:
+        distance += equal(histogram.gathered(nodes))
+    return distance / (len(levels) - 1)
