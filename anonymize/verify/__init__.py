@@ -14,7 +14,19 @@ from __future__ import annotations
 
 from anonymize.verify.measuring import measure
 from anonymize.verify.table import CSV, text_of
-from anonymize.verify.twins import TWINS, Twin
-from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, checks_of
+from anonymize.verify.twins import TWINS, Bound
+from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of
 
-__all__ = ["CSV", "THRESHOLD", "TWINS", "Check", "Result", "Twin", "Verdict", "checks_of", "measure", "text_of"]
+__all__ = [
+    "CSV",
+    "THRESHOLD",
+    "TWINS",
+    "Bound",
+    "Check",
+    "Result",
+    "Verdict",
+    "Wildcard",
+    "checks_of",
+    "measure",
+    "text_of",
+]

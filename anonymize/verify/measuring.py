@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 import polars as pl
 
-from anonymize.verify.risk import class_sizes, risk
-from anonymize.verify.table import Table, classes_of, entries_of, read
-from anonymize.verify.twins import COUNT, TWINS, VALUE, Twin
-from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict
+from anonymize.verify.distances import Overall
+from anonymize.verify.risk import class_sizes, risk, wildcard_risk
+from anonymize.verify.table import Rows, Table, classes_of, entries_of, read
+from anonymize.verify.twins import COUNT, TWINS, VALUE, Bound
+from anonymize.verify.verdict import THRESHOLD, Check, Parameters, Result, Subject, Tree, Verdict, Wildcard
+from anonymize.verify.wildcard import Matched
 
-_TOLERANCE = 1e-9
 _NONE = 2**32 - 1
 """No class has this number."""
 
@@ -26,6 +28,7 @@ def measure(
     threshold: float = THRESHOLD,
     null_missing: bool = True,
     units: pl.Series | None = None,
+    missing_as: Literal["own-category", "wildcard"] = "own-category",
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -33,47 +36,120 @@ def measure(
     `missing`: texts that mean missing. A null means missing too, unless `null_missing` is False: then it is the empty
     text (an empty field of a CSV for which "" is not declared missing). `suppressed`: text of a suppressed cell.
     `threshold`: a record is at risk when its risk is higher. `units`: whom each row is about, in the order of the rows;
-    rows about one unit count as one in everything but numbers of rows. Raises DataError if a numeric attribute has
-    other values.
+    rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
+    of a quasi-identifier is; as a wildcard everything is measured in both meanings. Raises DataError if a numeric
+    attribute has other values.
     """
     fill = "" if not null_missing or "" in missing else None
     table = Table(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
-    subjects = list(dict.fromkeys((check.attribute, check.numeric) for check in checks))
-    rows = read(table, list(dict.fromkeys(name for name, _ in subjects if name)), suppressed)
+    subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
+    wild = missing_as == "wildcard"
+    rows = read(table, list(dict.fromkeys(name for name, _ in subjects if name)), suppressed, keep=wild)
     classes = classes_of(rows)
-    results: dict[int, Result] = {}
-    for subject in subjects:
-        mine = [at for at, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
-        entries = None if subject[0] is None else entries_of(rows, subject, missing)
-        results |= zip(mine, _judged(classes, entries, [checks[at] for at in mine]), strict=True)
     shown = classes.filter(~pl.col("suppressed"))["size"]
+
+    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        entries = entries_of(rows, subject, missing)
+        return [(classes, entries)], Overall.of(entries, rows, subject, missing, tree)
+
     return Verdict(
         rows=rows.count,
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=tuple(results[at] for at in range(len(checks))),
+        results=_results(checks, plain, classes),
         classes=class_sizes(shown),
         risk=risk(classes["size"], threshold),
+        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
     )
 
 
-def _figures(entries: pl.DataFrame, figures: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The figures of every class that has entries; TOTAL and MEAN are added to these only where a figure needs them."""
+def _wildcard(
+    rows: Rows,
+    classes: pl.DataFrame,
+    checks: Sequence[Check],
+    wild: Sequence[str],
+    missing: Sequence[str],
+    threshold: float,
+) -> Wildcard:
+    """Everything once more, among the rows that each row is compatible with."""
+    matched = Matched.of(rows, classes, wild)
+
+    def pieces(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        entries = entries_of(rows, subject, missing)
+        return matched.pieces(subject, missing), Overall.of(entries, rows, subject, missing, tree)
+
+    results = _results(checks, pieces, matched.classes)
+    return Wildcard(results, wildcard_risk(matched.classes, threshold))
+
+
+Pieces = Iterable[tuple[pl.DataFrame, pl.DataFrame]]
+"""Classes, numbered from 0, and the entries of these."""
+
+
+def _results(
+    checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]], classes: pl.DataFrame
+) -> tuple[Result, ...]:
+    """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
+    results: dict[int, Result] = {}
+    for subject in dict.fromkeys((check.attribute, check.numeric) for check in checks):
+        mine = [at for at, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
+        asked = [checks[at] for at in mine]
+        if subject[0] is None:
+            measured = _of_classes(classes, asked)
+        else:
+            pieces, overall = made(subject, next((check.tree for check in asked if check.tree is not None), None))
+            measured = pl.concat([_measured(some, entries, asked, overall) for some, entries in pieces])
+        results |= {at: _result(checks[at], measured, place) for place, at in enumerate(mine)}
+    return tuple(results[at] for at in range(len(checks)))
+
+
+def _bounds(check: Check) -> list[Bound]:
+    """The bounds that a check is about: those with a parameter; all where nothing is required."""
+    bounds = TWINS[check.model]
+    return [bound for bound in bounds if bound.parameter in check.parameters or not _requires(check)]
+
+
+def _requires(check: Check) -> bool:
+    return any(bound.parameter in check.parameters for bound in TWINS[check.model])
+
+
+def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
+    """The figures of the classes, `f` and the numbers of check and bound."""
+    return {
+        f"f{at}.{number}": bound.figure(check.parameters)
+        for at, check in enumerate(checks)
+        for number, bound in enumerate(_bounds(check))
+    }
+
+
+def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
+    """The figures of the checks that are about no attribute."""
+    weighted = classes.with_columns(
+        pl.lit(1).alias("alike"), weight=pl.col("own" if "own" in classes.columns else "size")
+    )
+    return weighted.with_columns(**_expressions(checks))
+
+
+def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:
+    """The figures of the checks that are about one attribute, in one go."""
+    figures = _expressions(checks)
+    kinds, entries = _alike(classes, entries)
+    of_size = {name: figure for name, figure in figures.items() if figure.meta.root_names() == ["size"]}
+    others = {name: figure for name, figure in figures.items() if name not in of_size}
+    return kinds.join(_figures(entries, others, overall), on="class", how="left").with_columns(**of_size)
+
+
+def _figures(entries: pl.DataFrame, figures: Mapping[str, pl.Expr], overall: Overall) -> pl.DataFrame:
+    """The figures of every class that has entries; what they are made of is added only where a figure needs it."""
     query = entries.lazy()
-    if {"total", "mean"} & {name for figure in figures.values() for name in figure.meta.root_names()}:
+    needed = {name for figure in figures.values() for name in figure.meta.root_names()}
+    if {"total", "mean"} & needed:
         mean = (VALUE.cast(pl.Float64) * COUNT).sum() / COUNT.sum()
         query = query.join(query.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class")
+    if {"overall", "kinds"} & needed:
+        query = query.join(overall.shares.lazy(), on="value")
+    for name in {"ordered", "hierarchical"} & needed:
+        query = query.join(getattr(overall, name)(entries).lazy(), on="class")
     return query.group_by("class").agg(**figures).collect()
-
-
-def _judged(classes: pl.DataFrame, entries: pl.DataFrame | None, checks: Sequence[Check]) -> list[Result]:
-    """The checks that are about one attribute (or none), measured in one go."""
-    figures = {f"f{at}": TWINS[check.model].figure(check.parameters) for at, check in enumerate(checks)}
-    if entries is None:
-        measured = classes.with_columns(pl.lit(1).alias("alike"), **figures)
-    else:
-        kinds, entries = _alike(classes, entries)
-        measured = kinds.join(_figures(entries, figures), on="class", how="left")
-    return [_result(check, measured, measured[name]) for check, name in zip(checks, figures, strict=True)]
 
 
 def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -95,29 +171,35 @@ def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, 
     return pl.concat(kinds), pl.concat([rest, few.select(entries.columns)])
 
 
-def _result(check: Check, classes: pl.DataFrame, figures: pl.Series) -> Result:
-    """From the figure of every class, null for a class without a present value, to what the table achieves."""
-    twin = TWINS[check.model]
-    figures = figures.fill_null(float("inf") if twin.below else 0)
-    required = check.parameters.get(twin.parameter)
-    failing = classes.clear()
-    if required is not None:
-        bound = required * (1 - _TOLERANCE)
-        failing = classes.filter(figures >= bound if twin.below else figures < bound)
+def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
+    """From the figures of every class, null for a class without a present value, to what the table achieves."""
+    fails = pl.lit(False)
+    achieved: Parameters = dict(check.parameters)
+    for number, bound in enumerate(_bounds(check)):
+        figures = pl.col(f"f{place}.{number}").fill_null(bound.worst)
+        achieved[bound.parameter] = _weakest(bound, classes.select(figures).to_series())
+        if bound.parameter in check.parameters:
+            fails |= _failing(bound, figures, check)
+    failing = classes.filter(fails)
     return Result(
         model=check.model,
         attribute=check.attribute,
         required=dict(check.parameters),
-        achieved={**check.parameters, twin.parameter: _weakest(twin, figures)},
-        satisfied=None if required is None else failing.is_empty(),
+        achieved=achieved,
+        satisfied=failing.is_empty() if _requires(check) else None,
         failing_classes=int(failing["alike"].sum()),
         failing_rows=int((failing["rows"] * failing["alike"]).sum()),
     )
 
 
-def _weakest(twin: Twin, figures: pl.Series) -> float | int | None:
+def _failing(bound: Bound, figures: pl.Expr, check: Check) -> pl.Expr:
+    unmet = bound.failing(figures, float(check.parameters[bound.parameter]))
+    return unmet if bound.fails is None else unmet & bound.fails(check.parameters)
+
+
+def _weakest(bound: Bound, figures: pl.Series) -> float | int | None:
     """What all classes meet: the worst figure; None of no classes, and where it is infinite."""
-    worst = figures.max() if twin.below else figures.min()
+    worst = figures.min() if bound.compared == "at least" else figures.max()
     if not isinstance(worst, int | float) or worst == float("inf"):
         return None
-    return int(worst) if twin.whole else float(worst)
+    return int(worst) if bound.whole else float(worst)

@@ -95,28 +95,34 @@ class Rows:
     """The rows of a table as numbers.
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
-    none; `values`: the column of each sensitive attribute; `units`: see `Table`.
+    none; `values`: the column of each sensitive attribute; `units`: see `Table`; `shown`: the columns of the
+    quasi-identifiers, where they were asked for.
     """
 
     classes: Numbers
     hidden: int | None
     values: Mapping[str, Column]
     units: Numbers | None
+    shown: Sequence[Column] = ()
 
     @property
     def count(self) -> int:
         return len(self.classes.of_row)
 
 
-def read(table: Table, attributes: Sequence[str], suppressed: str) -> Rows:
-    """Reads quasi-identifiers and sensitive attributes. Raises DataError for units that are not those of these rows."""
+def read(table: Table, attributes: Sequence[str], suppressed: str, keep: bool = False) -> Rows:
+    """Reads quasi-identifiers and sensitive attributes. Raises DataError for units that are not those of these rows.
+
+    `keep`: the columns of the quasi-identifiers are asked for, too.
+    """
     columns = _columns(table, [*table.quasi_identifiers, *attributes])
     shown = columns[: len(table.quasi_identifiers)]
     classes = shown[0].numbers
     for column in shown[1:]:
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(shown) :], strict=True))
-    return Rows(classes, _hidden(shown, suppressed, classes), values, _units(table, len(classes.of_row)))
+    hidden, units = _hidden(shown, suppressed, classes), _units(table, len(classes.of_row))
+    return Rows(classes, hidden, values, units, shown if keep else ())
 
 
 def _columns(table: Table, names: Sequence[str]) -> list[Column]:
@@ -191,6 +197,23 @@ def entries_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataF
         return present.rename({"rank": "value"})
     number_of = values.unique("rank").sort("rank")["number"]
     return present.with_columns(number_of.gather(present["rank"]).alias("value")).drop("rank")
+
+
+def values_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
+    """(rows,) the `value` of a sensitive attribute that `entries_of` counts, null where it is missing."""
+    attribute, numeric = subject
+    column = rows.values[attribute or ""]
+    values = (_numbers if numeric else _ranks)(column, missing, attribute or "")
+    number = values["number"] if numeric else values["rank"].replace(0, None)
+    return number.gather(column.numbers.of_row).alias("value")
+
+
+def texts_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
+    """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
+    column = rows.values[subject[0] or ""]
+    texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
+    ranked = texts.with_columns(_ranks(column, missing, "")["rank"]).filter(pl.col("rank") > 0)
+    return ranked.sort("rank")["text"]
 
 
 def _units_of(numbers: Numbers, units: Numbers) -> pl.DataFrame:

@@ -1,28 +1,56 @@
-"""Every privacy model once more, written from its definition."""
+"""Every privacy model once more, written from its definition.
+
+A twin is one bound for each of the model's parameters: the figure of a class, and how it compares with the parameter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
-from anonymize.verify.verdict import Given
+from anonymize.verify.verdict import THRESHOLD, Given
 
 VALUE, COUNT, TOTAL, MEAN = pl.col("value"), pl.col("count"), pl.col("total"), pl.col("mean")
 """Of one class: its different present sensitive values, the rows that have each; rows and mean of all of them."""
+OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
+"""Of one value, its share of the whole table; of the table, how many values it has."""
+SIZE, WEIGHT = pl.col("size"), pl.col("weight")
+"""Of one class: its rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
+TOLERANCE, NEGLIGIBLE = 1e-9, 1e-12
+
+Compared = Literal["at least", "at most", "below"]
 
 
 @dataclass(frozen=True)
-class Twin:
-    """A privacy model once more: the figure of one class, and how it compares with the parameter of that name."""
+class Bound:
+    """The figure that a parameter bounds.
+
+    `whole`: it is a count. `of_table`: it is one of the table, from the columns of classes; a class then fails, where
+    the bound is not met, for `fails`.
+    """
 
     parameter: str
     figure: Callable[[Given], pl.Expr]
-    below: bool = False
-    """The figure has to be below the parameter, not at least as large."""
+    compared: Compared = "at least"
     whole: bool = False
-    """The figure is a count."""
+    of_table: bool = False
+    fails: Callable[[Given], pl.Expr] | None = None
+
+    @property
+    def worst(self) -> float:
+        """The figure of a class that has no present value."""
+        return 0 if self.compared == "at least" else float("inf")
+
+    def failing(self, figures: pl.Expr, required: float) -> pl.Expr:
+        """Which figures do not meet the parameter."""
+        if self.compared == "at least":
+            return figures < required * (1 - TOLERANCE)
+        if self.compared == "below":
+            return figures >= required * (1 - TOLERANCE)
+        return figures > required * (1 + TOLERANCE) + NEGLIGIBLE
 
 
 def _perplexity(given: Given) -> pl.Expr:
@@ -34,11 +62,87 @@ def _top_to_rest(given: Given) -> pl.Expr:
     return COUNT.max() / COUNT.sort(descending=True).slice(int(given["l"]) - 1).sum()
 
 
-TWINS: dict[str, Twin] = {
-    "k-anonymity": Twin("k", lambda given: pl.col("size"), whole=True),
-    "distinct-l-diversity": Twin("l", lambda given: pl.len(), whole=True),
-    "entropy-l-diversity": Twin("l", _perplexity),
-    "frequency-l-diversity": Twin("l", lambda given: COUNT.sum() / COUNT.max()),
-    "recursive-cl-diversity": Twin("c", _top_to_rest, below=True),
-    "squared-error-diversity": Twin("error", lambda given: (COUNT * (VALUE - MEAN).pow(2)).sum()),
+def _spread(given: Given) -> pl.Expr:
+    return (COUNT * (VALUE - MEAN).pow(2)).sum()
+
+
+def _distance(given: Given) -> pl.Expr:
+    """The equal distance is half the sum of what differs; of values that the class lacks, all that they have."""
+    if given.get("distance", "equal") != "equal":
+        return pl.col(str(given["distance"])).first()
+    share = COUNT / TOTAL
+    return ((share - OVERALL).abs().sum() + 1 - OVERALL.sum()) / 2
+
+
+def _gain(given: Given) -> pl.Expr:
+    return ((COUNT / TOTAL - OVERALL) / OVERALL).max().clip(0)
+
+
+def _capped_gain(given: Given) -> pl.Expr:
+    """As the gain, infinite where a value exceeds what no beta allows."""
+    ratio = COUNT / TOTAL / OVERALL
+    beyond = (ratio - 1) / (1 - OVERALL.log() - 1 + NEGLIGIBLE) > 1 + TOLERANCE
+    return pl.when((beyond & (ratio > 1 + NEGLIGIBLE)).any()).then(float("inf")).otherwise((ratio - 1).max().clip(0))
+
+
+def _log_ratio(given: Given) -> pl.Expr:
+    ratio = (COUNT / TOTAL).log() - OVERALL.log()
+    return pl.when(pl.len() < KINDS.first()).then(float("inf")).otherwise(ratio.abs().max())
+
+
+def _riskier(than: Callable[[Given], float]) -> Callable[[Given], pl.Expr]:
+    """Classes of a row that is found with a higher probability than it may be."""
+    return lambda given: than(given) * (1 + TOLERANCE) + NEGLIGIBLE < 1 / SIZE
+
+
+def _risk(parameter: str, figure: Callable[[Given], pl.Expr], than: str | None = None) -> Bound:
+    """A bound of the table; where it is not met, classes are at fault whose risk is above the parameter of `than`."""
+    allowed = than or parameter
+    return Bound(parameter, figure, "at most", of_table=True, fails=_riskier(lambda given: float(given[allowed])))
+
+
+def _highest(given: Given) -> pl.Expr:
+    return (1 / SIZE).max()
+
+
+def _at_risk(given: Given) -> pl.Expr:
+    threshold = given.get("threshold", THRESHOLD)
+    return WEIGHT.filter(_riskier(lambda given: float(threshold))(given)).sum() / WEIGHT.sum()
+
+
+TWINS: dict[str, tuple[Bound, ...]] = {
+    "k-anonymity": (Bound("k", lambda given: SIZE, whole=True),),
+    "alpha-k-anonymity": (
+        Bound("alpha", lambda given: COUNT.max() / COUNT.sum(), "at most"),
+        Bound("k", lambda given: SIZE, whole=True),
+    ),
+    "distinct-l-diversity": (Bound("l", lambda given: pl.len(), whole=True),),
+    "entropy-l-diversity": (Bound("l", _perplexity),),
+    "frequency-l-diversity": (Bound("l", lambda given: COUNT.sum() / COUNT.max()),),
+    "recursive-cl-diversity": (Bound("c", _top_to_rest, "below"),),
+    "squared-error-diversity": (Bound("error", _spread),),
+    "p-sensitivity": (Bound("p", lambda given: VALUE.n_unique(), whole=True),),
+    "k-e-anonymity": (
+        Bound("k", lambda given: VALUE.n_unique(), whole=True),
+        Bound("e", lambda given: VALUE.max() - VALUE.min()),
+    ),
+    "t-closeness": (Bound("t", _distance, "at most"),),
+    "basic-beta-likeness": (Bound("beta", _gain, "at most"),),
+    "enhanced-beta-likeness": (Bound("beta", _capped_gain, "at most"),),
+    "delta-disclosure": (Bound("delta", _log_ratio, "below"),),
+    "risk": (
+        _risk("prosecutor_max", _highest),
+        _risk("journalist_max", _highest),
+        _risk("marketer", lambda given: (WEIGHT / SIZE).sum() / WEIGHT.sum()),
+        _risk("records_at_risk", _at_risk, "threshold"),
+    ),
+    "sample-uniqueness": (
+        Bound(
+            "share",
+            lambda given: WEIGHT.filter(SIZE == 1).sum() / WEIGHT.sum(),
+            "at most",
+            of_table=True,
+            fails=lambda given: SIZE == 1,
+        ),
+    ),
 }

@@ -11,14 +11,18 @@ from anonymize.spec import Spec
 THRESHOLD = 0.2
 
 Figures = dict[str, float | int | None]
-Given = Mapping[str, float]
+Parameters = dict[str, float | int | str | None]
+Given = Mapping[str, Any]
+Tree = Mapping[str, tuple[str, ...]]
+"""Of each leaf of a hierarchy, in their order, the labels from itself to the root. Of numbers, leaves are numbers."""
 Subject = tuple[str | None, bool]
 """A sensitive attribute (None: no attribute), and whether its values are numbers."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A privacy model to be measured. `numeric`: the values of the sensitive attribute are compared as numbers.
+    """A privacy model to be measured. `numeric`: the values of the sensitive attribute are compared as numbers. `tree`:
+    its hierarchy, where a distance needs one: of each leaf, in their order, the labels from itself to the root.
 
     Without `parameters` the table is measured and not judged; of the models here only recursive (c,l)-diversity cannot
     be measured without (its l).
@@ -28,16 +32,24 @@ class Check:
     attribute: str | None
     parameters: Given
     numeric: bool = False
+    tree: Tree | None = None
 
 
-def _told(figures: Figures) -> str:
-    return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
+def _told(figures: Parameters) -> str:
+    texts = {n: "none" if v is None else v if isinstance(v, str) else format(v, ".6g") for n, v in figures.items()}
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
-def checks_of(spec: Spec, asked: Iterable[Any]) -> list[Check]:
-    """The checks that measure requirements (model, attribute, required()) of a spec, in their order."""
+def checks_of(spec: Spec, asked: Iterable[Any], trees: Mapping[str, Tree] | None = None) -> list[Check]:
+    """The checks that measure requirements (model, attribute, required()) of a spec, in their order.
+
+    `trees`: of sensitive attributes, their hierarchy; needed for the distances that are made of one.
+    """
     numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
-    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
+    return [
+        Check(each.model, each.attribute, each.required(), each.attribute in numeric, (trees or {}).get(each.attribute))
+        for each in asked
+    ]
 
 
 @dataclass(frozen=True)
@@ -46,8 +58,8 @@ class Result:
 
     model: str
     attribute: str | None
-    required: Figures
-    achieved: Figures
+    required: Parameters
+    achieved: Parameters
     satisfied: bool | None
     failing_classes: int
     failing_rows: int
@@ -59,11 +71,22 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Wildcard:
+    """The same once more, where a cell that is missing or suppressed matches anything: of each row, among the rows that
+    are compatible with it. `failing_classes` of a result counts what reads the same as one."""
+
+    results: tuple[Result, ...]
+    risk: Figures
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A table, measured.
 
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
+    There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
+    for, and then they are what is judged.
     """
 
     rows: int
@@ -71,9 +94,28 @@ class Verdict:
     results: tuple[Result, ...]
     classes: Figures
     risk: Figures
+    wildcard: Wildcard | None = None
+
+    @property
+    def judged(self) -> tuple[Result, ...]:
+        """The results by which the table is judged, in the meaning of missing that was declared."""
+        return self.results if self.wildcard is None else self.wildcard.results
 
     @property
     def satisfied(self) -> bool | None:
         """Whether everything required is met; None where nothing is required."""
-        judged = [result.satisfied for result in self.results if result.satisfied is not None]
-        return all(judged) if judged else None
+        return met(self.judged)
+
+    @property
+    def only_as_wildcard(self) -> tuple[Result, ...]:
+        """What is met only if a missing or suppressed cell matches anything, as it is when such a cell is a value."""
+        if self.wildcard is None:
+            return ()
+        pairs = zip(self.results, self.wildcard.results, strict=True)
+        return tuple(own for own, other in pairs if own.satisfied is False and other.satisfied)
+
+
+def met(results: Iterable[Result]) -> bool | None:
+    """Whether all results are met; None where nothing is required."""
+    judged = [result.satisfied for result in results if result.satisfied is not None]
+    return all(judged) if judged else None

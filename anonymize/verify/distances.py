@@ -1,0 +1,153 @@
+"""How far the sensitive values of each class are from those of the whole table, by distances that need an order or a
+tree of the values: the earth mover's distance, each written from its definition.
+
+`entries`: of each class, its different present values (`class`, `value`, `count`), ascending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from anonymize.errors import DataError
+from anonymize.verify.table import Rows, texts_of
+from anonymize.verify.verdict import Subject, Tree
+
+
+@dataclass(frozen=True)
+class Overall:
+    """A sensitive attribute in the table as a whole. `entries`: of its classes; `texts`: how its values read, in the
+    order of values; `tree`: its hierarchy."""
+
+    entries: pl.DataFrame
+    texts: pl.Series | None
+    tree: Tree | None
+    attribute: str
+
+    @classmethod
+    def of(
+        cls, entries: pl.DataFrame, rows: Rows, subject: Subject, missing: Sequence[str], tree: Tree | None
+    ) -> Overall:
+        """From the entries of a table's classes. Values of a categorical attribute are numbers of texts, from 1."""
+        attribute, numeric = subject
+        texts = None if numeric or tree is None else texts_of(rows, subject, missing)
+        return cls(entries, texts, tree, attribute or "")
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        """Its different values, in the order of values (`value`, `count`)."""
+        return self.entries.group_by("value").agg(pl.col("count").sum()).sort("value")
+
+    @property
+    def shares(self) -> pl.DataFrame:
+        """`value`, its share (`overall`), and how many there are (`kinds`)."""
+        share = pl.col("count") / pl.col("count").sum()
+        return self.counts.select("value", overall=share, kinds=pl.len())
+
+    def ordered(self, entries: pl.DataFrame) -> pl.DataFrame:
+        """The ordered distance of each class; without a tree in the order of values, else in that of its leaves."""
+        if self.tree is None or self.texts is None:
+            return ordered(entries, self.counts)
+        place = {leaf: at for at, leaf in enumerate(self.tree)}
+        return ordered(entries, self.counts[pl.Series([place[leaf] for leaf in self._leaves]).arg_sort()])
+
+    def hierarchical(self, entries: pl.DataFrame) -> pl.DataFrame:
+        """The hierarchical distance of each class."""
+        tree = self.tree or {}
+        return hierarchical(entries, self.counts, [tree[leaf] for leaf in self._leaves])
+
+    @cached_property
+    def _leaves(self) -> list[str]:
+        """The leaf of each value of `counts`. Raises DataError for values that are none."""
+        known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
+        if self.texts is None:
+            known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
+            found = [known.get(value) for value in self.counts["value"]]
+        else:
+            found = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
+        unknown = found.count(None)
+        if unknown:
+            raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
+        return [leaf for leaf in found if leaf is not None]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
+    """The ordered distance of each class (`class`, `ordered`).
+
+    `overall`: the values of the table, in their order, and how many rows have each (`value`, `count`).
+
+    What is moved goes from the u-th part of the class to the u-th part of the table, u from 0 to 1, which of all ways
+    is the shortest. A value of the class takes a stretch of u, from `before` to `upto`. The ranks of the table over
+    such a stretch rise: those up to the value's own rank lie below it, the others above.
+    """
+    last = overall.height - 1
+    ladder = overall.with_columns(upto=pl.col("count").cum_sum() / pl.col("count").sum())
+    rank = ladder.select("value", rank=pl.int_range(pl.len(), dtype=pl.Int64), own=pl.col("upto"))
+    stretches = entries.join(rank, on="value").sort("class", "rank").with_columns(_stretch("count"))
+    middle = stretches.select(pl.col("own").clip(pl.col("before"), pl.col("upto"))).to_series()
+    at_before, at_middle, at_upto = (
+        _ranks_up_to(ladder["upto"], points) for points in (stretches["before"], middle, stretches["upto"])
+    )
+    own = stretches["rank"]
+    moved = own * (middle - stretches["before"]) - (at_middle - at_before)
+    moved += (at_upto - at_middle) - own * (stretches["upto"] - middle)
+    work = stretches.select("class", work=moved).group_by("class", maintain_order=True).agg(pl.col("work").sum())
+    return work.select("class", ordered=pl.col("work") / max(last, 1))
+
+
+def _stretch(count: str) -> list[pl.Expr]:
+    """Where each value of a class begins and ends, of its class."""
+    total, upto = pl.col(count).sum().over("class"), pl.col(count).cum_sum().over("class")
+    return [((upto - pl.col(count)) / total).alias("before"), (upto / total).alias("upto")]
+
+
+def _ranks_up_to(upto: pl.Series, points: pl.Series) -> pl.Series:
+    """The ranks of the table, which are steps that end at `upto`, summed over the stretch from 0 to each point."""
+    step = pl.Series(upto.search_sorted(points, side="left")).cast(pl.Int64).clip(0, len(upto) - 1)
+    begins = upto.shift(1, fill_value=0.0)
+    area = ((upto - begins) * pl.int_range(len(upto), eager=True)).cum_sum().shift(1, fill_value=0.0)
+    return area.gather(step) + (points - begins.gather(step)) * step
+
+
+def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[Sequence[str]]) -> pl.DataFrame:
+    """The hierarchical distance of each class (`class`, `hierarchical`).
+
+    `paths`: of each value of `overall`, the labels of its nodes from the leaf to the root. A node is its label and
+    those above it. Under every node of the height h, what children have too much goes to those that have too little,
+    as far as it is enough: the smaller of the two costs h over the height of the tree. A class has too much under a
+    node only of values that it has.
+    """
+    height = max(map(len, paths), default=1) - 1
+    if height < 1:
+        return entries.select(pl.col("class").unique(maintain_order=True)).with_columns(hierarchical=pl.lit(0.0))
+    full = [(*[path[0]] * (height + 1 - len(path)), *path) for path in paths]
+    number: dict[tuple[str, ...], int] = {}
+    nodes = {f"n{h}": [number.setdefault(path[h:], len(number)) for path in full] for h in range(height + 1)}
+    tree = overall.with_columns(pl.DataFrame(nodes)).with_columns(share=pl.col("count") / pl.col("count").sum())
+    own = entries.with_columns(share=pl.col("count") / pl.col("count").sum().over("class")).drop("count")
+    own = own.join(tree.drop("share", "count"), on="value")
+    moved = [_moved_under(own, tree, h).with_columns(pl.col("moved") * h / height) for h in range(1, height + 1)]
+    return pl.concat(moved).group_by("class", maintain_order=True).agg(hierarchical=pl.col("moved").sum())
+
+
+def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
+    """Of each class, what goes from child to child under the nodes of a height (`class`, `moved`)."""
+    child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
+    table = tree.group_by(child).agg(pl.col("share").sum().alias("table"))
+    whole = tree.group_by(node).agg(pl.col("share").sum().alias("table"))
+    children = own.group_by("class", node, child, maintain_order=True).agg(pl.col("share").sum())
+    surplus = children.join(table, on=child, maintain_order="left").group_by("class", node, maintain_order=True)
+    nodes = surplus.agg(pl.col("share").sum(), surplus=extra.clip(0).sum())
+    lack = pl.col("surplus") - extra
+    found = nodes.join(whole, on=node, maintain_order="left").with_columns(moved=pl.min_horizontal("surplus", lack))
+    return found.group_by("class", maintain_order=True).agg(pl.col("moved").sum().clip(0))
