@@ -6,18 +6,20 @@ what means missing, what a suppressed cell reads and which attributes are number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from anonymize import __version__
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.auditing import baseline, previous
+from anonymize.auditing.facts import Facts
+from anonymize.auditing.table import opened
+from anonymize.errors import Problem, UsageError
+from anonymize.formats import Checked
 from anonymize.privacy import PARAMETERS, Requirement, requirements
-from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
-from anonymize.spec import Spec, make, override
-from anonymize.table.source import Source
-from anonymize.verify import THRESHOLD, Check, Verdict, checks_of, measure
+from anonymize.spec import Spec, make, override, require
+from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
 UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity")
 """What is measured of every sensitive attribute when nothing is required."""
@@ -41,11 +43,13 @@ class Options(TypedDict, total=False):
     encoding: str | None
     missing: Sequence[str] | None
     suppressed: str | None
+    require: Sequence[str]
+    """Further privacy models, as `anonymize.spec.require` reads them."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A table, measured: the verdict, and what `--json` prints.
+    """A table, measured: the verdict, and what is printed of it.
 
     `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
     spec's direct identifiers is not, whatever the models say.
@@ -53,13 +57,36 @@ class Audit:
 
     verdict: Verdict
     satisfied: bool | None
-    report: dict[str, Any]
-    problems: tuple[Problem, ...]
-    """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
+    checked: Checked
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return self.checked.report
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
+        unmet = self.checked.at("error")
+        return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
+
+
+@dataclass(frozen=True)
+class Against:
+    """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
+    `no_regress`; an earlier release of the same people (`previous`)."""
+
+    baseline: str | Path | None = None
+    no_regress: bool = False
+    previous: str | Path | None = None
 
 
 def audit(
-    spec: Spec | None, path: str | Path | None = None, threshold: float = THRESHOLD, **options: Unpack[Options]
+    spec: Spec | None,
+    path: str | Path | None = None,
+    threshold: float = THRESHOLD,
+    against: Against | None = None,
+    **options: Unpack[Options],
 ) -> Audit:
     """Measures the table at `path` ("-": standard input; None: the spec's input) against a spec or the options.
 
@@ -67,29 +94,23 @@ def audit(
     `threshold`: risk above which a record counts as at risk. Raises UsageError or SpecError for options or a spec that
     make no sense; DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
+    against = against or Against()
+    if against.no_regress and against.baseline is None:
+        raise UsageError("--no-regress: needs a --baseline")
+    before = None if against.baseline is None else baseline.read(against.baseline)
     wanted = _readable(_wanted(spec, options), path, options.get("encoding"))
-    with Source.open(wanted, path) as source:
-        columns = _released_columns(wanted, source.columns, source.name)
-        exposed = [name for name in wanted.identifiers if name in source.columns]
-        if spec is not None:
-            _refuse_unclassified(wanted, columns, source)
-        asked, checks = _checks(wanted)
-        source.check()
-        if not source.rows:
-            raise DataError(Problem("has no rows", file=source.name))
-        verdict = measure(
-            source.scan(),
-            [name for names in columns.values() for name in names],
-            checks,
-            wanted.input.missing,
-            suppressed=wanted.output.suppressed,
-            threshold=threshold,
-            null_missing=source.format != "csv" or "" in wanted.input.missing,
-        )
-        source.unchanged()
-        satisfied = verdict.satisfied if verdict.satisfied is None else verdict.satisfied and not exposed
-        report = _report(wanted, source, verdict, satisfied, _warnings(exposed))
-    return Audit(verdict, satisfied, report, tuple(_problems(wanted, asked, verdict, exposed)) if asked else ())
+    asked, checks = _checks(wanted)
+    with ExitStack() as stack:
+        table = stack.enter_context(opened(wanted, path, classified=spec is not None))
+        facts = Facts(table, asked, table.measured(checks, threshold))
+        if against.previous is not None:
+            earlier = stack.enter_context(opened(wanted, against.previous, classified=False))
+            facts = replace(facts, together=previous.together(table, earlier, checks, threshold))
+        table.source.unchanged()
+    if before is not None:
+        changes = tuple(baseline.compare(before, facts.report()))
+        facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
+    return Audit(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -98,14 +119,16 @@ def audit(
 def _wanted(spec: Spec | None, options: Options) -> Spec:
     """The spec with the options' thresholds; without one, a spec made of the options."""
     thresholds = {name: options.get(name) for name in ("k", "l", "t") if options.get(name) is not None}
+    texts = options.get("require", ())
     if spec is None:
-        return _spec_of(options, thresholds)
-    extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding"} if options.get(name))
+        return require(_spec_of(options, thresholds), texts, PARAMETERS)
+    extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding", "require"} if options.get(name))
     if extra:
         raise UsageError(
             [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
         )
-    return override(spec, k=options.get("k"), l=options.get("l"), t=options.get("t"))
+    changed = require(spec, texts, PARAMETERS)
+    return override(changed, k=options.get("k"), l=options.get("l"), t=options.get("t"))
 
 
 def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec:
@@ -150,74 +173,3 @@ def _unjudged(spec: Spec) -> list[Check]:
         models = (*UNJUDGED, "squared-error-diversity") if numeric else UNJUDGED
         checks += [Check(model, name, {}, numeric) for model in models]
     return checks
-
-
-# --- the table's columns ---------------------------------------------------------------------------------------------
-
-
-def _released_columns(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
-    """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
-
-    A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
-    it is a number, the pair stands in for a column that is not there.
-    """
-    roles = spec.roles()
-    shown: dict[str, list[str]] = {}
-    for name, attribute in spec.quasi_identifiers.items():
-        bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
-        own = [name] if name in present else []
-        declared = attribute.type == "numeric" and spec.path is not None
-        shown[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
-    lacking = [name for name, columns in shown.items() if name not in columns and len(columns) != 2]
-    lacking += [name for name in spec.sensitive if name not in present]
-    if lacking:
-        hint = f"it has {', '.join(present)}"
-        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
-    return shown
-
-
-def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source) -> None:
-    """Raises DataError for columns to which the spec gives no role: they may be anything."""
-    known = spec.roles().keys() | {column for columns in shown.values() for column in columns}
-    strange = [column for column in source.columns if column not in known]
-    if strange:
-        hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"
-        raise DataError(
-            Problem(f"columns without a role in the spec: {', '.join(strange)}", file=source.name, hint=hint)
-        )
-
-
-def _warnings(exposed: Iterable[str]) -> list[str]:
-    return [f"column {name} is a direct identifier, and it is in the table" for name in exposed]
-
-
-# --- what was found --------------------------------------------------------------------------------------------------
-
-
-def _problems(spec: Spec, asked: Iterable[Requirement], verdict: Verdict, exposed: Iterable[str]) -> Iterable[Problem]:
-    file = None if spec.path is None else str(spec.path)
-    for requirement, result in zip(asked, verdict.results, strict=True):
-        if not result.satisfied:
-            yield Problem(str(result), file=file, line=requirement.line)
-    yield from (Problem(text, file=file) for text in _warnings(exposed))
-
-
-def _report(
-    spec: Spec, source: Source, verdict: Verdict, satisfied: bool | None, warnings: Sequence[str]
-) -> dict[str, Any]:
-    """The blocks of a report that apply to a table of unknown origin."""
-    blocks = verdict_blocks(verdict)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "input": {
-            "path": source.name,
-            "sha256": source.sha256,
-            "rows": verdict.rows,
-            "columns": len(source.columns),
-        },
-        **blocks,
-        "privacy": blocks["privacy"] | {"satisfied": satisfied},
-        "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
-        "warnings": list(warnings),
-    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 
 from anonymize.cli.options import COLOR, PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.formats import AUTO, FORMATS, chosen
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
@@ -35,7 +37,21 @@ def _columns(flag: str, name: str, help: str) -> Any:
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
     click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
     click.option(
-        "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How the result prints."
+        "--require",
+        multiple=True,
+        metavar="MODEL ...",
+        help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis". Repeatable.',
+    ),
+    click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
+    click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
+    click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice([AUTO, *FORMATS]),
+        default=AUTO,
+        show_default=True,
+        help="How the result prints; auto is github in GitHub Actions, else text.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     THREADS,
@@ -43,16 +59,30 @@ def _columns(flag: str, name: str, help: str) -> Any:
     COLOR,
 )
 def audit(
-    spec: str | None, path: str | None, form: str, threads: int | None, quiet: bool, color: str, **options: Any
+    spec: str | None,
+    path: str | None,
+    form: str,
+    threads: int | None,
+    quiet: bool,
+    color: str,
+    baseline: str | None,
+    no_regress: bool,
+    previous: str | None,
+    **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
 
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
-    name. Where nothing is required, what the table reaches is measured and nothing is judged. The table is compared as
-    text: 01234 is not 1234, a missing quasi-identifier is a value of its own, a missing sensitive value is none, and
-    suppressed rows are a class like any other.
+    name; with --require, against further ones. Where nothing is required, what the table reaches is measured and
+    nothing is judged. The table is compared as text: 01234 is not 1234, a missing quasi-identifier is a value of its
+    own, a missing sensitive value is none, and suppressed rows are a class like any other.
 
-    Exit code 1: a model is not met, or the table has a direct identifier of the spec.
+    With --previous, the same models are measured on what the classes of both releases have in common. Row n of both is
+    taken to be about the same person where they have equally many rows and the spec keeps their order; otherwise the
+    report has a bound, from what the classes show, and nothing is judged by it.
+
+    Exit code 1: a model is not met, the table has a direct identifier of the spec, or --no-regress and a figure of
+    privacy or risk is worse than in the baseline.
     """
     use_threads(threads)
     from anonymize import audit as rooms
@@ -61,22 +91,9 @@ def audit(
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
-    found = rooms.audit(load(spec, privacy.PARAMETERS) if spec else None, path, **given)
-    if form == "json":
-        _json(found.report)
-    elif not quiet:
-        _text(found.report, color)
+    against = rooms.Against(baseline, no_regress, previous)
+    found = rooms.audit(load(spec, privacy.PARAMETERS) if spec else None, path, against=against, **given)
+    if not quiet or form not in (AUTO, "text"):
+        FORMATS[chosen(form, os.environ)](found.checked, sys.stdout, color)
     if found.satisfied is False:
         raise UnsafeError(found.problems)
-
-
-def _json(report: dict[str, Any]) -> None:
-    from anonymize.report import as_json
-
-    click.echo(as_json(report), nl=False)
-
-
-def _text(report: dict[str, Any], color: str) -> None:
-    from anonymize.report.terminal import console, show
-
-    show(report, console(sys.stdout, color))

@@ -11,7 +11,7 @@ def markdown(report: dict[str, Any]) -> str:
     """A title, what it is about, the warnings, then a table a section."""
     lines = ["# Anonymization report", "", *_about(report), ""]
     if report["warnings"]:
-        lines += ["## Warnings", "", *(f"- {_plain(warning)}" for warning in report["warnings"]), ""]
+        lines += ["## Warnings", "", *(f"- {plain(warning)}" for warning in report["warnings"]), ""]
     for section in sections(report):
         lines += [f"## {section.title}", "", *_table(section), ""]
     return "\n".join(lines)
@@ -27,7 +27,7 @@ def _about(report: dict[str, Any]) -> list[str]:
     }
     facts = [f"**{verdict[satisfied]}**, measured from the table as written"]
     tool = report["tool"]
-    facts.append(f"{tool['name']} {tool['version']}, {report['started_at']}")
+    facts.append(", ".join([f"{tool['name']} {tool['version']}", *filter(None, [report.get("started_at")])]))
     if "algorithm" in report:
         options = ", ".join(f"{name} = {value}" for name, value in report["algorithm"]["options"].items())
         facts.append(f"algorithm {report['algorithm']['name']} ({options})")
@@ -39,7 +39,7 @@ def _about(report: dict[str, Any]) -> list[str]:
 
 def _file(name: str, block: dict[str, Any]) -> str:
     parts = [f"{name}: {block['rows']:,} rows"]
-    parts += [_plain(str(block["path"]))] if "path" in block else []
+    parts += [plain(str(block["path"]))] if "path" in block else []
     parts += [f"sha256 `{block['sha256']}`"] if "sha256" in block else []
     return ", ".join(parts)
 
@@ -47,10 +47,10 @@ def _file(name: str, block: dict[str, Any]) -> str:
 def _table(section: Section) -> list[str]:
     header = "| " + " | ".join(section.header) + " |"
     rule = "|" + "|".join(" --- " for _ in section.header) + "|"
-    return [header, rule, *("| " + " | ".join(_plain(cell) for cell in row) + " |" for row in section.rows)]
+    return [header, rule, *("| " + " | ".join(plain(cell) for cell in row) + " |" for row in section.rows)]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown leaves alone inside a table."""
     for character in "\\|*_`<>[]":
         text = text.replace(character, "\\" + character)

@@ -17,6 +17,7 @@ from anonymize.spec.model import (
     Workload,
 )
 from anonymize.spec.override import override
+from anonymize.spec.require import require
 
 __all__ = [
     "Condition",
@@ -41,4 +42,5 @@ __all__ = [
     "load",
     "make",
     "override",
+    "require",
 ]

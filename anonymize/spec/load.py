@@ -182,6 +182,11 @@ def _parameters(
         return NoParameters(), _of_model(name, findings(error, values, shape.of_parameters(models[name]), path), models)
 
 
+def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[BaseModel, list[Finding]]:
+    """A privacy model's parameters from values as YAML has them, paths as they are; and what is wrong with them."""
+    return _parameters(name, values, models, (), None)
+
+
 def _of_model(name: str, found: list[Finding], models: Models) -> list[Finding]:
     """Adds the parameters that a model has to what is said about missing and unknown ones."""
     hint = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"

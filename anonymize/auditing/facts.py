@@ -1,0 +1,123 @@
+"""What an audit found: the report, and the findings that every form of it is rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymize import __version__
+from anonymize.auditing.baseline import Change
+from anonymize.auditing.previous import Together
+from anonymize.auditing.table import Audited
+from anonymize.formats.base import Finding, Level
+from anonymize.privacy import Requirement
+from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
+from anonymize.verify import Result, Verdict
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A table, what was asked of it and what was found.
+
+    `asked`: the requirements, one a result of the verdict; none where nothing was judged. `together`: with an earlier
+    release. `changes`: against the report at `baseline`; if `no_regress`, nothing may be worse.
+    """
+
+    table: Audited
+    asked: tuple[Requirement, ...]
+    verdict: Verdict
+    together: Together | None = None
+    baseline: str | Path | None = None
+    changes: tuple[Change, ...] = ()
+    no_regress: bool = False
+
+    @property
+    def satisfied(self) -> bool | None:
+        """Whether the table is safe to release; None where nothing was required."""
+        if self.verdict.satisfied is None and not self.no_regress:
+            return None
+        return not self.findings_at("error")
+
+    def findings_at(self, level: Level) -> list[Finding]:
+        """Those of one level."""
+        return [finding for finding in self.findings() if finding.level == level]
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that was looked at: models, direct identifiers, what is worse than before, warnings."""
+        found = list(self._of_models(self.verdict, ""))
+        found += [
+            Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
+        ]
+        if self.together is not None and self.together.verdict is not None:
+            found += self._of_models(self.together.verdict, ", together with the previous release")
+        level: Level = "error" if self.no_regress else "warning"
+        found += [Finding("regression", each.figure, str(each), level) for each in self.changes if each.worse]
+        found += [Finding("warning", "warning", text, "warning", self._file) for text in self._cautions()]
+        return tuple(found)
+
+    @property
+    def exposed(self) -> list[str]:
+        """What is said of direct identifiers in the table."""
+        return [f"column {name} is a direct identifier, and it is in the table" for name in self.table.exposed]
+
+    @property
+    def _gate(self) -> Level:
+        return "warning" if self.verdict.satisfied is None else "error"
+
+    @property
+    def _file(self) -> str | None:
+        return None if self.table.spec.path is None else str(self.table.spec.path)
+
+    def _cautions(self) -> list[str]:
+        return [] if self.together is None else self.together.warnings
+
+    def _of_models(self, verdict: Verdict, where: str) -> Iterator[Finding]:
+        asked: Sequence[Requirement | None] = self.asked or [None] * len(verdict.results)
+        for requirement, result in zip(asked, verdict.results, strict=True):
+            line = None if requirement is None else requirement.line
+            told = f"{result}{where}" if result.satisfied is False else _reached(result) + where
+            level: Level = "measured" if result.satisfied is None else "pass" if result.satisfied else "error"
+            title = _title(result) + where
+            yield Finding(result.model, title, told, level, self._file if line is not None else None, line)
+
+    def report(self) -> dict[str, Any]:
+        """The blocks of a report that apply to a table of unknown origin."""
+        source, verdict = self.table.source, self.verdict
+        blocks = verdict_blocks(verdict)
+        report = {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "anonymize", "version": __version__},
+            "input": {
+                "path": source.name,
+                "sha256": source.sha256,
+                "rows": verdict.rows,
+                "columns": len(source.columns),
+            },
+            **blocks,
+            "privacy": blocks["privacy"] | {"satisfied": self.satisfied},
+            "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
+        }
+        if self.together is not None:
+            report["previous"] = self.together.block()
+        if self.baseline is not None:
+            changes = [asdict(change) for change in self.changes]
+            report["baseline"] = {"path": str(self.baseline), "changes": changes}
+        return report | {"warnings": [*self.exposed, *self._cautions(), *self._worse()]}
+
+    def _worse(self) -> list[str]:
+        return [f"worse than in the baseline: {change}" for change in self.changes if change.worse]
+
+
+def _title(result: Result) -> str:
+    asked = ", ".join(f"{name}={value}" for name, value in result.required.items())
+    return result.model + (f" ({asked})" if asked else "") + (f" of {result.attribute}" if result.attribute else "")
+
+
+def _reached(result: Result) -> str:
+    reached = ", ".join(
+        f"{name}={'none' if value is None else value if isinstance(value, str) else format(value, '.6g')}"
+        for name, value in result.achieved.items()
+    )
+    return f"{_title(result)}{' is met' if result.satisfied else ''}: {reached}"

@@ -1,0 +1,253 @@
+"""An earlier release of the same people: what the two give away together.
+
+Whoever knows the quasi-identifiers of a person finds one class in each release, and the person's row is in both. What
+is hidden is hidden in what the two classes have in common, which can be far less than either.
+
+By position, where row n of both is about the same person: the intersection of two classes is known row by row, and it
+is measured as any table is, its classes being what the quasi-identifiers of both releases show.
+
+By what the classes show, where rows cannot be matched: two classes may be about the same person if what they show can
+be true of one person. At most so many rows are in both as have a sensitive value that both have: the sum over the
+values of the smaller count, the least of it over the sensitive attributes; without one, the smaller size. It is a
+bound and not a finding, so nothing is judged by it. It assumes that a person's sensitive values are the same in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anonymize.auditing.table import Audited
+from anonymize.domain import files
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import UsageError
+from anonymize.spec import Flat, Spec
+from anonymize.verify import Check, Verdict, measure
+
+MOST_PAIRS = 20_000_000
+"""Pairs of classes that are compared at most."""
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`pairs`: of classes that may be about one person. `smallest`: the least that two of them have in common at most.
+    `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a k."""
+
+    pairs: int
+    smallest: int | None
+    rows_at_risk: int | None
+
+
+@dataclass(frozen=True)
+class Together:
+    """What two releases give away together: the verdict on the intersections where rows were matched by position, else
+    the bounds."""
+
+    name: str
+    rows: int
+    verdict: Verdict | None
+    bounds: Bounds | None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader has to know of it."""
+        if self.bounds is None or not self.bounds.rows_at_risk:
+            return []
+        return [
+            f"together with the previous release, up to {self.bounds.rows_at_risk} rows may be in fewer than k: of two "
+            f"classes that may be about one person at most {self.bounds.smallest} rows are in both"
+        ]
+
+    def block(self) -> dict[str, Any]:
+        """The report's block `previous`."""
+        block: dict[str, Any] = {"path": self.name, "rows": self.rows}
+        if self.verdict is None:
+            return block | {"joined_by": "classes", **(asdict(self.bounds) if self.bounds else {})}
+        models = [asdict(result) for result in self.verdict.results]
+        at_risk = max((result.failing_rows for result in self.verdict.results), default=0)
+        smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
+        found = {"joined_by": "position", "pairs": None, "smallest": smallest, "rows_at_risk": at_risk}
+        return block | found | {"models": models, "risk": self.verdict.risk}
+
+
+def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Together:
+    """See above. Rows are matched by position where both have as many and the spec keeps the input's order."""
+    rows = before.source.rows or 0
+    if now.spec.output.row_order == "keep" and now.source.rows == rows:
+        return Together(before.source.name, rows, _joined(now, before, checks, threshold), None)
+    asked = [check.parameters["k"] for check in checks if "k" in check.parameters]
+    return Together(before.source.name, rows, None, _bounded(now, before, int(max(asked)) if asked else None))
+
+
+def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Verdict:
+    """The intersections of the classes of two releases of the same rows, measured as one table."""
+    sensitive = [name for name in now.spec.sensitive if name not in now.columns]
+    own, others = now.source.scan(), before.source.scan()
+    names = {name: f"previous {at}" for at, name in enumerate(before.columns)}
+    kept = {name: f"now {at}" for at, name in enumerate(now.columns)}
+    first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
+    second = others.select(_plain(before, name).alias(new) for name, new in names.items())
+    return measure(
+        pl.concat([first, second], how="horizontal"),
+        [*kept.values(), *names.values()],
+        checks,
+        now.spec.input.missing,
+        suppressed=now.spec.output.suppressed,
+        threshold=threshold,
+        null_missing=now.null_missing,
+        units=now.units,
+    )
+
+
+def _plain(table: Audited, name: str) -> pl.Expr:
+    """A column as text; a null as what means missing, which it is wherever it may be one."""
+    missing = table.spec.input.missing
+    return pl.col(name).cast(pl.String).fill_null(missing[0] if missing and table.null_missing else "")
+
+
+# --- by what the classes show ----------------------------------------------------------------------------------------
+
+
+def _bounded(now: Audited, before: Audited, k: int | None) -> Bounds:
+    """See above. Raises UsageError for more pairs of classes than can be compared."""
+    spec, first, second = now.spec, _classes(now), _classes(before)
+    if first.height * second.height > MOST_PAIRS:
+        raise UsageError(
+            f"--previous: {first.height} and {second.height} classes are too many to compare without the order of rows"
+        )
+    common = _common(now, before, _compatible(spec, first, second))
+    shared = common.filter(pl.col("common") > 0)
+    low = shared["common"].min()
+    at_risk = None
+    if k is not None:
+        exposed = shared.filter(pl.col("common") < k).select("class").unique()
+        at_risk = int(first.join(exposed, on="class", how="semi")["size"].sum())
+    return Bounds(shared.height, low if isinstance(low, int) else None, at_risk)
+
+
+def _keyed(table: Audited) -> pl.LazyFrame:
+    """The quasi-identifiers as text (q0, q1, ..., and of two bounds q0_high) and the sensitive attributes (s0, ...)."""
+    shown = []
+    for at, names in enumerate(table.shown.values()):
+        shown += [_plain(table, name).alias(f"q{at}" + "_high" * number) for number, name in enumerate(names[-2:])]
+    sensitive = [_plain(table, name).alias(f"s{at}") for at, name in enumerate(table.spec.sensitive)]
+    return table.source.scan().select(*shown, *sensitive)
+
+
+def _keys(frame: pl.LazyFrame) -> list[str]:
+    return [name for name in frame.collect_schema() if name.startswith("q")]
+
+
+def _classes(table: Audited) -> pl.DataFrame:
+    """One row a class: `class`, what it shows, its `size`."""
+    keyed = _keyed(table)
+    names = _keys(keyed)
+    return keyed.group_by(names).agg(size=pl.len()).sort(names).collect(engine="streaming").with_row_index("class")
+
+
+def _compatible(spec: Spec, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """`class` and `previous` of every two classes that may be about one person, and the smaller of their sizes."""
+    left, right = first.select("class", "size"), second.select(previous="class", other="size")
+    pairs = left.join(right, how="cross")
+    for at, name in enumerate(spec.quasi_identifiers):
+        fine = _pairs_of_texts(at, first, second, _test(spec, name))
+        mine, others = (_texts(frame, at).to_frame().with_columns(frame["class"]) for frame in (first, second))
+        pairs = (
+            pairs.join(mine.select("class", a="text"), on="class")
+            .join(others.select(previous="class", b="text"), on="previous")
+            .join(fine, on=["a", "b"], how="semi")
+            .select("class", "size", "previous", "other")
+        )
+    return pairs.select("class", "previous", common=pl.min_horizontal("size", "other").cast(pl.Int64))
+
+
+def _texts(frame: pl.DataFrame, at: int) -> pl.Series:
+    """What each class shows of a quasi-identifier; of two columns both, parted by what no cell of theirs has."""
+    names = [name for name in (f"q{at}", f"q{at}_high") if name in frame.columns]
+    return frame.select(pl.concat_str(names, separator="\0").alias("text")).to_series()
+
+
+def _pairs_of_texts(
+    at: int, first: pl.DataFrame, second: pl.DataFrame, test: Callable[[str, str], bool]
+) -> pl.DataFrame:
+    """`a` and `b`: the texts of both releases that can be true of one person."""
+    mine, others = (_texts(frame, at).unique().sort().to_list() for frame in (first, second))
+    found = [(a, b) for a in mine for b in others if a == b or test(a, b)]
+    return pl.DataFrame(found, schema={"a": pl.String, "b": pl.String}, orient="row")
+
+
+def _test(spec: Spec, name: str) -> Callable[[str, str], bool]:
+    """Whether what two different texts of a quasi-identifier stand for can be one value. In doubt it can be."""
+    attribute, hidden = spec.quasi_identifiers[name], spec.output.suppressed
+    if attribute.type == "numeric":
+        return lambda a, b: _overlap(_ends(spec, a), _ends(spec, b))
+    if spec.output.categorical == "set":
+        return lambda a, b: True
+    if isinstance(attribute.hierarchy, Path):
+        leaves = _leaves(name, attribute.hierarchy)
+        return lambda a, b: hidden in (a, b) or _overlap(leaves.get(a), leaves.get(b))
+    if attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
+        return lambda a, b: hidden in (a, b)
+    return lambda a, b: _may_hide(a, b, hidden)
+
+
+def _overlap(a: tuple[float, float] | None, b: tuple[float, float] | None) -> bool:
+    return a is None or b is None or (a[0] <= b[1] and b[0] <= a[1])
+
+
+def _ends(spec: Spec, text: str) -> tuple[float, float] | None:
+    """The ends of what a cell shows; None where that may be any number."""
+    template = re.escape(spec.output.interval)
+    for end in ("low", "high"):
+        template = template.replace(re.escape("{" + end + "}"), f"({_NUMBER})")
+    for pattern in (template, f"({_NUMBER})\0({_NUMBER})", f"({_NUMBER})()"):
+        if found := re.fullmatch(pattern, text):
+            low, high = found.groups()
+            return float(low), float(high or low)
+    return None
+
+
+def _leaves(name: str, path: Path) -> dict[str, tuple[float, float] | None]:
+    """The first and last leaf below each label of a hierarchy file; None for a label that stands in several places."""
+    taxonomy = Taxonomy.of(name, files.read(path, name))
+    found: dict[str, tuple[float, float] | None] = {}
+    for label, start, stop in zip(taxonomy.labels, taxonomy.start.tolist(), taxonomy.stop.tolist(), strict=True):
+        found[label] = None if label in found else (start, stop - 1)
+    return found
+
+
+def _may_hide(a: str, b: str, hidden: str) -> bool:
+    """Of labels that a builder cuts or masks: whether they agree wherever neither shows the suppressed text."""
+    if hidden in (a, b):
+        return True
+    if len(a) == len(b):
+        return all(one == other or hidden in (one, other) for one, other in zip(a, b, strict=True))
+    short, long = sorted((a.rstrip(hidden), b.rstrip(hidden)), key=len)
+    return long.startswith(short)
+
+
+def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs with how many rows both classes have in common at most."""
+    for at in range(len(now.spec.sensitive)):
+        mine = _histogram(now, at).rename({"count": "mine"})
+        others = _histogram(before, at).rename({"class": "previous", "count": "others"})
+        both = pairs.select("class", "previous").join(mine, on="class").join(others, on=["previous", "value"])
+        shared = both.group_by("class", "previous").agg(shared=pl.min_horizontal("mine", "others").sum())
+        pairs = pairs.join(shared, on=["class", "previous"], how="left").select(
+            "class", "previous", common=pl.min_horizontal("common", pl.col("shared").fill_null(0)).cast(pl.Int64)
+        )
+    return pairs
+
+
+def _histogram(table: Audited, at: int) -> pl.DataFrame:
+    """`class`, `value`, `count` of a sensitive attribute; a missing value is a value, for it is what both show."""
+    keyed = _keyed(table)
+    names = _keys(keyed)
+    counts = keyed.group_by(*names, value=f"s{at}").agg(count=pl.len()).collect(engine="streaming")
+    return counts.join(_classes(table), on=names).select("class", "value", "count")

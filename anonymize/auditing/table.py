@@ -1,0 +1,102 @@
+"""A table of unknown origin: opened, its columns found, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from anonymize.errors import DataError, Problem
+from anonymize.spec import Spec
+from anonymize.table.source import Source
+from anonymize.verify import Check, Verdict, measure
+
+
+@dataclass(frozen=True)
+class Audited:
+    """An opened table that has been read once, as bytes. `shown`: the columns of each quasi-identifier. `units`: whom
+    each row is about, None where every row is about somebody else."""
+
+    spec: Spec
+    source: Source
+    shown: Mapping[str, Sequence[str]]
+    units: pl.Series | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of all quasi-identifiers."""
+        return [name for names in self.shown.values() for name in names]
+
+    @property
+    def exposed(self) -> list[str]:
+        """The direct identifiers of the spec that are in the table."""
+        return [name for name in self.spec.identifiers if name in self.source.columns]
+
+    @property
+    def null_missing(self) -> bool:
+        """Whether a null means missing: in a CSV only where the empty text does."""
+        return self.source.format != "csv" or "" in self.spec.input.missing
+
+    def measured(self, checks: Sequence[Check], threshold: float) -> Verdict:
+        """The verdict on the rows as they are."""
+        return measure(
+            self.source.scan(),
+            self.columns,
+            checks,
+            self.spec.input.missing,
+            suppressed=self.spec.output.suppressed,
+            threshold=threshold,
+            null_missing=self.null_missing,
+            units=self.units,
+        )
+
+
+@contextmanager
+def opened(spec: Spec, path: str | Path | None, *, classified: bool) -> Iterator[Audited]:
+    """The table at `path`, checked record by record. `classified`: every column has to have a role in the spec.
+
+    Raises DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
+    """
+    with Source.open(spec, path) as source:
+        shown = _shown(spec, source.columns, source.name)
+        if classified:
+            _refuse_unclassified(spec, shown, source)
+        source.check()
+        if not source.rows:
+            raise DataError(Problem("has no rows", file=source.name))
+        yield Audited(spec, source, shown)
+
+
+def _shown(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
+    """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
+
+    A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
+    it is a number, the pair stands in for a column that is not there.
+    """
+    roles = spec.roles()
+    shown: dict[str, list[str]] = {}
+    for name, attribute in spec.quasi_identifiers.items():
+        bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
+        own = [name] if name in present else []
+        declared = attribute.type == "numeric" and spec.path is not None
+        shown[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
+    lacking = [name for name, columns in shown.items() if name not in columns and len(columns) != 2]
+    lacking += [name for name in spec.sensitive if name not in present]
+    if lacking:
+        hint = f"it has {', '.join(present)}"
+        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
+    return shown
+
+
+def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source) -> None:
+    """Raises DataError for columns to which the spec gives no role: they may be anything."""
+    known = spec.roles().keys() | {column for columns in shown.values() for column in columns}
+    strange = [column for column in source.columns if column not in known]
+    if strange:
+        hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"
+        raise DataError(
+            Problem(f"columns without a role in the spec: {', '.join(strange)}", file=source.name, hint=hint)
+        )

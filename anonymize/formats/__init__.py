@@ -1,0 +1,36 @@
+"""How a check prints: one form, one file. `FORMATS` is the registry; the options of `audit` are made from it.
+
+A form writes what it makes of a `Checked` to a stream. Nothing heavy is imported before something is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import IO
+
+from anonymize.formats import github, json, junit, markdown, sarif, text
+from anonymize.formats.base import Checked, Finding
+
+__all__ = ["AUTO", "FORMATS", "Checked", "Finding", "chosen"]
+
+AUTO = "auto"
+
+FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
+    "text": text.render,
+    "json": json.render,
+    "github": github.render,
+    "sarif": sarif.render,
+    "junit": junit.render,
+    "markdown": markdown.render,
+}
+"""Name -> (what was checked, where to write it, colours: auto, always or never)."""
+
+
+def chosen(name: str, environment: Mapping[str, str]) -> str:
+    """The form that a name stands for: `auto` is github in a workflow of GitHub Actions, and text anywhere else.
+
+    Text also in GitLab: what it shows beside a merge request it reads from a file (`--format junit > audit.xml`).
+    """
+    if name != AUTO:
+        return name
+    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"

@@ -1,0 +1,42 @@
+"""What a check found, in the shape that every form is rendered from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Level = Literal["error", "warning", "pass", "measured"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    `rule`: the privacy model, or `direct-identifier`, `regression`, `warning`. `title`: the rule with what is asked of
+    it. `level`: error (not met), warning, pass (met) or measured (nothing was asked). `file` and `line`: the spec and
+    the line (from 1) that asks for it, None where it was not asked for by a spec.
+    """
+
+    rule: str
+    title: str
+    message: str
+    level: Level
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A table that was checked: the report, and the findings that it comes down to."""
+
+    report: dict[str, Any]
+    findings: tuple[Finding, ...]
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return str(self.report["input"]["path"])
+
+    def at(self, *levels: Level) -> list[Finding]:
+        """The findings of some levels."""
+        return [finding for finding in self.findings if finding.level in levels]

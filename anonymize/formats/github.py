@@ -1,0 +1,37 @@
+"""For a workflow of GitHub Actions: annotations, at the line of the spec that is not met.
+
+Workflow commands: `::error file=...,line=...,title=...::message`. In a message %, carriage return and line feed are
+escaped; in a property also colon and comma.
+"""
+
+from __future__ import annotations
+
+from typing import IO
+
+from anonymize.formats.base import Checked, Finding
+
+COMMANDS = {"error": "error", "warning": "warning"}
+
+
+def render(checked: Checked, out: IO[str], color: str) -> None:
+    shown = checked.at("error", "warning")
+    for finding in shown:
+        out.write(_command(finding) + "\n")
+    satisfied = checked.report["privacy"]["satisfied"]
+    if satisfied is not False:
+        told = "every requirement is met" if satisfied else "measured; nothing was required"
+        out.write(f"::notice title=anonymize audit::{_message(f'{checked.table}: {told}')}\n")
+
+
+def _command(finding: Finding) -> str:
+    properties = {"file": finding.file, "line": finding.line, "title": finding.title}
+    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value is not None)
+    return f"::{COMMANDS[finding.level]} {listed}::{_message(finding.message)}"
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,60 @@
+"""Privacy models of the command line beside those of a spec."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from anonymize.errors import Problem, UsageError
+from anonymize.spec import checks
+from anonymize.spec.load import Models, parameters_of
+from anonymize.spec.model import ModelEntry, Spec
+
+FORM = "MODEL [PARAMETER=VALUE ...] [attribute=NAME]"
+
+
+def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
+    """The spec with further entries of `privacy.models`, each written as a line of words: `t-closeness t=0.3`.
+
+    Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as YAML reads it.
+    `models` is as in `load`. Raises UsageError, with all problems.
+    """
+    problems: list[Problem] = []
+    entries = [entry for text in texts if (entry := _entry(text, models, problems)) is not None]
+    privacy = spec.privacy.model_copy(update={"models": (*spec.privacy.models, *entries)})
+    changed = spec.model_copy(update={"privacy": privacy})
+    changed = changed.located(spec.path, spec._places, spec.overridden)
+    if not problems:
+        problems = [Problem(f"--require: {each.message}", hint=each.hint) for each in checks.check(changed)]
+    if problems:
+        raise UsageError(problems)
+    return changed
+
+
+def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | None:
+    try:
+        name, *words = shlex.split(text)
+        values = dict(_pair(word) for word in words)
+    except ValueError:
+        problems.append(Problem(f'--require "{text}": expected {FORM}'))
+        return None
+    attribute = values.pop("attribute", None)
+    parameters, found = parameters_of(name, values, models)
+    problems += [Problem(f'--require "{text}": {each.message}', hint=each.hint) for each in found]
+    return ModelEntry(model=name, attribute=None if attribute is None else str(attribute), parameters=parameters)
+
+
+def _pair(word: str) -> tuple[str, Any]:
+    """PARAMETER=VALUE. Raises ValueError for a word that is not such a pair."""
+    name, sign, value = word.partition("=")
+    if not (name and sign and value):
+        raise ValueError(word)
+    if name == "attribute":
+        return name, value
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ValueError(word) from None
