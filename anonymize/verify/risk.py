@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
+from anonymize.verify.table import whole
 from anonymize.verify.verdict import Figures
 
 
@@ -35,5 +38,27 @@ def risk(sizes: pl.Series, threshold: float) -> Figures:
         "marketer": len(sizes) / rows,
         "records_at_risk": int(sizes.filter(1 / sizes > threshold).sum()) / rows,
         "uniques": int((sizes == 1).sum()),
+        "threshold": threshold,
+    }
+
+
+def wildcard_risk(classes: pl.DataFrame, threshold: float) -> Figures:
+    """The same where a missing cell matches anything: 1 / `size`, the compatible rows, for each of a class's `own`.
+
+    The marketer's is the mean: the share of rows that an attacker is expected to link correctly who picks one of the
+    compatible rows.
+    """
+    rows = int(classes["own"].sum())
+    if not rows:
+        return risk(classes["size"], threshold)
+    own, sizes = classes["own"], classes["size"]
+    highest, mean = 1 / whole(sizes.min()), math.fsum(own / sizes) / rows
+    return {
+        "prosecutor_max": highest,
+        "prosecutor_mean": mean,
+        "journalist_max": highest,
+        "marketer": mean,
+        "records_at_risk": int(own.filter(1 / sizes > threshold).sum()) / rows,
+        "uniques": int(own.filter(sizes == 1).sum()),
         "threshold": threshold,
     }
