@@ -106,6 +106,11 @@ class Taxonomy(Domain):
         """Label of each leaf."""
         return self.labels[: self.size]
 
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """Of each leaf but the missing one, in their order, the labels from itself to the root."""
+        labelled = zip(*([self.labels[node] for node in level] for level in self.levels.tolist()), strict=True)
+        return {path[0]: path for code, path in enumerate(labelled) if code != self.missing}
+
     def node_text(self, low: Codes, high: Codes) -> list[str]:
         """Label of the lowest node that covers each interval: (C,) codes, best of distinct intervals only."""
         return [self.labels[node] for node in self.lca(low, high).tolist()]

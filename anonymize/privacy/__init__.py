@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from anonymize.privacy.groups import Groups, Histogram
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
-    from anonymize.spec.model import Spec
+    from anonymize.spec.model import Sensitive, Spec
 
 __all__ = [
     "MODELS",
@@ -125,7 +125,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
     problems: list[Problem] = []
     for model, attribute, parameters, line in _entries(spec):
         try:
-            attributes = _attributes(spec, model, attribute)
+            attributes = _attributes(spec, model, attribute, parameters)
         except ValueError as error:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
@@ -147,21 +147,42 @@ def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | No
         yield entry.model, entry.attribute, PARAMETERS[entry.model].model_validate(entry.parameters), entry.line
 
 
-def _attributes(spec: Spec, model: str, attribute: str | None) -> list[str | None]:
+def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Parameters) -> list[str | None]:
     """The attributes that a model is to be measured on; ValueError says why there is none."""
-    needs = MODELS[model].SENSITIVE
-    if needs == "none":
+    if MODELS[model].SENSITIVE == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
         return [None]
-    able: list[str | None] = [name for name, column in spec.sensitive.items() if needs in ("any", column.type)]
-    if attribute is None and not able:
-        raise ValueError(f"needs a {'numeric ' * (needs == 'numeric')}sensitive attribute, the spec has none")
     if attribute is not None and attribute not in spec.sensitive:
         raise ValueError(f"{attribute} is not a sensitive attribute of the spec")
+    needs = _needed(model, parameters)
+    able: list[str | None] = [name for name, column in spec.sensitive.items() if _has(column, needs)]
+    if attribute is None and not able:
+        raise ValueError(f"needs a sensitive attribute{NEEDS[needs]}, the spec has none")
     if attribute is not None and attribute not in able:
-        raise ValueError(f"needs a numeric attribute, {attribute} is categorical")
+        raise ValueError(f"needs an attribute{NEEDS[needs]}, unlike {attribute}")
     return able if attribute is None else [attribute]
+
+
+Needed = Literal["any", "numeric", "order", "hierarchy"]
+NEEDS: dict[Needed, str] = {
+    "any": "",
+    "numeric": " that is numeric",
+    "order": " that is numeric or has a hierarchy",
+    "hierarchy": " that has a hierarchy",
+}
+"""What a model may need of a sensitive attribute."""
+
+
+def _needed(model: str, parameters: Parameters) -> Needed:
+    distances: dict[str, Needed] = {"ordered": "order", "hierarchical": "hierarchy"}
+    distance = distances.get(getattr(parameters, "distance", ""))
+    return distance or ("numeric" if MODELS[model].SENSITIVE == "numeric" else "any")
+
+
+def _has(column: Sensitive, needed: Needed) -> bool:
+    numeric, hierarchy = column.type == "numeric", column.hierarchy is not None
+    return {"any": True, "numeric": numeric, "order": numeric or hierarchy, "hierarchy": hierarchy}[needed]
 
 
 def _line(spec: Spec, key: str) -> int | None:

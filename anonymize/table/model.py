@@ -61,8 +61,7 @@ class SensitiveColumn:
 
     `codes` has shape (rows,), each below `size`. `missing` is the code of a missing value. `values` (size,) gives the
     number of each code, nan for a missing one, where the attribute is numeric; it is None where it is categorical.
-    `levels` (height + 1, size) gives the node of each code at each level of its hierarchy, from the leaf to the root;
-    None where the spec has none.
+    `hierarchy` is None where the spec has none.
     """
 
     name: str
@@ -70,7 +69,19 @@ class SensitiveColumn:
     size: int
     missing: int | None
     values: NDArray[np.float64] | None
-    levels: NDArray[np.int32] | None = None
+    hierarchy: Generalization | None = None
+
+    @cached_property
+    def levels(self) -> NDArray[np.int32] | None:
+        """(height + 1, size) node of each code at each level of the hierarchy, from the leaf to the root."""
+        if self.hierarchy is None:
+            return None
+        return self.hierarchy.hierarchy.levels[:, self.hierarchy.leaf_of(np.arange(self.size))]
+
+    @property
+    def paths(self) -> dict[str, tuple[str, ...]] | None:
+        """Of each leaf of the hierarchy but the missing one, in their order, the labels from itself to the root."""
+        return None if self.hierarchy is None else self.hierarchy.hierarchy.paths()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,18 +17,20 @@ import polars as pl
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Attribute as Definition
 from anonymize.spec.model import Spec
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
-from anonymize.table.model import Attribute, SensitiveColumn, Table
+from anonymize.table.model import Attribute, Codes, SensitiveColumn, Table
 from anonymize.table.source import Source
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
+Made = TypeVar("Made")
 _ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
@@ -48,8 +50,8 @@ def read(spec: Spec, source: Source) -> Table:
     passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
     _stream(source, [*encoders.values(), *passing])
     _check_numbers(source, encoders)
-    attributes = _attributes(spec, encoders)
-    sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
+    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
     warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
     return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights)
 
@@ -170,33 +172,43 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 # --- what comes out --------------------------------------------------------------------------------------------------
 
 
-def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ...]:
-    """All quasi-identifiers, or the problems of all of them."""
-    attributes: list[Attribute] = []
+def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
+    """What is made of all columns, or the problems of all of them."""
+    found: list[Made] = []
     problems: list[Problem] = []
-    for name in spec.quasi_identifiers:
+    for name in names:
         try:
-            attribute = _attribute(spec, name, encoders[name])
-            definition = spec.quasi_identifiers[name]
-            attributes.append(replace(attribute, rules=definition.rules, identifying=definition.identifying))
+            found.append(make(name))
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return tuple(attributes)
+    return tuple(found)
 
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
-    shown = spec.input.missing[0] if spec.input.missing else ""
+    rules, identifying = definition.rules, definition.identifying
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
-        numbers = Numeric(name, values, None if missing is None else shown)
-        return Attribute(name, codes, numbers, definition.weight, _generalize(spec, definition, numbers))
+        numbers = Numeric(name, values, None if missing is None else _missing_text(spec))
+        generalize = _generalize(spec, definition, numbers)
+        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying)
+    domain, codes = _taxonomy(spec, name, definition, encoder)
+    return Attribute(name, codes, domain, definition.weight, None, rules, identifying)
+
+
+def _missing_text(spec: Spec) -> str:
+    return spec.input.missing[0] if spec.input.missing else ""
+
+
+def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
+    """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
-    domain = build(name, definition, texts, shown if any_missing else None, spec.output.suppressed)
+    missing = _missing_text(spec) if any_missing else None
+    domain = build(name, definition, texts, missing, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
-    return Attribute(name, encoder.codes(code_of, domain.missing, domain.size), domain, definition.weight)
+    return domain, encoder.codes(code_of, domain.missing, domain.size)
 
 
 def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callable[[], Generalization]:
@@ -211,11 +223,17 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
     return lambda: made
 
 
-def _sensitive(name: str, encoder: Encoder) -> SensitiveColumn:
+def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
+    definition = spec.sensitive[name]
     if isinstance(encoder, NumberColumn):
         numbers, codes, missing = encoder.encode()
         values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-        return SensitiveColumn(name, codes, len(values), missing, values)
+        own = Numeric(name, numbers, None if missing is None else _missing_text(spec))
+        tree = None if definition.hierarchy is None else _generalize(spec, definition, own)()
+        return SensitiveColumn(name, codes, len(values), missing, values, tree)
+    if definition.hierarchy is not None:
+        domain, codes = _taxonomy(spec, name, definition, encoder)
+        return SensitiveColumn(name, codes, domain.size, domain.missing, None, Generalization.plain(domain))
     texts, any_missing = encoder.distinct()
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None

@@ -41,6 +41,21 @@ def test_without_an_attribute_squared_error_is_about_the_numeric_ones() -> None:
     ]
 
 
+def test_a_distance_is_about_the_attributes_that_have_what_it_needs() -> None:
+    models = [{"model": "t-closeness", "t": 0.2, "distance": distance} for distance in ("equal", "ordered")]
+    assert wanted({"models": models}) == [
+        "t-closeness (t=0.2, distance=equal) of diagnosis",
+        "t-closeness (t=0.2, distance=equal) of charges",
+        "t-closeness (t=0.2, distance=ordered) of charges",
+    ]
+
+
+def test_of_the_risks_only_what_is_given_is_required() -> None:
+    assert wanted({"models": [{"model": "risk", "prosecutor_max": 0.2, "marketer": 0.1}]}) == [
+        "risk (prosecutor_max=0.2, marketer=0.1)"
+    ]
+
+
 def test_what_is_asked_twice_is_required_once() -> None:
     assert wanted({"k": 5, "models": [{"model": "k-anonymity", "k": 5}, {"model": "k-anonymity", "k": 6}]}) == [
         "k-anonymity (k=5)",
@@ -56,10 +71,20 @@ def test_what_is_asked_twice_is_required_once() -> None:
         (
             {"models": [{"model": "squared-error-diversity", "attribute": "diagnosis", "error": 2}]},
             {},
-            "needs a numeric attribute, diagnosis is categorical",
+            "needs an attribute that is numeric, unlike diagnosis",
         ),
         ({"models": [{"model": "squared-error-diversity", "error": 2}]}, {"sensitive": {"diagnosis": {}}}, "numeric"),
         ({"models": [{"model": "entropy-l-diversity", "l": 2}]}, {"sensitive": {}}, "the spec has none"),
+        (
+            {"models": [{"model": "t-closeness", "attribute": "diagnosis", "t": 0.2, "distance": "ordered"}]},
+            {},
+            "that is numeric or has a hierarchy, unlike diagnosis",
+        ),
+        (
+            {"models": [{"model": "t-closeness", "t": 0.2, "distance": "hierarchical"}]},
+            {},
+            "needs a sensitive attribute that has a hierarchy, the spec has none",
+        ),
     ],
 )
 def test_refused(privacy: dict[str, Any], changes: dict[str, Any], message: str) -> None:

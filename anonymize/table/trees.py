@@ -1,0 +1,48 @@
+"""Hierarchies of sensitive attributes, of any table: what a check needs for distances between their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from anonymize.domain import files
+from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.spec.model import Spec
+
+Paths = dict[str, tuple[str, ...]]
+"""Of each leaf, in their order, the labels from itself to the root."""
+
+
+def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[str, Paths]:
+    """The hierarchies of some sensitive attributes, of those that have one.
+
+    That of a file as it stands there, whatever the table has; a built one over the values in `frame`, a table as text.
+    Raises SpecError for a file that is wrong, DataError for values that a builder cannot take.
+    """
+    return {name: _tree(spec, frame, name).paths() for name in attributes if spec.sensitive[name].hierarchy is not None}
+
+
+def _tree(spec: Spec, frame: pl.LazyFrame, name: str) -> Taxonomy:
+    definition = spec.sensitive[name]
+    if isinstance(definition.hierarchy, Path):
+        missing = spec.input.missing[0] if spec.input.missing else None
+        tree = files.read(definition.hierarchy, name)
+        return Taxonomy.of(name, tree, missing if missing in tree.leaves else None)
+    texts = frame.select(pl.col(name).cast(pl.String)).unique().collect(engine="streaming")[name].drop_nulls()
+    present = sorted(set(texts) - set(spec.input.missing))
+    if definition.type != "numeric":
+        return build(name, definition, present, None if present else "", spec.output.suppressed)
+    numbers = Numeric(name, _numbers(present).to_numpy())
+    return numeric_hierarchy(definition, numbers, spec.output.interval, spec.output.suppressed).hierarchy
+
+
+def _numbers(texts: Sequence[str]) -> pl.Series:
+    """The different numbers among texts, ascending; what is none is left out, for the check to find."""
+    bare = pl.Series(texts, dtype=pl.String).str.strip_chars()
+    whole, broken = bare.cast(pl.Int64, strict=False), bare.cast(pl.Float64, strict=False)
+    numbers = whole if whole.null_count() == broken.null_count() else broken + 0.0
+    return numbers.filter(broken.is_finite().fill_null(False)).unique().sort()
