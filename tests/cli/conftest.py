@@ -103,6 +103,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     made.temporary.mkdir()
     made.fill()
     monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)  # so that an audit prints what it does on a terminal
     return made
 
 

@@ -1,0 +1,377 @@
+"""`audit` as a gate: forms, what is required, what it is compared with."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as XML
+
+import pytest
+
+from anonymize.formats import AUTO, FORMATS, Checked, Finding, chosen
+from tests.cli.conftest import CELLS, SPEC, Call, Desk, Ended
+
+RELEASED = "age,zip,job,diagnosis,ward\n" + "".join(
+    f"[1-2],{zip},*,{diagnosis},w\n" for zip in ("1*", "2*") for diagnosis in ("flu", "cold", "flu", "cough")
+)
+GATE = SPEC.replace("[name]", "[]").replace("k: 3", "k: 4").replace("l: 2", "l: 3")
+
+
+@pytest.fixture
+def released(desk: Desk) -> Path:
+    """A table that meets the spec of `gate.yaml`."""
+    (desk.folder / "gate.yaml").write_text(GATE)
+    path = desk.folder / "released.csv"
+    path.write_text(RELEASED)
+    return path
+
+
+def gate(call: Call, *more: object) -> Ended:
+    return call("audit", "gate.yaml", "-i", "released.csv", *more)
+
+
+def strict(desk: Desk) -> None:
+    """Makes the gate ask for more than the table has."""
+    (desk.folder / "gate.yaml").write_text(GATE.replace("k: 4", "k: 5"))
+
+
+# --- forms -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("code", [0, 1])
+def test_every_form_has_the_same_outcome(desk: Desk, released: Path, call: Call, form: str, code: int) -> None:
+    if code:
+        strict(desk)
+    ended = gate(call, "--format", form)
+    assert ended.code == code
+    assert (ended.out.endswith(b"\n") and b"k-anonymity" in ended.out) or (form, code) in {("github", 0), ("sarif", 0)}
+    assert ("k-anonymity (k=5) is not met" in ended.err) == bool(code)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_form_shows_a_cell(call: Call, form: str) -> None:
+    ended = call("audit", "spec.yaml", "--format", form)
+    assert ended.code == 1 and ended.out and not CELLS.search(ended.out.decode())
+
+
+def test_github_annotates_the_line_that_is_not_met(desk: Desk, released: Path, call: Call) -> None:
+    strict(desk)
+    out = gate(call, "--format", "github").out.decode()
+    assert out == (
+        "::error file=gate.yaml,line=12,title=k-anonymity (k=5)::"
+        "k-anonymity (k=5) is not met: k=4; 8 rows in 2 classes fail\n"
+    )
+
+
+def test_github_says_that_all_is_well(released: Path, call: Call) -> None:
+    out = gate(call, "--format", "github").out
+    assert out == b"::notice title=anonymize audit::released.csv: every requirement is met\n"
+
+
+def checked(*findings: Finding, satisfied: bool | None = False) -> Checked:
+    tool = {"name": "anonymize", "version": "1"}
+    return Checked({"tool": tool, "input": {"path": "a table.csv"}, "privacy": {"satisfied": satisfied}}, findings)
+
+
+def rendered(form: str, *findings: Finding) -> str:
+    out = io.StringIO()
+    FORMATS[form](checked(*findings), out, "never")
+    return out.getvalue()
+
+
+def test_github_escapes_what_would_end_a_command() -> None:
+    finding = Finding("r", "50%, a:b", "100%\r\nof: a, b", "error", "a,b:c%.yaml", 3)
+    assert rendered("github", finding) == (
+        "::error file=a%2Cb%3Ac%25.yaml,line=3,title=50%25%2C a%3Ab::100%25%0D%0Aof: a, b\n"
+    )
+
+
+def test_sarif_has_the_essential_structure(desk: Desk, released: Path, call: Call) -> None:
+    strict(desk)
+    log = json.loads(gate(call, "--format", "sarif", "--require", "entropy-l-diversity l=9").out)
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "anonymize" and driver["version"]
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids) and all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    assert [result["ruleId"] for result in run["results"]] == ["k-anonymity", "entropy-l-diversity"]
+    for result in run["results"]:
+        assert result["level"] == "error" and result["message"]["text"]
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert places[0] == {"artifactLocation": {"uri": "gate.yaml"}, "region": {"startLine": 12}}
+    assert places[1] == {"artifactLocation": {"uri": "released.csv"}}
+
+
+def test_sarif_of_a_table_that_is_safe_has_no_results(released: Path, call: Call) -> None:
+    assert json.loads(gate(call, "--format", "sarif").out)["runs"][0]["results"] == []
+
+
+def test_sarif_names_files_as_references(tmp_path: Path) -> None:
+    absolute = tmp_path / "s p.yaml"
+    findings = [Finding("r", "t", "m", "error", "a b/c.yaml", 1), Finding("r", "t", "m", "error", str(absolute), 1)]
+    results = json.loads(rendered("sarif", *findings))["runs"][0]["results"]
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert uris == ["a%20b/c.yaml", absolute.as_uri()]
+
+
+def test_junit_has_a_case_for_each_requirement(desk: Desk, released: Path, call: Call) -> None:
+    strict(desk)
+    suites = XML.fromstring(gate(call, "--format", "junit").out)
+    (suite,) = suites
+    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("testsuite", "2", "1", "0")
+    size, values = suite
+    assert (size.get("name"), size.get("file"), size.get("line")) == ("k-anonymity (k=5)", "gate.yaml", "12")
+    failure = size.find("failure")
+    assert failure is not None and failure.get("type") == "k-anonymity" and "is not met" in str(failure.get("message"))
+    assert values.get("name") == "distinct-l-diversity (l=3) of diagnosis" and values.find("failure") is None
+
+
+def test_junit_can_hold_any_name() -> None:
+    (case,) = XML.fromstring(rendered("junit", Finding("r", 'a<b>&"\x00\x1f', "\ud800", "error")))[0]
+    assert case.get("name") == 'a<b>&"\ufffd\ufffd'
+
+
+def test_markdown_begins_with_what_is_not_met(desk: Desk, released: Path, call: Call) -> None:
+    strict(desk)
+    lines = gate(call, "--format", "markdown").out.decode().splitlines()
+    assert lines[0].startswith("# ") and lines[2] == "## Not met"
+    assert lines[4].startswith("- k-anonymity (k=5) is not met") and lines[4].endswith("(`gate.yaml`, line 12)")
+    assert "| k-anonymity |  | k = 5 | k = 4 | NO |" in lines
+
+
+@pytest.mark.parametrize(
+    ("environment", "form"),
+    [
+        ({}, "text"),
+        ({"GITHUB_ACTIONS": "true"}, "github"),
+        ({"GITHUB_ACTIONS": ""}, "text"),
+        ({"GITLAB_CI": "true"}, "text"),
+    ],
+    ids=["terminal", "github", "empty", "gitlab"],
+)
+def test_auto_is_chosen_by_the_environment(
+    released: Path, call: Call, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], form: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert chosen(AUTO, environment) == form
+    assert gate(call).out == gate(call, "--format", form).out
+    assert gate(call, "--json").out == gate(call, "--format", "json").out
+    assert gate(call, "-q").out == b""
+
+
+def test_no_form_is_hushed_that_was_asked_for(released: Path, call: Call) -> None:
+    assert gate(call, "-q", "--format", "github").out and not gate(call, "-q", "--format", "text").out
+
+
+# --- what is required ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (["frequency-l-diversity l=2"], 0),
+        (["frequency-l-diversity l=2.1"], 1),
+        (["frequency-l-diversity l=2", "distinct-l-diversity l=4 attribute=diagnosis"], 1),
+        (["recursive-cl-diversity c=2 l=2"], 0),
+        (["recursive-cl-diversity c=1 l=2"], 1),
+    ],
+)
+def test_require_with_a_spec_and_without(released: Path, call: Call, texts: list[str], code: int) -> None:
+    asked = [word for text in texts for word in ("--require", text)]
+    assert gate(call, *asked).code == code
+    columns = ("--qi", "age,zip,job", "--sensitive", "diagnosis")
+    assert call("audit", "-i", "released.csv", *columns, *asked).code == code
+
+
+def test_a_name_with_a_space_can_be_quoted(desk: Desk, call: Call) -> None:
+    (desk.folder / "t.csv").write_text("q,the state\na,x\na,y\n")
+    columns = ("--qi", "q", "--sensitive", "the state")
+    assert (
+        call("audit", "-i", "t.csv", *columns, "--require", "distinct-l-diversity l=2 attribute='the state'").code == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("k-anonimity k=3", "did you mean"),
+        ("k-anonymity", "k"),
+        ("k-anonymity k=three", "k"),
+        ("k-anonymity k=0", "k"),
+        ("k-anonymity 3", "expected MODEL"),
+        ("k-anonymity k=", "expected MODEL"),
+        ("k-anonymity 'k=3", "expected MODEL"),
+        ("k-anonymity k=[", "expected MODEL"),
+        ("", "expected MODEL"),
+        ("distinct-l-diversity l=2 attribute=ward", "ward"),
+        ("distinct-l-diversity l=2 m=3", "m"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(released: Path, call: Call, text: str, told: str) -> None:
+    ended = gate(call, "--require", text)
+    assert ended.code == 2 and "--require" in ended.err and told in ended.err and not ended.out
+
+
+# --- an earlier report -----------------------------------------------------------------------------------------------
+
+
+def baseline(call: Call, desk: Desk, *more: object) -> None:
+    (desk.folder / "baseline.json").write_bytes(gate(call, "--json", *more).out)
+
+
+def test_nothing_is_worse_than_itself(desk: Desk, released: Path, call: Call) -> None:
+    baseline(call, desk)
+    ended = gate(call, "--baseline", "baseline.json", "--no-regress", "--json")
+    assert ended.code == 0 and json.loads(ended.out)["baseline"] == {"path": "baseline.json", "changes": []}
+
+
+def test_what_is_worse_is_named(desk: Desk, released: Path, call: Call) -> None:
+    baseline(call, desk)
+    rows = RELEASED.splitlines()
+    released.write_text("\n".join([*rows, "[1-2],3*,*,flu,w", "[1-2],3*,*,cold,w"]) + "\n")
+    (desk.folder / "gate.yaml").write_text(GATE.replace("k: 4", "k: 2").replace("l: 3", "l: 2"))
+    compared = ("--baseline", "baseline.json")
+    assert gate(call, *compared).code == 0
+    ended = gate(call, *compared, "--no-regress")
+    assert ended.code == 1
+    for told in (
+        "k-anonymity k is 2, and was 4",
+        "distinct-l-diversity l of diagnosis is 2, and was 3",
+        "risk prosecutor_max is 0.5, and was 0.25",
+        "risk records_at_risk (threshold=0.2) is 1, and was 1",
+    ):
+        assert (told in ended.err) == ("and was 1" not in told)
+    changes = json.loads(gate(call, *compared, "--json").out)["baseline"]["changes"]
+    assert {"figure": "k-anonymity k", "was": 4, "now": 2, "worse": True} in changes
+
+
+def test_what_is_better_passes(desk: Desk, released: Path, call: Call) -> None:
+    baseline(call, desk)
+    released.write_text(RELEASED.replace("2*", "1*"))
+    ended = gate(call, "--baseline", "baseline.json", "--no-regress", "--json")
+    assert ended.code == 0
+    changes = json.loads(ended.out)["baseline"]["changes"]
+    assert {"figure": "k-anonymity k", "was": 4, "now": 8, "worse": False} in changes
+    assert not any(change["worse"] for change in changes)
+
+
+def test_the_report_of_a_release_is_a_baseline(desk: Desk, call: Call) -> None:
+    assert call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json").code == 0
+    compared = ("--baseline", "r.json", "--no-regress")
+    assert call("audit", "spec.yaml", "-i", "out.csv", *compared).code == 0
+    (desk.folder / "loose.yaml").write_text(SPEC.replace("k: 3", "k: 2"))
+    assert call("mondrian", "loose.yaml", "-o", "loose.csv").code == 0
+    assert call("audit", "loose.yaml", "-i", "loose.csv", *compared).code == 1
+
+
+def test_a_figure_that_is_not_measured_any_more_is_no_pass(desk: Desk, released: Path, call: Call) -> None:
+    baseline(call, desk, "--require", "entropy-l-diversity l=1")
+    ended = gate(call, "--baseline", "baseline.json", "--no-regress")
+    assert ended.code == 2 and "entropy-l-diversity l of diagnosis is in the baseline" in ended.err
+    assert gate(call, "--baseline", "baseline.json", "--require", "entropy-l-diversity l=1").code == 0
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"privacy": {"models": 3}, "risk": {}}', "\x00"])
+def test_what_is_no_report_is_no_baseline(desk: Desk, released: Path, call: Call, content: str | None) -> None:
+    if content is not None:
+        (desk.folder / "baseline.json").write_text(content)
+    ended = gate(call, "--baseline", "baseline.json")
+    assert ended.code == 2 and "baseline.json" in ended.err
+
+
+def test_no_regress_needs_a_baseline(released: Path, call: Call) -> None:
+    assert gate(call, "--no-regress").code == 2
+
+
+def test_nothing_required_but_that_nothing_is_worse(desk: Desk, released: Path, call: Call) -> None:
+    columns = ("-i", "released.csv", "--qi", "age,zip,job")
+    (desk.folder / "baseline.json").write_bytes(call("audit", *columns, "--json").out)
+    compared = ("--baseline", "baseline.json", "--no-regress", "--json")
+    assert json.loads(call("audit", *columns, *compared).out)["privacy"]["satisfied"] is True
+    released.write_text(RELEASED.replace("1*", "3*", 1))
+    ended = call("audit", *columns, *compared)
+    assert ended.code == 1 and json.loads(ended.out)["privacy"]["satisfied"] is False
+
+
+# --- an earlier release ----------------------------------------------------------------------------------------------
+
+
+def written(desk: Desk, name: str, *rows: str) -> None:
+    (desk.folder / name).write_text("q,s\n" + "".join(row + "\n" for row in rows))
+
+
+def together(call: Call, *more: object) -> Any:
+    ended = call("audit", "-i", "now.csv", "--qi", "q", "--sensitive", "s", "--previous", "old.csv", "--json", *more)
+    return ended.code, json.loads(ended.out)
+
+
+def test_two_safe_releases_that_are_not_safe_together(desk: Desk, call: Call) -> None:
+    """Classes {1, 2, 3} {4, 5, 6} and {1, 2} {3, 4} {5, 6}: row 3 is alone, and so is row 4."""
+    written(desk, "now.csv", "a,x", "a,y", "a,z", "b,x", "b,y", "b,z")
+    written(desk, "old.csv", "c,x", "c,y", "d,z", "d,x", "e,y", "e,z")
+    assert call("audit", "-i", "now.csv", "--qi", "q", "--sensitive", "s", "-k", 2, "-l", 2).code == 0
+    assert call("audit", "-i", "old.csv", "--qi", "q", "--sensitive", "s", "-k", 2, "-l", 2).code == 0
+    code, report = together(call, "-k", 2, "-l", 2)
+    found = report["previous"]
+    assert code == 1 and report["privacy"]["satisfied"] is False
+    assert (found["joined_by"], found["smallest"], found["rows_at_risk"]) == ("position", 1, 2)
+    assert [(each["achieved"], each["failing_rows"]) for each in found["models"]] == [({"k": 1}, 2), ({"l": 1}, 2)]
+    assert all(each["satisfied"] for each in report["privacy"]["models"])
+
+
+def test_the_same_release_twice_gives_away_nothing_more(desk: Desk, call: Call) -> None:
+    written(desk, "now.csv", "a,x", "a,y", ",x", ",z")
+    written(desk, "old.csv", "a,x", "a,y", ",x", ",z")
+    code, report = together(call, "-k", 2)
+    assert code == 0 and report["previous"]["smallest"] == 2 and report["previous"]["rows_at_risk"] == 0
+
+
+def test_without_positions_there_is_a_bound_and_no_judgement(desk: Desk, call: Call) -> None:
+    """Class a (x, y, z) and class a of the other (x, w, w) share one x; b is in the new one alone; * fits anything:
+    it shares one y with a, and with b nothing."""
+    written(desk, "now.csv", "a,x", "a,y", "a,z", "b,u", "b,v")
+    written(desk, "old.csv", "a,x", "a,w", "a,w", "*,y")
+    code, report = together(call, "-k", 2)
+    assert code == 0
+    found = report["previous"]
+    assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 2, 1, 3)
+    assert report["warnings"] == [
+        "together with the previous release, up to 3 rows may be in fewer than k: of two classes that may be about one "
+        "person at most 1 rows are in both"
+    ]
+
+
+def test_shuffled_releases_are_not_matched_by_position(desk: Desk, call: Call) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: {q: {type: numeric}}\nsensitive: {s: {}}\nprivacy: {k: 2}\n"
+        "output: {row_order: shuffle}\n"
+    )
+    written(desk, "now.csv", "[1-5],x", "[1-5],y", "[6-9],x", "[6-9],y")
+    written(desk, "old.csv", "[4-7],y", "[4-7],y", "8,x", "8,x")
+    found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
+    # [4-7] overlaps both and shares one y with each; 8 is in [6-9] alone and shares one x.
+    assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 3, 1, 4)
+
+
+def test_labels_of_a_hierarchy_file_overlap_where_one_is_above_the_other(desk: Desk, call: Call) -> None:
+    (desk.folder / "h.csv").write_text("clerk;office;*\nchief;office;*\ncook;kitchen;*\n")
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: {q: {hierarchy: h.csv}}\nprivacy: {k: 2}\noutput: {row_order: shuffle}\n"
+    )
+    (desk.folder / "now.csv").write_text("q\n" + "office\n" * 3 + "kitchen\n" * 2)
+    (desk.folder / "old.csv").write_text("q\n" + "chief\n" * 1 + "cook\n" * 2)
+    found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
+    assert (found["pairs"], found["smallest"], found["rows_at_risk"]) == (2, 1, 3)
+
+
+def test_an_earlier_release_that_lacks_a_column(desk: Desk, call: Call) -> None:
+    written(desk, "now.csv", "a,x")
+    (desk.folder / "old.csv").write_text("q\na\n")
+    ended = call("audit", "-i", "now.csv", "--qi", "q", "--sensitive", "s", "--previous", "old.csv")
+    assert ended.code == 3 and "old.csv: has no column s" in ended.err
