@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
 from anonymize.spec.messages import Finding, dotted, nearest, nearest_or_all
-from anonymize.spec.model import Attribute, Condition, Spec
+from anonymize.spec.model import WITHHELD, Attribute, Condition, Spec
 
 _ROLES = {
     "identifiers": "an identifier",
     "quasi_identifiers": "a quasi-identifier",
     "sensitive": "sensitive",
     "insensitive": "insensitive",
+    "sampling_weight": "the sampling weight",
+    "unit": "the unit",
     "targets": "a target",
 }
+
+
+_ROLE_NAMES = {"identifier": "an identifier", "unit": "the unit"}
 
 
 def check(spec: Spec) -> Iterator[Finding]:
@@ -37,6 +42,10 @@ def _named(spec: Spec) -> Iterator[tuple[str, str, KeyPath]]:
         names = getattr(spec, section)
         for position, name in enumerate(names):
             yield section, name, (section, name if isinstance(names, dict) else position)
+    if spec.sampling_weight is not None:
+        yield "sampling_weight", spec.sampling_weight, ("sampling_weight",)
+    if spec.unit is not None:
+        yield "unit", spec.unit, ("unit",)
     for position, name in enumerate(spec.workload.targets):
         yield "targets", name, ("workload", "targets", position)
 
@@ -101,6 +110,9 @@ def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fin
 
 
 def _privacy(spec: Spec) -> Iterator[Finding]:
+    if spec.unit is not None and spec.privacy.missing == "wildcard":
+        message = "`unit`: classes cannot be measured in persons where missing is a wildcard"
+        yield Finding(("unit",), message, "leave out `privacy.missing: wildcard`", at_key=True)
     if spec.privacy.l is not None and not spec.sensitive:
         hint = "list the sensitive columns under `sensitive:`"
         yield Finding(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
@@ -122,8 +134,8 @@ def _selections(spec: Spec) -> Iterator[Finding]:
             path: KeyPath = ("workload", "selections", position, name)
             if name not in roles:
                 yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
-            elif roles[name] == "identifier":
-                yield Finding(path, f"column `{name}` is an identifier: it is not in a release", at_key=True)
+            elif roles[name] in WITHHELD:
+                yield Finding(path, f"column `{name}` is {_ROLE_NAMES[roles[name]]}: it is not in a release", at_key=True)
             else:
                 yield from _condition(condition, path, kinds.get(name, "categorical"))
 
@@ -153,7 +165,7 @@ def _output(spec: Spec) -> Iterator[Finding]:
 
 
 def _bounds(spec: Spec) -> Iterator[Finding]:
-    released = {name for name, role in spec.roles().items() if role != "identifier"}
+    released = {name for name, role in spec.roles().items() if role not in WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
         for column in (f"{name}_low", f"{name}_high"):
             if attribute.type == "numeric" and column in released:

@@ -41,7 +41,9 @@ __all__ = [
     "Workload",
 ]
 
-Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "target"]
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
+WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
+"""Roles of columns that are not in a release."""
 Kind = Literal["numeric", "categorical"]
 
 
@@ -156,6 +158,11 @@ class Privacy(Entry):
     suppression: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="The share of rows that may be suppressed, from 0 to 1."
     )
+    missing: Literal["own-category", "wildcard"] = Field(
+        default="own-category",
+        description="What a missing or suppressed cell of a quasi-identifier is when classes are measured: "
+        "own-category, a value like any other; wildcard: it matches anything, and the report has both figures.",
+    )
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
@@ -251,6 +258,16 @@ class Spec(Entry):
         default_factory=dict, description="Columns that nobody may learn about a person, by name; released as they are."
     )
     insensitive: tuple[Text, ...] = Field(default=(), description="Columns that pass through untouched.")
+    sampling_weight: Text | None = Field(
+        default=None,
+        description="The column with each row's sampling weight, how many of the population it stands for; it passes "
+        "through untouched.",
+    )
+    unit: Text | None = Field(
+        default=None,
+        description="The column that says whom a row is about, where several rows may be about one person: classes are "
+        "measured in persons. Left out of the release.",
+    )
     privacy: Privacy = Field(default_factory=Privacy, description="What the release has to meet.")
     workload: Workload = Field(default_factory=Workload, description="What the release is for.")
     output: Output = Field(default_factory=Output, description="How the release is written.")
@@ -287,6 +304,8 @@ class Spec(Entry):
             ("quasi-identifier", self.quasi_identifiers),
             ("sensitive", self.sensitive),
             ("insensitive", self.insensitive),
+            ("sampling-weight", () if self.sampling_weight is None else (self.sampling_weight,)),
+            ("unit", () if self.unit is None else (self.unit,)),
         )
         roles: dict[str, Role] = {name: role for role, names in named for name in names}
         for name in self.workload.targets:

@@ -206,6 +206,16 @@ def test_l_needs_a_sensitive_attribute(problem):
         ("workload: {targets: [t, t]}", (3, 25), "column `t` is listed twice"),
         ("sensitive: [s, s]", (3, 16), "`s` stands here a second time"),
         ("sensitive: {s: {}, s: {}}", (3, 20), "`s` stands here a second time"),
+        (
+            "sampling_weight: age",
+            (3, 1),
+            "`age` is a quasi-identifier (line 2) and cannot be the sampling weight as well",
+        ),
+        (
+            "insensitive: [w]\nsampling_weight: w",
+            (4, 1),
+            "`w` is insensitive (line 3) and cannot be the sampling weight",
+        ),
         ("insensitive: [age_low]\noutput: {numeric: bounds}", (4, 19), "a column `age_low`, and there is one"),
     ],
 )

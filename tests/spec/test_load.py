@@ -111,6 +111,17 @@ def test_roles_in_order(read):
     ]
 
 
+def test_the_sampling_weight_has_a_role_of_its_own(read):
+    assert read(START + "sampling_weight: w").roles()["w"] == "sampling-weight"
+    assert read(START + "sampling_weight: 7").sampling_weight == "7"
+    assert read(START).sampling_weight is None
+
+
+def test_missing_has_one_meaning(read):
+    assert read(START).privacy.missing == "own-category"
+    assert read(START + "privacy: {k: 2, missing: wildcard}").privacy.missing == "wildcard"
+
+
 def test_a_target_may_be_a_quasi_identifier_or_insensitive(read):
     spec = read(START + "insensitive: [ward]\nworkload: {targets: [sex, ward]}")
     assert spec.roles()["sex"] == "quasi-identifier"
