@@ -50,7 +50,9 @@ def measure(
 
     def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
-        return [(classes, entries)], Overall.of(entries, rows, subject, missing, tree)
+        # Somebody who is in several classes is counted in each, and once in the table as a whole.
+        whole = entries if units is None else entries_of(rows.together, subject, missing)
+        return [(classes, entries)], Overall.of(whole, rows, subject, missing, tree)
 
     return Verdict(
         rows=rows.count,

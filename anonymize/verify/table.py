@@ -8,7 +8,7 @@ Classes are then runs of equal numbers in a sorted column, and nothing is hashed
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -109,6 +109,11 @@ class Rows:
     def count(self) -> int:
         return len(self.classes.of_row)
 
+    @property
+    def together(self) -> Rows:
+        """The same rows as one class."""
+        return replace(self, classes=Numbers(pl.repeat(0, self.count, dtype=pl.UInt32, eager=True), 1))
+
 
 def read(table: Table, attributes: Sequence[str], suppressed: str, keep: bool = False) -> Rows:
     """Reads quasi-identifiers and sensitive attributes. Raises DataError for units that are not those of these rows.
@@ -154,7 +159,9 @@ def _units(table: Table, rows: int) -> Numbers | None:
         return None
     if len(table.units) != rows:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
-    codes = table.units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+    codes = table.units
+    if not codes.dtype.is_unsigned_integer():
+        codes = codes.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
         raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
     return Numbers(codes, len(codes) and whole(codes.max()) + 1)
