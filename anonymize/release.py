@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,9 @@ import numpy as np
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.classes import Bools
 from anonymize.errors import Problem, UnsafeError, UsageError
-from anonymize.privacy import Groups, Histogram, Requirement
+from anonymize.privacy import Groups, Requirement, Whole
 from anonymize.recoding import Recoding, Released
 from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
 from anonymize.request import Request
@@ -61,7 +63,7 @@ def release(request: Request) -> Report:
             target.write(frames(request, table, released, target.format))
         with stage("verify"), ThreadPoolExecutor(1) as aside:
             sealed = aside.submit(target.seal)
-            verdict = _verify(spec, target, released, requirements)
+            verdict = _verify(spec, table, target, released, requirements)
             sealed.result()
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock))
@@ -97,27 +99,51 @@ def _search(request: Request, table: Table, requirements: tuple[Requirement, ...
 
 
 def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Requirement, ...]) -> bool:
-    """Whether suppressed rows are left out: because the spec says so, or because as a class they would not be safe."""
+    """Whether suppressed rows are left out: because the spec says so, or because as a class they would not be safe.
+
+    The other classes are measured with them: published rows count in what the distributions are compared with.
+    """
     rows = found.suppressed
     if spec.output.suppressed_rows == "drop" or not len(rows):
         return spec.output.suppressed_rows == "drop"
-    one = np.zeros(len(rows), np.int64)
-    histograms = {
-        column.name: Histogram.from_rows(one, column.codes[rows], 1, column.size, column.missing, column.values)
-        for column in table.sensitive
-    }
-    return not privacy.check(Groups(np.array([len(rows)]), histograms), requirements).all()
+    published = _passing(table, found, requirements, withheld=False)
+    kept = _passing(table, found, requirements, withheld=True)
+    return not published[-1] or bool((kept & ~published[:-1]).any())
 
 
-def _verify(spec: Spec, target: Output, released: Released, requirements: tuple[Requirement, ...]) -> verify.Verdict:
+def _passing(table: Table, found: Recoding, requirements: tuple[Requirement, ...], *, withheld: bool) -> Bools:
+    """(classes + 1,) whether each class is safe, that of the suppressed rows last: these are published or withheld."""
+    partition = found.partition
+    class_of = partition.class_of(table.rows)
+    class_of[found.suppressed] = partition.count
+    columns = [column for column in table.sensitive if any(each.attribute == column.name for each in requirements)]
+    wholes = {column.name: Whole.of(column, partition.order if withheld else None) for column in columns}
+    groups = Groups.of_rows(columns, class_of, partition.count + 1, wholes=wholes)
+    if withheld:
+        groups = groups.subset(np.arange(partition.count + 1) < partition.count)
+    return privacy.check(groups, requirements)
+
+
+def _checks(spec: Spec, table: Table, requirements: tuple[Requirement, ...]) -> list[verify.Check]:
+    """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
+    checks = verify.checks_of(spec, requirements)
+    asked = {check.attribute for check in checks if check.needs_tree}
+    trees = {column.name: column.paths for column in table.sensitive if column.name in asked}
+    return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
+
+
+def _verify(
+    spec: Spec, table: Table, target: Output, released: Released, requirements: tuple[Requirement, ...]
+) -> verify.Verdict:
     """The file as it was written, measured from its text."""
     return verify.measure(
         verify.text_of(target.part, target.format, target.separator),
         [column.name for column in released.columns],
-        verify.checks_of(spec, requirements),
+        _checks(spec, table, requirements),
         spec.input.missing,
         suppressed=spec.output.suppressed,
         null_missing=target.format not in verify.CSV or "" in spec.input.missing,
+        missing_as=spec.privacy.missing,
     )
 
 
@@ -135,4 +161,4 @@ def _check_targets(request: Request) -> None:
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
-    return [Problem(str(result), hint=hint) for result in verdict.results if result.satisfied is False]
+    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]

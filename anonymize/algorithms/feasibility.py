@@ -16,23 +16,16 @@ from pydantic import ValidationError
 from anonymize.algorithms.base import Context
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import Assessment, Groups, Histogram, Requirement, assess
+from anonymize.privacy import MODELS, Assessment, Groups, Requirement, assess
 from anonymize.table import SensitiveColumn, Table
 
-BY_SIZE = ("k", "l", "p")
-"""Parameters that a class of fewer rows cannot meet."""
-
-EXCLUSIVE = ("c",)
+EXCLUSIVE = ("c", "delta")
 """Parameters that have to exceed what is reached."""
 
 
 def minimum_size(requirements: Iterable[Requirement]) -> int:
     """The fewest rows that a class may have: a class of l different values has l rows."""
-    found = [1]
-    for requirement in requirements:
-        required = requirement.required()
-        found += [int(np.ceil(required[name])) for name in BY_SIZE if name in required]
-    return max(found)
+    return max([1, *(MODELS[each.model].minimum_rows(each.parameters) for each in requirements)])
 
 
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:
@@ -72,13 +65,9 @@ def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment
 
 
 def _one_class(table: Table, kept: Bools, requirement: Requirement) -> Groups:
-    histograms = {}
-    if requirement.attribute is not None:
-        column = _column(table, requirement.attribute)
-        codes = column.codes[kept]
-        everyone = np.zeros(len(codes), np.int64)
-        histograms[column.name] = Histogram.from_rows(everyone, codes, 1, column.size, column.missing, column.values)
-    return Groups(np.array([np.count_nonzero(kept)]), histograms)
+    rows = np.flatnonzero(kept).astype(np.uint32)
+    columns = [column for column in table.sensitive if column.name == requirement.attribute]
+    return Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows)
 
 
 def _column(table: Table, name: str) -> SensitiveColumn:

@@ -40,7 +40,7 @@ from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
 from anonymize.classes import Bools, Ints, Partition
-from anonymize.privacy import Groups, Histogram, Requirement, check
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.recoding import Regions
 from anonymize.table import SensitiveColumn, Table
 
@@ -64,7 +64,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The partition that the rule grows."""
     suppressed = rows_to_suppress(table, requirements, context)
     rows = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
-    search = _Search(table, requirements, options.relaxed, context)
+    search = _Search(table, requirements, options.relaxed, context, rows)
     cut = _best_rule(search, rows) if options.cut == "auto" else options.cut
     return Regions(search.grow(rows, cut, context.progress), suppressed, cut)
 
@@ -75,6 +75,7 @@ class _Search:
     requirements: tuple[Requirement, ...]
     relaxed: bool
     context: Context
+    kept: NDArray[np.uint32]
 
     def grow(self, rows: NDArray[np.uint32], cut: str, progress: Callable[[int], None]) -> Partition:
         """The classes that a rule cuts some rows, ascending, into."""
@@ -82,13 +83,14 @@ class _Search:
         asked = {requirement.attribute for requirement in self.requirements}
         looked_at = [column for column in self.table.sensitive if column.name in asked]
         whole = Batch.whole(rows, tuple(a.codes for a in attributes), tuple(c.codes for c in looked_at))
+        wholes = [Whole.of(column, self.kept) for column in looked_at]
         rule = RULES[cut](
             domains=[attribute.domain for attribute in attributes],
             weights=[attribute.weight for attribute in attributes],
             minimum=minimum_size(self.requirements),
             relaxed=self.relaxed,
         )
-        return grow(whole, rule, _allowed(self.requirements, looked_at), self.context.threads, progress)
+        return grow(whole, rule, _allowed(self.requirements, looked_at, wholes), self.context.threads, progress)
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""
@@ -99,26 +101,33 @@ class _Search:
 def _best_rule(search: _Search, rows: NDArray[np.uint32]) -> str:
     """The rule that `auto` takes: the first of CANDIDATES to lose least on rows spread evenly over the table.
 
-    Under k-anonymity alone it is the first of them without a trial.
+    Where rows enough are all that is asked for it is the first of them without a trial.
     """
-    if all(requirement.model == "k-anonymity" for requirement in search.requirements):
+    if not _beyond_size(search.requirements):
         return CANDIDATES[0]
     trial = rows[:: -(-len(rows) // TRIAL_ROWS)]
     lost = {cut: search.loss(search.grow(trial, cut, lambda done: None)) for cut in CANDIDATES}
     return min(CANDIDATES, key=lost.__getitem__)
 
 
-def _allowed(requirements: tuple[Requirement, ...], columns: list[SensitiveColumn]) -> Allowed | None:
+def _allowed(
+    requirements: tuple[Requirement, ...], columns: list[SensitiveColumn], wholes: list[Whole]
+) -> Allowed | None:
     """The check of every part of a cut; None where the minimum size is all there is to check."""
-    beyond_size = [requirement for requirement in requirements if requirement.model != "k-anonymity"]
+    beyond_size = _beyond_size(requirements)
     if not beyond_size:
         return None
 
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
         histograms = {
-            column.name: Histogram.from_rows(part, codes, parts, column.size, column.missing, column.values)
-            for column, codes in zip(columns, batch.sensitive, strict=True)
+            column.name: Histogram.of(column, part, parts, codes, whole)
+            for column, codes, whole in zip(columns, batch.sensitive, wholes, strict=True)
         }
-        return check(Groups(np.bincount(part, minlength=parts), histograms), requirements)
+        return check(Groups(np.bincount(part, minlength=parts), histograms), beyond_size)
 
     return allowed
+
+
+def _beyond_size(requirements: tuple[Requirement, ...]) -> list[Requirement]:
+    """The requirements that rows enough do not meet by themselves."""
+    return [requirement for requirement in requirements if not MODELS[requirement.model].BY_SIZE]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Spec
 from anonymize.table.source import Source
+from anonymize.table.units import units_of
+from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict, measure
 
 
@@ -33,7 +35,8 @@ class Audited:
     @property
     def exposed(self) -> list[str]:
         """The direct identifiers of the spec that are in the table."""
-        return [name for name in self.spec.identifiers if name in self.source.columns]
+        withheld = [*self.spec.identifiers, *filter(None, [self.spec.unit])]
+        return [name for name in withheld if name in self.source.columns]
 
     @property
     def null_missing(self) -> bool:
@@ -45,18 +48,28 @@ class Audited:
         return measure(
             self.source.scan(),
             self.columns,
-            checks,
+            self._with_trees(checks),
             self.spec.input.missing,
             suppressed=self.spec.output.suppressed,
             threshold=threshold,
             null_missing=self.null_missing,
             units=self.units,
+            missing_as=self.spec.privacy.missing,
         )
+
+    def _with_trees(self, checks: Sequence[Check]) -> list[Check]:
+        """The checks with the hierarchies that their distances need."""
+        asked = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+        found = trees(self.spec, self.source.scan(), asked)
+        return [replace(check, tree=found.get(check.attribute or "")) for check in checks]
 
 
 @contextmanager
-def opened(spec: Spec, path: str | Path | None, *, classified: bool) -> Iterator[Audited]:
+def opened(
+    spec: Spec, path: str | Path | None, *, classified: bool, unit_from: Original | None = None
+) -> Iterator[Audited]:
     """The table at `path`, checked record by record. `classified`: every column has to have a role in the spec.
+    `unit_from`: the table that has the spec's unit where this one does not.
 
     Raises DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
@@ -67,7 +80,41 @@ def opened(spec: Spec, path: str | Path | None, *, classified: bool) -> Iterator
         source.check()
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, shown)
+        yield Audited(spec, source, shown, _units(spec, source, unit_from))
+
+
+@dataclass(frozen=True)
+class Original:
+    """The table that a release was made of, row for row; `encoding` is its own."""
+
+    path: str | Path
+    encoding: str
+
+
+def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series | None:
+    """Whom each row is about, from the table itself or from that which it was made of.
+
+    Raises UsageError where neither says it, or the rows cannot be matched; DataError where they do not match.
+    """
+    if spec.unit is None:
+        if original is not None:
+            raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
+        return None
+    if spec.unit in source.columns:
+        return units_of(source.scan(), spec.unit)
+    if original is None:
+        raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
+    if spec.output.row_order == "shuffle":
+        raise UsageError("--unit-from: the rows were shuffled (output.row_order), they cannot be matched any more")
+    table = spec.input.model_copy(update={"encoding": original.encoding})
+    with Source.open(spec.model_copy(update={"input": table}), original.path) as other:
+        if spec.unit not in other.columns:
+            raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
+        other.check()
+        if other.rows != source.rows:
+            told = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
+            raise DataError(Problem(told, file=other.name))
+        return units_of(other.scan(), spec.unit)
 
 
 def _shown(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:

@@ -33,13 +33,14 @@ from anonymize.privacy import (
     t_closeness,
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
-from anonymize.privacy.groups import Groups, Histogram
+from anonymize.privacy.groups import Groups, Histogram, Whole
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     from anonymize.spec.model import Sensitive, Spec
 
 __all__ = [
+    "COMPARING",
     "MODELS",
     "PARAMETERS",
     "Assessment",
@@ -47,6 +48,7 @@ __all__ = [
     "Histogram",
     "Model",
     "Requirement",
+    "Whole",
     "assess",
     "check",
     "requirements",
@@ -69,6 +71,11 @@ MODELS: dict[str, Model] = {
     risk.ID: risk,
     sample_uniqueness.ID: sample_uniqueness,
 }
+
+COMPARING = frozenset(
+    {t_closeness.ID, basic_beta_likeness.ID, enhanced_beta_likeness.ID, delta_disclosure.ID},
+)
+"""Models that compare a class with all rows that are released: another row can break them in every class."""
 
 PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in MODELS.items()}
 

@@ -5,8 +5,8 @@ Nothing here knows a quasi-identifier: a class is a number in [0, C). Everything
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,14 +81,11 @@ class Histogram:
         column: SensitiveColumn,
         classes: Integers,
         class_count: int,
-        codes: Integers | None = None,
-        whole: Whole | None = None,
+        codes: Integers,
+        whole: Whole,
     ) -> Histogram:
-        """The histogram of a column, given the class (n,) of each row; `codes` (n,) of these rows, default all."""
-        codes = column.codes if codes is None else codes
-        return cls.from_rows(
-            classes, codes, class_count, column.size, column.missing, column.values, whole=whole or Whole.of(column)
-        )
+        """The histogram of rows of a column, given the class (n,) and the code (n,) of each."""
+        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, whole=whole)
 
     @classmethod
     def from_rows(
@@ -132,6 +129,24 @@ class Histogram:
         return self.from_rows(
             into[self.classes], self.codes, class_count, size, values=table, counts=self.counts, whole=self.given
         )
+
+    def subset(self, kept: NDArray[np.bool_]) -> Histogram:
+        """The histogram of some of the classes (C,), renumbered; what they are compared with stays."""
+        entries = kept[self.classes]
+        owners = (np.cumsum(kept) - 1)[self.classes[entries]]
+        return Histogram(
+            owners,
+            self.codes[entries],
+            self.counts[entries],
+            np.searchsorted(owners, np.arange(np.count_nonzero(kept) + 1)).astype(np.int64),
+            None if self.values is None else self.values[entries],
+            self.given,
+        )
+
+    def by_itself(self) -> Histogram:
+        """The same classes, as all there is: compared with what they are together."""
+        counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
+        return replace(self, given=Whole(counts, self.whole.levels))
 
     @cached_property
     def whole(self) -> Whole:
@@ -194,6 +209,26 @@ class Groups:
     sizes: NDArray[np.int64]
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
 
+    @classmethod
+    def of_rows(
+        cls,
+        columns: Iterable[SensitiveColumn],
+        class_of: Integers,
+        class_count: int,
+        rows: NDArray[np.uint32] | None = None,
+        wholes: Mapping[str, Whole] | None = None,
+    ) -> Groups:
+        """The classes of all rows of a table, or of some, given by the class (n,) of each.
+
+        `wholes`: what the distributions of each column are compared with; default those of these rows.
+        """
+        histograms = {}
+        for column in columns:
+            codes = column.codes if rows is None else column.codes[rows]
+            whole = Whole.of(column, rows) if wholes is None else wholes[column.name]
+            histograms[column.name] = Histogram.of(column, class_of, class_count, codes, whole)
+        return cls(np.bincount(class_of, minlength=class_count), histograms)
+
     def of(self, attribute: str | None) -> Histogram:
         """The histogram of a requirement's attribute. KeyError if the groups were made without it."""
         return self.histograms[attribute or ""]
@@ -203,3 +238,11 @@ class Groups:
         sizes = np.zeros(class_count, dtype=np.int64)
         np.add.at(sizes, into, self.sizes)
         return Groups(sizes, {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()})
+
+    def subset(self, kept: NDArray[np.bool_]) -> Groups:
+        """Some of the classes (C,), renumbered; what they are compared with stays."""
+        return Groups(self.sizes[kept], {name: each.subset(kept) for name, each in self.histograms.items()})
+
+    def by_itself(self) -> Groups:
+        """The same classes, as all there is: compared with what they are together."""
+        return Groups(self.sizes, {name: each.by_itself() for name, each in self.histograms.items()})

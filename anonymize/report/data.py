@@ -21,9 +21,12 @@ from anonymize.recoding import Levels, Recoding, Released
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table import Output, Table
-from anonymize.verify import Verdict
+from anonymize.verify import Verdict, met
 
 SCHEMA_VERSION = 1
+K_MODELS = ("k-anonymity", "alpha-k-anonymity")
+"""Models whose k is the rows of a class."""
+
 STAGES = ("read", "search", "recode", "verify", "write")
 
 
@@ -102,15 +105,24 @@ def release_report(facts: Facts) -> dict[str, Any]:
 
 
 def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
-    """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table."""
+    """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table.
+
+    Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
+    """
+    other = verdict.wildcard
+    privacy = {
+        "satisfied": verdict.satisfied,
+        "verified": True,
+        "missing": "own-category" if other is None else "wildcard",
+        "models": [asdict(result) for result in verdict.results],
+    }
+    if other is None:
+        return {"privacy": privacy, "classes": verdict.classes, "risk": verdict.risk}
+    again = {"satisfied": met(other.results), "models": [asdict(result) for result in other.results]}
     return {
-        "privacy": {
-            "satisfied": verdict.satisfied,
-            "verified": True,
-            "models": [asdict(result) for result in verdict.results],
-        },
+        "privacy": privacy | {"wildcard": again},
         "classes": verdict.classes,
-        "risk": verdict.risk,
+        "risk": verdict.risk | {"wildcard": other.risk},
     }
 
 
@@ -136,15 +148,17 @@ def _spec(spec: Spec) -> dict[str, Any]:
 
 
 def _settings(spec: Spec) -> dict[str, Any]:
-    """The values that the command line can replace, and where each came from."""
-    values = {"k": spec.privacy.k, "l": spec.privacy.l, "suppression": spec.privacy.suppression}
+    """The values that the command line can replace, and where each came from; t where all models have the same."""
+    values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
+    found = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
+    values["t"] = found.pop() if len(found) == 1 else None
     return {name: {"value": value, "from": _origin(spec, name)} for name, value in values.items() if value is not None}
 
 
 def _origin(spec: Spec, name: str) -> str:
     if name in spec.overridden:
         return "command line"
-    return "spec" if spec.place("privacy", name) else "default"
+    return "spec" if name == "t" or spec.place("privacy", name) else "default"
 
 
 def _view(facts: Facts) -> View:
@@ -171,7 +185,7 @@ def _levels(facts: Facts) -> list[tuple[int, int]] | None:
 
 def _k(requirements: tuple[Requirement, ...]) -> int:
     """The largest k asked for; where none is, the fewest rows that a class may have."""
-    asked = [int(each.required()["k"]) for each in requirements if "k" in each.required()]
+    asked = [int(each.required()["k"]) for each in requirements if each.model in K_MODELS]
     return max(asked, default=minimum_size(requirements))
 
 
@@ -192,7 +206,7 @@ def _suppressed_cells(facts: Facts) -> int:
 def _warnings(facts: Facts) -> list[str]:
     request, released = facts.request, facts.released
     spec = request.spec
-    warnings = list(facts.table.warnings)
+    warnings = [*facts.table.warnings, *facts.verdict.cautions]
     if spec.output.row_order == "keep":
         warnings.append("rows are in the input's order: two releases of the same rows can be joined by position")
     if request.seed is not None and spec.output.row_order == "shuffle":

@@ -34,22 +34,22 @@ class Check:
     numeric: bool = False
     tree: Tree | None = None
 
+    @property
+    def needs_tree(self) -> bool:
+        """Whether it is about a distance that a hierarchy says; of numbers, their order does."""
+        distance = self.parameters.get("distance")
+        return distance == "hierarchical" or (distance == "ordered" and not self.numeric)
+
 
 def _told(figures: Parameters) -> str:
     texts = {n: "none" if v is None else v if isinstance(v, str) else format(v, ".6g") for n, v in figures.items()}
     return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
-def checks_of(spec: Spec, asked: Iterable[Any], trees: Mapping[str, Tree] | None = None) -> list[Check]:
-    """The checks that measure requirements (model, attribute, required()) of a spec, in their order.
-
-    `trees`: of sensitive attributes, their hierarchy; needed for the distances that are made of one.
-    """
+def checks_of(spec: Spec, asked: Iterable[Any]) -> list[Check]:
+    """The checks that measure requirements (model, attribute, required()) of a spec, in their order, without trees."""
     numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
-    return [
-        Check(each.model, each.attribute, each.required(), each.attribute in numeric, (trees or {}).get(each.attribute))
-        for each in asked
-    ]
+    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,12 @@ class Verdict:
             return ()
         pairs = zip(self.results, self.wildcard.results, strict=True)
         return tuple(own for own, other in pairs if own.satisfied is False and other.satisfied)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What the reader of a verdict in which missing is a wildcard has to know."""
+        hint = "only if a missing or suppressed cell matches anything, and an attacker may know better"
+        return [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
 
 
 def met(results: Iterable[Result]) -> bool | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.classes import Bools, Ints, run_starts
-from anonymize.privacy import Groups, Histogram, Requirement
+from anonymize.privacy import Groups, Histogram, Requirement, Whole
 from anonymize.table import Table
 
 
@@ -106,9 +106,7 @@ class FrequencySet:
         first, count = grouping.first, len(grouping.starts)
         group = grouping.group
         histograms = {
-            column.name: Histogram.from_rows(
-                group, column.codes[picked], count, column.size, column.missing, column.values
-            )
+            column.name: Histogram.of(column, group, count, column.codes[picked], Whole.of(column, rows))
             for column in table.sensitive
             if any(requirement.attribute == column.name for requirement in requirements)
         }
@@ -135,19 +133,7 @@ class FrequencySet:
 
     def subset(self, kept: Bools) -> FrequencySet:
         """The frequency set of the rows that are behind some of the distinct rows alone."""
-        number = np.cumsum(kept) - 1
-        count = int(np.count_nonzero(kept))
-        histograms = {}
-        for name, histogram in self.histograms.items():
-            entries = kept[histogram.classes]
-            owners = number[histogram.classes[entries]]
-            histograms[name] = Histogram(
-                owners,
-                histogram.codes[entries],
-                histogram.counts[entries],
-                np.searchsorted(owners, np.arange(count + 1)).astype(np.int64),
-                None if histogram.values is None else histogram.values[entries],
-            )
+        histograms = {name: histogram.subset(kept) for name, histogram in self.histograms.items()}
         columns = tuple(column[kept] for column in self.columns)
         return replace(self, columns=columns, counts=self.counts[kept], histograms=histograms)
 

@@ -24,12 +24,9 @@ from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import MODELS, Groups, Requirement, assess, check
+from anonymize.privacy import COMPARING, MODELS, Groups, Requirement, assess, check
 from anonymize.recoding import Levels
 from anonymize.table import Table
-
-GROWING = frozenset({"k-anonymity", "distinct-l-diversity", "squared-error-diversity"})
-"""Models that a class which meets them still meets with any further rows."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,8 @@ class Checker:
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.known: dict[Vector, Checked] = {}
-        self._growing = tuple(r for r in requirements if r.model in GROWING)
+        self.compares = any(r.model in COMPARING for r in requirements)
+        self._growing = tuple(r for r in requirements if MODELS[r.model].GROWING)
         self._progress, self._told = progress, 0
 
     @property
@@ -191,7 +189,20 @@ class Checker:
         )
 
     def _failing(self, shown: FrequencySet) -> Bools:
-        return ~check(shown.groups(), self.requirements)
+        """(m,) which distinct rows, each a class, fail.
+
+        Where classes are compared with the whole, and the rest is to be released without those that fail, it has to
+        meet the models by itself: what does not then fails too, until nothing more does or it is more than may be
+        suppressed.
+        """
+        groups = shown.groups()
+        failing = ~check(groups, self.requirements)
+        while self.compares and 0 < int(shown.counts[failing].sum()) <= self.suppression_limit:
+            again = ~check(groups.subset(~failing).by_itself(), self.requirements)
+            if not again.any():
+                break
+            failing[np.flatnonzero(~failing)[again]] = True
+        return failing
 
     def _judged(self, vector: Vector, shown: FrequencySet, failing: Bools) -> Checked:
         lost = shown.counts[failing]

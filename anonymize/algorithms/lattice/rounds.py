@@ -69,8 +69,24 @@ class Rounds:
             if found is None:
                 break
             self._release(shown, found)
+        self._settle()
         rest = int(self.checker.bottom.counts[self.left].sum())
         return self._levels() if rest <= self.checker.suppression_limit and self.classes.vectors else None
+
+    def _settle(self) -> None:
+        """Takes back the classes that do not meet the models once the rows that are left are withheld.
+
+        Only a model that compares classes with all that is released can find such.
+        """
+        while self.checker.compares and len(self.left):
+            kept = self.classes.of >= 0
+            into = self.classes.of[kept]
+            groups = self.checker.bottom.subset(kept).groups().merge(into, len(self.classes.vectors)).by_itself()
+            failing = ~check(groups, self.checker.requirements) & (groups.sizes > 0)
+            if not failing.any():
+                break
+            self.classes.of[np.flatnonzero(kept)[failing[into]]] = -1
+            self.left = np.flatnonzero(self.classes.of < 0)
 
     def _shown(self) -> FrequencySet:
         kept = np.zeros(self.checker.bottom.size, np.bool_)
