@@ -71,11 +71,11 @@ class Facts:
         return None if self.table.spec.path is None else str(self.table.spec.path)
 
     def _cautions(self) -> list[str]:
-        return [] if self.together is None else self.together.warnings
+        return [*self.verdict.cautions, *([] if self.together is None else self.together.warnings)]
 
     def _of_models(self, verdict: Verdict, where: str) -> Iterator[Finding]:
         asked: Sequence[Requirement | None] = self.asked or [None] * len(verdict.results)
-        for requirement, result in zip(asked, verdict.results, strict=True):
+        for requirement, result in zip(asked, verdict.judged, strict=True):
             line = None if requirement is None else requirement.line
             told = f"{result}{where}" if result.satisfied is False else _reached(result) + where
             level: Level = "measured" if result.satisfied is None else "pass" if result.satisfied else "error"

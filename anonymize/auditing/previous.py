@@ -102,6 +102,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
         threshold=threshold,
         null_missing=now.null_missing,
         units=now.units,
+        missing_as=now.spec.privacy.missing,
     )
 
 

@@ -43,27 +43,47 @@ class FrequencySet:
         attributes: Sequence[Sequence[str]],
         *,
         fill: str | None = None,
+        wild: Sequence[str] = (),
         weight: str | None = None,
+        units: pl.Series | None = None,
     ) -> FrequencySet:
         """The frequency set of a table's text, read in one streaming pass.
 
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
-        `fill`: the text that a null is the same as; None: a null is a value of its own. `weight`: the column of
-        sampling weights, all of which are numbers.
+        `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
+        as a null, whose code is 0. `weight`: the column of sampling weights, all of which are numbers. `units` (rows,):
+        whom each row is about; of the rows of one unit with one combination only the first counts.
         """
         names = [name for columns in attributes for name in columns]
-        query = [_code(name, fill).alias(f"c{at}") for at, name in enumerate(names)]
+        query = [_code(name, fill, wild).alias(f"c{at}") for at, name in enumerate(names)]
         if weight is not None:
             query.append(pl.col(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{at}"].to_numpy() for at in range(len(names))]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
-        return _counted(columns, None if weight is None else rows["weight"].to_numpy())
+        weights = None if weight is None else rows["weight"].to_numpy()
+        return _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
 
 
-def _code(name: str, fill: str | None) -> pl.Expr:
+def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series) -> tuple[list[NDArray[Any]], Any]:
+    """The first row of each unit with each combination."""
+    people = units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
+    labels, count = _combined([*columns, people])
+    first = np.sort(_firsts(labels, count))
+    return [column[first] for column in columns], None if weights is None else weights[first]
+
+
+def _firsts(labels: Ints, count: int) -> Ints:
+    """(count,) the first row that has each label."""
+    first = np.empty(count, np.int64)
+    first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
+    return first
+
+
+def _code(name: str, fill: str | None, wild: Sequence[str]) -> pl.Expr:
     text = pl.col(name).cast(pl.String)
     text = text if fill is None else text.fill_null(fill)
+    text = pl.when(~text.is_in(list(wild))).then(text) if wild else text
     return (text.cast(pl.Categorical(pl.Categories.random())).to_physical().cast(pl.UInt32) + 1).fill_null(0)
 
 
@@ -78,8 +98,7 @@ def _by_attribute(codes: list[NDArray[np.uint32]], columns: list[int]) -> list[N
 
 def _counted(columns: list[NDArray[Any]], weights: Floats | None) -> FrequencySet:
     labels, count = _combined(columns)
-    first = np.empty(count, np.int64)
-    first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
+    first = _firsts(labels, count)
     order = np.argsort(first)
     return FrequencySet(
         codes=np.array([column[first[order]] for column in columns], np.uint32).reshape(len(columns), count),

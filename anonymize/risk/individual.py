@@ -24,8 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from anonymize.risk.frequency import Floats, Ints
+from anonymize.risk.frequency import Floats, FrequencySet, Ints
+from anonymize.verify.wildcard import matching
 
 LARGE = 50
 """Rows from which the series is used whatever the share;"""
@@ -86,21 +88,32 @@ class Estimate:
         return {name: value for name, value in self.__dict__.items() if name != "rows"}
 
 
-def estimate(counts: Ints, weights: Floats, threshold: float, rows: Ints | None = None) -> Estimate:
-    """The risks of a table's classes.
+def _matched(frequency: FrequencySet) -> tuple[Ints, Floats]:
+    """(C,) rows compatible with each combination, and the sum of their weights."""
+    columns = [f"q{at}" for at in range(len(frequency.codes))]
+    keys = pl.DataFrame(dict(zip(columns, frequency.codes, strict=True))).select(
+        pl.when(pl.col(name) != 0).then(pl.col(name)).alias(name) for name in columns
+    )
+    known = keys.with_row_index("class").with_columns(rows=frequency.counts, weight=frequency.weights)
+    found = matching(known, columns, ["rows", "weight"])
+    return found["rows"].to_numpy().astype(np.int64), found["weight"].to_numpy().astype(np.float64)
 
-    `counts` (C,) rows that each class is compared with, `weights` (C,) the sum of their weights, `rows` (C,) rows of
-    the class itself: the same as `counts`, unless missing cells match anything. The classes may come in any order.
+
+def estimate(frequency: FrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
+    """The risks of a sample from its frequency set, which has weights; at risk is who has more than the threshold.
+
+    `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.
     """
-    own = counts if rows is None else rows
-    total = int(own.sum())
+    assert frequency.weights is not None
+    counts, weights = _matched(frequency) if wildcard else (frequency.counts, frequency.weights)
+    own, total = frequency.counts, frequency.rows
     if not total:
         return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     risks = individual_risk(counts, weights)
     expected = math.fsum(risks * own)
     return Estimate(
         rows=total,
-        population=math.fsum(weights * own / counts) if rows is not None else math.fsum(weights),
+        population=math.fsum(frequency.weights),
         journalist_max=min(1.0, float(1 / weights.min())),
         individual_max=float(risks.max()),
         individual_mean=expected / total,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from anonymize.verify.measuring import measure
 from anonymize.verify.table import CSV, text_of
 from anonymize.verify.twins import TWINS, Bound
-from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of
+from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
 
 __all__ = [
     "CSV",
@@ -28,5 +28,6 @@ __all__ = [
     "Wildcard",
     "checks_of",
     "measure",
+    "met",
     "text_of",
 ]

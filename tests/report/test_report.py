@@ -36,6 +36,7 @@ REPORT: dict[str, Any] = {
     "privacy": {
         "satisfied": True,
         "verified": True,
+        "missing": "own-category",
         "models": [
             {"model": "k-anonymity", "attribute": None, "required": {"k": 5}, "achieved": {"k": 6}, "satisfied": True},
             {

@@ -34,6 +34,20 @@ def test_two_columns_are_one_attribute() -> None:
     assert found.codes.shape == (1, 3) and found.counts.tolist() == [1, 1, 1]
 
 
+def test_texts_that_match_anything_are_one_code() -> None:
+    frame = pl.DataFrame({"x": ["?", "1", "*", None], "y": ["a"] * 4})
+    found = FrequencySet.of(frame, [["x"], ["y"]], wild=["?", "*"])
+    assert found.counts.tolist() == [3, 1] and found.codes[0].tolist()[0] == 0 and found.codes[1].min() > 0
+
+
+def test_a_unit_counts_once_for_a_combination() -> None:
+    frame = pl.DataFrame({"x": ["a", "a", "b", "a", "b"], "w": ["1", "9", "3", "2", "4"]})
+    units = pl.Series(["one", "one", "one", "two", "one"])
+    found = FrequencySet.of(frame, [["x"]], weight="w", units=units)
+    assert found.weights is not None
+    assert (found.counts.tolist(), found.weights.tolist()) == ([2, 1], [3.0, 3.0])
+
+
 def test_no_rows() -> None:
     found = FrequencySet.of(pl.DataFrame({"x": []}, schema={"x": pl.String}), [["x"]])
     assert found.rows == 0 and found.codes.shape == (1, 0)

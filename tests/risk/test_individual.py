@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk import estimate, individual_risk
+from anonymize.risk import FrequencySet, estimate, individual_risk
 from anonymize.risk.individual import HALF, LARGE
+
+
+def sample(counts: Any, weights: Any) -> FrequencySet:
+    sizes = np.array(counts, np.int64)
+    return FrequencySet(np.arange(len(sizes))[None].astype(np.uint32), (len(sizes),), sizes, np.array(weights, float))
 
 
 def risk(count: int, weight: float) -> float:
@@ -84,7 +91,7 @@ def test_a_class_that_is_wholly_in_the_sample() -> None:
 
 
 def test_the_risks_of_a_table() -> None:
-    found = estimate(np.array([1, 2, 1]), np.array([17.0, 110.0, 0.5]), 0.2)
+    found = estimate(sample([1, 2, 1], [17.0, 110.0, 0.5]), 0.2)
     risks = [0.17707583, 0.01714426, 0.01714426, 1.0]
     assert found.rows == 4 and found.population == 127.5 and found.journalist_max == 1.0
     assert found.individual_max == 1.0 and found.records_at_risk == 0.25
@@ -97,8 +104,22 @@ def test_the_order_of_the_classes_does_not_matter() -> None:
     counts = generator.integers(1, 9, 500)
     weights = counts * generator.uniform(1, 90, 500)
     order = generator.permutation(500)
-    assert estimate(counts, weights, 0.1) == estimate(counts[order], weights[order], 0.1)
+    assert estimate(sample(counts, weights), 0.1) == estimate(sample(counts[order], weights[order]), 0.1)
 
 
 def test_no_rows() -> None:
-    assert estimate(np.zeros(0, np.int64), np.zeros(0), 0.2).individual_max == 0.0
+    assert estimate(sample([], []), 0.2).individual_max == 0.0
+
+
+def test_missing_as_a_wildcard_in_figures_of_another_tool() -> None:
+    rows = ["2 3 1 18", "3 3 3 45.5", "2 3 * 39", "2 3 2 17", "3 3 1 92", "3 3 1 8", "1 4 * 123.5", "* 3 1 51"]
+    frame = pl.DataFrame([row.split() for row in rows], schema=["a", "b", "c", "w"], orient="row")
+    found = FrequencySet.of(frame, [["a"], ["b"], ["c"]], wild=["*"], weight="w")
+    risks = [0.01355297, 0.08579129, 0.01050489, 0.03246611, 0.00975689, 0.00975689, 0.03931625, 0.00596255]
+    table = estimate(found, 0.03, wildcard=True)
+    assert table.expected == pytest.approx(sum(risks), abs=5e-8)
+    assert table.individual_max == pytest.approx(max(risks), abs=5e-9)
+    assert (table.records_at_risk, table.population) == (3 / 8, 394.0)
+    assert table.journalist_max == 1 / 45.5
+    apart = estimate(FrequencySet.of(frame, [["a"], ["b"], ["c"]], weight="w"), 0.03)
+    assert apart.individual_max == pytest.approx(0.17707583, abs=5e-9)
