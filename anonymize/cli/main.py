@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from anonymize import __version__
 from anonymize.cli import exits
+
+COMPLETE = "_ANONYMIZE_COMPLETE"
+"""The variable with which a shell asks for completions; `bash_source`, `zsh_source`, `fish_source` print its script."""
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
@@ -50,6 +55,12 @@ class LazyGroup(click.Group):
                 return command
         return None
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands by name, none of them imported; then the options."""
+        known = {name: text for group in COMMANDS.values() for name, (_, text) in group.items()}
+        names = [CompletionItem(name, help=text) for name, text in known.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, group in COMMANDS.items():
             with formatter.section(title):
@@ -73,5 +84,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """The console script; in a shell that asks what a word could be, the answer."""
+    if instruction := os.environ.get(COMPLETE):
+        sys.exit(shell_complete(cli, {}, "anonymize", COMPLETE, instruction))
     exits.run(lambda: run(sys.argv[1:]))

@@ -6,23 +6,42 @@ import json
 
 import click
 
-from anonymize.cli.options import PATH, QUIET, SPEC, with_options
+from anonymize.cli.options import PATH, QUIET, with_options
 
 
 @click.command()
 @with_options(
-    SPEC,
+    click.argument("specs", type=PATH, nargs=-1, required=True, metavar="SPEC..."),
     click.option(
         "-i", "--input", "input_path", type=PATH, help="A table to check the spec against, or - for standard input."
     ),
     QUIET,
 )
-def validate(spec: str, input_path: str | None, quiet: bool) -> None:
-    """Check a spec, alone or against a table.
+def validate(specs: tuple[str, ...], input_path: str | None, quiet: bool) -> None:
+    """Check a spec, alone or against a table; or several specs, each alone.
 
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
     are numbers, hierarchies cover every value.
     """
+    from anonymize.errors import Problem, SpecError, UsageError
+
+    if input_path is not None and len(specs) > 1:
+        raise UsageError("--input: is a table of one spec, and several were given")
+    problems: list[Problem] = []
+    for spec in specs:
+        try:
+            against = _validate(spec, input_path)
+        except SpecError as error:
+            problems += error.problems
+        else:
+            if not quiet:
+                click.echo(f"{spec} is valid{against}")
+    if problems:
+        raise SpecError(problems)
+
+
+def _validate(spec: str, input_path: str | None) -> str:
+    """What to say of a spec beyond that it is valid."""
     from anonymize import privacy
     from anonymize.domain import files
     from anonymize.spec import load
@@ -32,13 +51,11 @@ def validate(spec: str, input_path: str | None, quiet: bool) -> None:
     privacy.requirements(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()})
-    against = ""
-    if input_path is not None:
-        with Source.open(loaded, input_path) as source:
-            table = read(loaded, source)
-            against = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
-    if not quiet:
-        click.echo(f"{spec} is valid{against}")
+    if input_path is None:
+        return ""
+    with Source.open(loaded, input_path) as source:
+        table = read(loaded, source)
+        return f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
 
 
 @click.command()
