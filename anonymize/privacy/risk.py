@@ -1,6 +1,6 @@
 """Risk thresholds: the probability that a record of the release is linked to a person, by three kinds of attacker.
 
-Guarantees, each where its parameter is given: no record is linked with a higher probability than `prosecutor_max` by
+Guarantees: each where its parameter is given. No record is linked with a higher probability than `prosecutor_max` by
 whoever knows that the person is in the table, than `journalist_max` by whoever does not; of all records the share of
 `marketer` at most is expected to be linked correctly by whoever links all of them; and the share of `records_at_risk`
 at most has a prosecutor risk above `threshold`. None says anything about the sensitive values that the rows of a class

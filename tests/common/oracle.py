@@ -39,6 +39,60 @@ def equal_rows(keys: Sequence[Path_]) -> dict[Path_, list[int]]:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A sensitive attribute in the table as a whole: the present values of all rows, the different ones in their order,
+    and the path of each from the root."""
+
+    values: Sequence[Any]
+    order: Sequence[Any]
+    paths: dict[Any, Path_]
+
+
+Shares = dict[Any, Fraction]
+
+
+def equal(own: Shares, table: Shares, whole: Whole) -> Fraction:
+    return sum((abs(own.get(s, Fraction(0)) - q) for s, q in table.items()), Fraction(0)) / 2
+
+
+def ordered(own: Shares, table: Shares, whole: Whole) -> Fraction:
+    ahead, work = Fraction(0), Fraction(0)
+    for s in whole.order:
+        ahead += own.get(s, Fraction(0)) - table[s]
+        work += abs(ahead)
+    return work / max(len(whole.order) - 1, 1)
+
+
+def hierarchical(own: Shares, table: Shares, whole: Whole) -> Fraction:
+    """Every unit of share goes up as far as it has to: what leaves a node goes one level higher."""
+    height = max(map(len, whole.paths.values())) - 1
+    leaving = Fraction(0)
+    for level in range(height):
+        extra: dict[Path_, Fraction] = defaultdict(Fraction)
+        for s, q in table.items():
+            path = whole.paths[s]
+            node = path[: max(height + 1 - level, 1)]
+            extra[node] += own.get(s, Fraction(0)) - q
+        leaving += sum(map(abs, extra.values()), Fraction(0)) / 2
+    return leaving / height if height else Fraction(0)
+
+
+PARAMETER = {
+    "k-anonymity": "k",
+    "recursive-cl-diversity": "c",
+    "squared-error-diversity": "error",
+    "p-sensitivity": "p",
+    "t-closeness": "t",
+    "basic-beta-likeness": "beta",
+    "enhanced-beta-likeness": "beta",
+    "delta-disclosure": "delta",
+    "risk": "prosecutor_max",
+    "sample-uniqueness": "share",
+}
+AT_MOST = ("t-closeness", "basic-beta-likeness", "enhanced-beta-likeness", "risk", "sample-uniqueness")
+
+
+@dataclass(frozen=True)
 class Demand:
     """A privacy model that the spec asks for, on one sensitive attribute or on none."""
 
@@ -46,10 +100,15 @@ class Demand:
     attribute: str | None
     given: dict[str, Any]
 
-    def figure(self, size: int, values: Sequence[Any]) -> float:
-        """What a class of so many rows reaches; `values` are its present sensitive values."""
+    def figure(self, size: int, values: Sequence[Any], whole: Whole) -> float:
+        """What a class of so many rows reaches; `values` are its present sensitive values.
+
+        Of a model with several parameters, how far it is from the bounds: below 1 where one is not met.
+        """
         counts = sorted(Counter(values).values(), reverse=True)
         total = sum(counts)
+        shares = {value: Fraction(n, total) for value, n in Counter(values).items()}
+        table = {value: Fraction(n, len(whole.values)) for value, n in Counter(whole.values).items()}
         match self.model:
             case "k-anonymity":
                 return size
@@ -64,19 +123,60 @@ class Demand:
                 return counts[0] / rest if rest else math.inf
             case "squared-error-diversity":
                 return float(sum((value - sum(values) / total) ** 2 for value in values))
+            case "p-sensitivity":
+                return len(counts)
+            case "alpha-k-anonymity":
+                return min(size / self.given["k"], self.given["alpha"] * total / counts[0]) if counts else 0
+            case "k-e-anonymity":
+                span = max(values) - min(values) if values else 0
+                return min(len(counts) / self.given["k"], float(span / Fraction(self.given["e"])))
+            case "t-closeness":
+                distance = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}[self.given["distance"]]
+                return float(distance(shares, table, whole)) if counts else math.inf
+            case "basic-beta-likeness":
+                return float(max([0, *(p / table[s] - 1 for s, p in shares.items())])) if counts else math.inf
+            case "enhanced-beta-likeness":
+                gains = [(p / table[s] - 1, -math.log(table[s])) for s, p in shares.items()]
+                beyond = any(gain > most * (1 + 1e-9) + 1e-12 for gain, most in gains)
+                return math.inf if beyond or not counts else float(max(0, *(gain for gain, _ in gains), 0))
+            case "delta-disclosure":
+                if not counts or len(shares) < len(table):
+                    return math.inf
+                return max(abs(math.log(shares[s] / table[s])) for s in table)
+            case "risk":
+                return 1 / size
+            case "sample-uniqueness":
+                return float(size == 1)
         raise NotImplementedError(self.model)
 
     @property
     def parameter(self) -> str:
         """The parameter that the figure is compared with."""
-        return {"k-anonymity": "k", "recursive-cl-diversity": "c", "squared-error-diversity": "error"}.get(
-            self.model, "l"
-        )
+        return PARAMETER.get(self.model, "l")
+
+    @property
+    def several(self) -> bool:
+        """Whether the model has several parameters, and `figure` says how far it is from their bounds."""
+        return self.model in ("alpha-k-anonymity", "k-e-anonymity")
+
+    @property
+    def upper(self) -> bool:
+        """Whether the parameter bounds the figure from above."""
+        return self.model in ("recursive-cl-diversity", "delta-disclosure", *AT_MOST)
 
     def met(self, figure: float) -> bool:
         """Whether the figure is enough."""
+        if self.several:
+            return figure >= 1 - 1e-9
+        if self.model in AT_MOST:
+            return figure <= self.given[self.parameter] * (1 + 1e-9) + 1e-12
         bound = self.given[self.parameter] * (1 - 1e-9)
-        return figure < bound if self.model == "recursive-cl-diversity" else figure >= bound
+        return figure < bound if self.upper else figure >= bound
+
+
+def _depth_first(path: Path_, paths: Sequence[Path_]) -> list[int]:
+    """Where a leaf stands among all, siblings in the order in which they first appear."""
+    return [next(at for at, other in enumerate(paths) if other[:depth] == path[:depth]) for depth in range(len(path))]
 
 
 def demands(spec: Spec) -> list[Demand]:
@@ -87,6 +187,8 @@ def demands(spec: Spec) -> list[Demand]:
     found = []
     for entry in entries + privacy.get("models", []):
         given = {key: value for key, value in entry.items() if key not in ("model", "attribute")}
+        if entry["model"] == "t-closeness":
+            given = {"t": given["t"], "distance": given.get("distance", "equal")}
         for attribute in _attributes(entry, sensitive):
             demand = Demand(entry["model"], attribute, given)
             found += [demand] if demand not in found else []
@@ -94,12 +196,19 @@ def demands(spec: Spec) -> list[Demand]:
 
 
 def _attributes(entry: dict[str, Any], sensitive: Spec) -> list[str | None]:
-    if entry["model"] == "k-anonymity":
+    if entry["model"] in ("k-anonymity", "risk", "sample-uniqueness"):
         return [None]
     if "attribute" in entry:
         return [entry["attribute"]]
-    numeric = entry["model"] == "squared-error-diversity"
-    return [name for name, column in sensitive.items() if not numeric or column.get("type") == "numeric"]
+    numeric = entry["model"] in ("squared-error-diversity", "k-e-anonymity")
+    distance = entry.get("distance")
+
+    def able(column: dict[str, Any]) -> bool:
+        if distance == "hierarchical" or (distance == "ordered" and column.get("type") != "numeric"):
+            return "hierarchy" in column
+        return not numeric or column.get("type") == "numeric"
+
+    return [name for name, column in sensitive.items() if able(column)]
 
 
 # --- hierarchies -----------------------------------------------------------------------------------------------------
@@ -214,7 +323,37 @@ class Truth:
     def figure(self, demand: Demand, rows: Sequence[int]) -> float:
         """What some released rows reach as one class."""
         name = demand.attribute
-        return demand.figure(len(rows), self.values(name, [self.cells(name)[row] for row in rows]) if name else [])
+        values = self.values(name, [self.cells(name)[row] for row in rows]) if name else []
+        return demand.figure(len(rows), values, self.whole(name))
+
+    def whole(self, name: str | None) -> Whole:
+        """A sensitive attribute in the whole release."""
+        if name is None:
+            return Whole([], [], {})
+        values = self.values(name, self.cells(name))
+        source = self.spec["sensitive"][name].get("hierarchy")
+        paths = self.sensitive_tree(name) if isinstance(source, str) else {}
+        numeric = self.spec["sensitive"][name].get("type") == "numeric"
+        order = list(paths) if paths and not numeric else sorted(set(values))
+        return Whole(values, [value for value in order if value in set(values)], paths)
+
+    def sensitive_tree(self, name: str) -> dict[Any, Path_]:
+        """The path from the root of each leaf of a sensitive attribute's hierarchy file, in the order of the leaves."""
+        source = self.spec["sensitive"][name]["hierarchy"]
+        paths = [tuple(reversed(path)) for path in read(self.folder / source, ";")]
+        return {path[-1]: path for path in sorted(paths, key=lambda path: _depth_first(path, paths))}
+
+    def parameters(self, demand: Demand) -> list[tuple[str, float | None]]:
+        """What all classes reach of each parameter of a model with several."""
+        cells = self.cells(str(demand.attribute))
+        classes = [self.values(str(demand.attribute), [cells[row] for row in rows]) for rows in self.classes.values()]
+        if not classes:
+            return [(name, None) for name in demand.given]
+        if demand.model == "alpha-k-anonymity":
+            shares = [max(Counter(values).values()) / len(values) if values else math.inf for values in classes]
+            return [("alpha", max(shares)), ("k", min(map(len, self.classes.values())))]
+        spans = [float(max(values) - min(values)) if values else 0.0 for values in classes]
+        return [("k", min(len(set(values)) for values in classes)), ("e", min(spans))]
 
     def risk(self) -> dict[str, float]:
         """The report's `risk` block, less the threshold."""

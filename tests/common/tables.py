@@ -29,8 +29,25 @@ MODELS = {
     ),
     "distinct-l-diversity": st.fixed_dictionaries({"l": st.integers(1, 3)}),
     "k-anonymity": st.fixed_dictionaries({"k": st.integers(1, 4)}),
+    "alpha-k-anonymity": st.fixed_dictionaries({"alpha": st.sampled_from([0.3, 0.5, 0.8, 1]), "k": st.integers(1, 4)}),
+    "p-sensitivity": st.fixed_dictionaries({"p": st.integers(1, 3)}),
+    "t-closeness": st.fixed_dictionaries({"t": st.sampled_from([0, 0.1, 0.3, 0.6, 1])}),
+    "basic-beta-likeness": st.fixed_dictionaries({"beta": st.sampled_from([0.1, 0.5, 1, 4])}),
+    "enhanced-beta-likeness": st.fixed_dictionaries({"beta": st.sampled_from([0.1, 0.5, 1, 4])}),
+    "delta-disclosure": st.fixed_dictionaries({"delta": st.sampled_from([0.2, 0.7, 2])}),
+    "risk": st.fixed_dictionaries({"prosecutor_max": st.sampled_from([0.2, 0.3, 0.5, 1])}),
+    "sample-uniqueness": st.fixed_dictionaries({"share": st.sampled_from([0, 0.1, 1])}),
 }
-NUMERIC_MODELS = {"squared-error-diversity": st.fixed_dictionaries({"error": st.sampled_from([0, 0.5, 10, 1000])})}
+NUMERIC_MODELS = {
+    "squared-error-diversity": st.fixed_dictionaries({"error": st.sampled_from([0, 0.5, 10, 1000])}),
+    "k-e-anonymity": st.fixed_dictionaries({"k": st.integers(1, 3), "e": st.sampled_from([0.5, 6, 30])}),
+    "t-closeness": st.fixed_dictionaries({"t": st.sampled_from([0, 0.1, 0.3]), "distance": st.just("ordered")}),
+}
+TREE_MODELS = {
+    "t-closeness": st.fixed_dictionaries(
+        {"t": st.sampled_from([0, 0.1, 0.2, 0.4]), "distance": st.sampled_from(["ordered", "hierarchical"])}
+    )
+}
 
 odd_texts = st.text(st.sampled_from("ab01 ,;|\t'\"\n\r\\{}[]*_-é漢😀\u2028"), max_size=4).filter(
     lambda text: text not in SUPPRESSED
@@ -150,6 +167,8 @@ def _quasi_identifiers(draw: st.DrawFn, names: list[str], needs: Needs, missing:
 
 @st.composite
 def _sensitive(draw: st.DrawFn, name: str, missing: list[str], rows: int) -> Column:
+    if draw(st.integers(0, 3)) == 3:
+        return draw(_filed(name, missing, rows))
     numeric = draw(st.booleans())
     texts = st.sampled_from(["1", "1.0", "001", "7", "-2.5", "30"]) if numeric else odd_texts
     pool = draw(st.lists(texts, min_size=1, max_size=5))
@@ -190,10 +209,12 @@ def _skewed(draw: st.DrawFn, name: str, rows: int) -> tuple[Column, dict[str, An
 @st.composite
 def _model(draw: st.DrawFn, sensitive: list[Column]) -> dict[str, Any]:
     column = draw(st.sampled_from(sensitive))
-    known = MODELS | (NUMERIC_MODELS if column.definition else {})
+    known = MODELS | (NUMERIC_MODELS if "type" in column.definition else {}) | (TREE_MODELS if column.hierarchy else {})
     name = draw(st.sampled_from(sorted(known)))
     entry = {"model": name, **draw(known[name])}
-    return entry if name == "k-anonymity" else entry | draw(st.sampled_from([{}, {"attribute": column.name}]))
+    if name in ("k-anonymity", "risk", "sample-uniqueness"):
+        return entry
+    return entry | draw(st.sampled_from([{}, {"attribute": column.name}]))
 
 
 output = st.fixed_dictionaries(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, check
+from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, assess, check
 from anonymize.verify import TWINS
 
 VALUES = np.array([-3.0, 0.0, 0.5, 7.0, 7.25, np.nan])
@@ -24,13 +24,26 @@ PARAMETER_OF: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "frequency-l-diversity": {"l": number},
     "recursive-cl-diversity": {"c": st.floats(0.1, 6), "l": st.integers(1, 5)},
     "squared-error-diversity": {"error": st.floats(0, 200)},
+    "alpha-k-anonymity": {"alpha": st.floats(0.2, 1), "k": st.integers(1, 8)},
+    "p-sensitivity": {"p": st.integers(1, 5)},
+    "k-e-anonymity": {"k": st.integers(1, 5), "e": st.floats(0, 12)},
+    "t-closeness": {"t": st.floats(0, 0.6), "distance": st.sampled_from(["equal", "ordered", "hierarchical"])},
+    "basic-beta-likeness": {"beta": st.floats(0.01, 4)},
+    "enhanced-beta-likeness": {"beta": st.floats(0.01, 4)},
+    "delta-disclosure": {"delta": st.floats(0.01, 3)},
+    "risk": {"prosecutor_max": st.floats(0.1, 1), "marketer": st.floats(0.1, 1)},
+    "sample-uniqueness": {"share": st.floats(0, 1)},
 }
+TREE = np.array([[0, 1, 2, 3, 4, 5], [6, 6, 7, 7, 7, 8], [9, 9, 9, 9, 9, 9]], dtype=np.int32)
+"""Nodes of the values on three levels: two, three and the missing one under a node each."""
 
 
 def groups_of(classes: list[list[int]]) -> Groups:
     labels = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
     codes = np.array([code for rows in classes for code in rows], dtype=np.uint8)
-    histogram = Histogram.from_rows(labels, codes, len(classes), len(VALUES), MISSING, VALUES)
+    counts = np.bincount(codes[codes != MISSING], minlength=len(VALUES))
+    whole = Whole(counts, TREE)
+    histogram = Histogram.from_rows(labels, codes, len(classes), len(VALUES), MISSING, VALUES, whole=whole)
     return Groups(np.bincount(labels, minlength=len(classes)), {"s": histogram})
 
 
@@ -52,6 +65,38 @@ def test_merging_never_breaks_a_monotone_model(model: str, data: st.DataObject, 
     merged_fine = check(groups.merge(into, 3), [wanted])
     for target in set(into.tolist()):
         assert merged_fine[target] or not fine[into == target].all()
+
+
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.GROWING])
+@given(data=st.data(), one=rows, more=rows)
+def test_further_rows_never_break_a_growing_model(
+    model: str, data: st.DataObject, one: list[int], more: list[int]
+) -> None:
+    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    assert check(groups_of([one + more]), [wanted])[0] or not check(groups_of([one]), [wanted])[0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
+def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
+    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    enough = np.array([len(rows) for rows in classes]) >= MODELS[model].minimum_rows(wanted.parameters)
+    fine = check(groups_of(classes), [wanted])
+    assert (fine <= enough).all()
+    assert not MODELS[model].BY_SIZE or (fine == enough).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
+def test_what_is_enough_for_every_class_is_enough_for_the_table(
+    model: str, data: st.DataObject, classes: list[list[int]]
+) -> None:
+    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    groups = groups_of(classes)
+    if check(groups, [wanted]).all():
+        assert assess(groups, wanted).satisfied
+    if len(classes) == 1:
+        assert assess(groups, wanted).satisfied == check(groups, [wanted])[0]
 
 
 @given(classes=st.lists(rows, min_size=1, max_size=8), into=st.lists(st.integers(0, 2), min_size=8, max_size=8))
@@ -100,6 +145,16 @@ def test_a_models_docstring_is_its_manual(model: str, section: str) -> None:
         ("recursive-cl-diversity", {"c": 0, "l": 2}),
         ("recursive-cl-diversity", {"c": 2}),
         ("squared-error-diversity", {"error": -1}),
+        ("alpha-k-anonymity", {"alpha": 0, "k": 2}),
+        ("alpha-k-anonymity", {"alpha": 0.5}),
+        ("t-closeness", {"t": 1.5}),
+        ("t-closeness", {"t": 0.5, "distance": "euclidean"}),
+        ("delta-disclosure", {"delta": 0}),
+        ("risk", {}),
+        ("risk", {"records_at_risk": 0.1}),
+        ("risk", {"threshold": 0.1, "marketer": 0.1}),
+        ("risk", {"prosecutor_max": 0}),
+        ("sample-uniqueness", {"share": 1.1}),
     ],
 )
 def test_parameters_refuse_what_makes_no_sense(model: str, parameters: dict[str, Any]) -> None:
