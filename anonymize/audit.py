@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from anonymize.auditing import baseline, previous
 from anonymize.auditing.facts import Facts
-from anonymize.auditing.table import opened
+from anonymize.auditing.sample import Deeper, deeper
+from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
 from anonymize.privacy import PARAMETERS, Requirement, requirements
@@ -25,7 +26,7 @@ UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversit
 """What is measured of every sensitive attribute when nothing is required."""
 
 
-OPTION = {"quasi_identifiers": "qi"}
+OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
 """What the command line calls an option, where it is not its name."""
 
 
@@ -43,6 +44,12 @@ class Options(TypedDict, total=False):
     encoding: str | None
     missing: Sequence[str] | None
     suppressed: str | None
+    missing_as: Literal["own-category", "wildcard"] | None
+    """What a missing or suppressed cell is; goes before the spec's."""
+    sampling_weight: str | None
+    """The column of sampling weights."""
+    unit: str | None
+    """The column that says whom a row is about."""
     require: Sequence[str]
     """Further privacy models, as `anonymize.spec.require` reads them."""
 
@@ -86,25 +93,35 @@ def audit(
     path: str | Path | None = None,
     threshold: float = THRESHOLD,
     against: Against | None = None,
+    wanted_risk: Deeper | None = None,
+    unit_from: str | Path | None = None,
     **options: Unpack[Options],
 ) -> Audit:
     """Measures the table at `path` ("-": standard input; None: the spec's input) against a spec or the options.
 
     Where neither requires anything, k and the l of every sensitive attribute are measured and nothing is judged.
-    `threshold`: risk above which a record counts as at risk. Raises UsageError or SpecError for options or a spec that
-    make no sense; DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
+    `threshold`: risk above which a record counts as at risk. `wanted_risk`: what else is asked of the risk.
+    `unit_from`: the table that this one was made of, row for row, which has the unit where this one does not. Raises
+    UsageError or SpecError for options or a spec that make no sense; DataError for a table without rows, that cannot be
+    read, lacks a column or has one without a role.
     """
-    against = against or Against()
+    against, further = against or Against(), wanted_risk or Deeper()
+    further.check()
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
     before = None if against.baseline is None else baseline.read(against.baseline)
-    wanted = _readable(_wanted(spec, options), path, options.get("encoding"))
+    meant = _meaning(_wanted(spec, options), options.get("missing_as"))
+    wanted = _readable(meant, path, options.get("encoding"))
     asked, checks = _checks(wanted)
+    encoding = wanted.input.encoding if spec is None else spec.input.encoding
+    original = None if unit_from is None else Original(unit_from, encoding)
+    alone = wanted.model_copy(update={"unit": None, "sampling_weight": None})
     with ExitStack() as stack:
-        table = stack.enter_context(opened(wanted, path, classified=spec is not None))
-        facts = Facts(table, asked, table.measured(checks, threshold))
+        table = stack.enter_context(opened(wanted, path, classified=spec is not None, unit_from=original))
+        found = deeper(table, further, threshold)
+        facts = Facts(table, asked, table.measured(checks, threshold), found)
         if against.previous is not None:
-            earlier = stack.enter_context(opened(wanted, against.previous, classified=False))
+            earlier = stack.enter_context(opened(alone, against.previous, classified=False))
             facts = replace(facts, together=previous.together(table, earlier, checks, threshold))
         table.source.unchanged()
     if before is not None:
@@ -122,13 +139,21 @@ def _wanted(spec: Spec | None, options: Options) -> Spec:
     texts = options.get("require", ())
     if spec is None:
         return require(_spec_of(options, thresholds), texts, PARAMETERS)
-    extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding", "require"} if options.get(name))
+    beside = {"k", "l", "t", "encoding", "require", "missing_as"}
+    extra = sorted(name for name in options.keys() - beside if options.get(name))
     if extra:
         raise UsageError(
             [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
         )
     changed = require(spec, texts, PARAMETERS)
     return override(changed, k=options.get("k"), l=options.get("l"), t=options.get("t"))
+
+
+def _meaning(spec: Spec, missing_as: str | None) -> Spec:
+    """The spec with the meaning of missing that was asked for."""
+    if missing_as is None:
+        return spec
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"missing": missing_as})})
 
 
 def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec:
@@ -148,6 +173,7 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
         "version": 1,
         "input": {name: value for name, value in table.items() if value is not None},
         "quasi_identifiers": {name: {} for name in options.get("quasi_identifiers", ())},
+        **{name: options.get(name) for name in ("unit", "sampling_weight") if options.get(name)},
         "sensitive": {
             name: {"type": "numeric" if name in numeric else "categorical"} for name in options.get("sensitive", ())
         },

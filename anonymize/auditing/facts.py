@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from anonymize import __version__
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
+from anonymize.auditing.sample import merged
 from anonymize.auditing.table import Audited
 from anonymize.formats.base import Finding, Level
 from anonymize.privacy import Requirement
@@ -28,6 +29,8 @@ class Facts:
     table: Audited
     asked: tuple[Requirement, ...]
     verdict: Verdict
+    deeper: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of the block `risk`."""
     together: Together | None = None
     baseline: str | Path | None = None
     changes: tuple[Change, ...] = ()
@@ -71,7 +74,8 @@ class Facts:
         return None if self.table.spec.path is None else str(self.table.spec.path)
 
     def _cautions(self) -> list[str]:
-        return [*self.verdict.cautions, *([] if self.together is None else self.together.warnings)]
+        of_both = [] if self.together is None else self.together.warnings
+        return [*self.table.warnings, *self.verdict.cautions, *of_both]
 
     def _of_models(self, verdict: Verdict, where: str) -> Iterator[Finding]:
         asked: Sequence[Requirement | None] = self.asked or [None] * len(verdict.results)
@@ -97,6 +101,7 @@ class Facts:
             },
             **blocks,
             "privacy": blocks["privacy"] | {"satisfied": self.satisfied},
+            "risk": merged(blocks["risk"], self.deeper),
             "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
         }
         if self.together is not None:

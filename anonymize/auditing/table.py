@@ -11,21 +11,23 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Spec
+from anonymize.table import weights
 from anonymize.table.source import Source
-from anonymize.table.units import units_of
 from anonymize.table.trees import trees
+from anonymize.table.units import units_of
 from anonymize.verify import Check, Verdict, measure
 
 
 @dataclass(frozen=True)
 class Audited:
     """An opened table that has been read once, as bytes. `shown`: the columns of each quasi-identifier. `units`: whom
-    each row is about, None where every row is about somebody else."""
+    each row is about, None where every row is about somebody else. `warnings`: of its sampling weights."""
 
     spec: Spec
     source: Source
     shown: Mapping[str, Sequence[str]]
     units: pl.Series | None = None
+    warnings: Sequence[str] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -77,10 +79,10 @@ def opened(
         shown = _shown(spec, source.columns, source.name)
         if classified:
             _refuse_unclassified(spec, shown, source)
-        source.check()
+        warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, shown, _units(spec, source, unit_from))
+        yield Audited(spec, source, shown, _units(spec, source, unit_from), warnings)
 
 
 @dataclass(frozen=True)

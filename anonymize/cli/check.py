@@ -21,6 +21,24 @@ def _columns(flag: str, name: str, help: str) -> Any:
     return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help)
 
 
+class _Size(click.ParamType[int]):
+    """A number of attributes, or auto (0)."""
+
+    name = "size"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value == "auto":
+            return 0
+        if not value.isdecimal() or not int(value):
+            self.fail(f"{value!r} is neither a number of attributes from 1 nor auto", parameter, context)
+        return int(value)
+
+
+_SIZE = _Size()
+
+
 @click.command()
 @with_options(
     click.argument("spec", type=PATH, required=False),
@@ -28,6 +46,8 @@ def _columns(flag: str, name: str, help: str) -> Any:
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "Those of them that are compared as numbers."),
+    click.option("--unit", help="The column that says whom a row is about, without a spec."),
+    click.option("--unit-from", type=PATH, help="The table this one was made of, row for row, which has the unit."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -35,7 +55,22 @@ def _columns(flag: str, name: str, help: str) -> Any:
     click.option("--encoding", help="Of a CSV.  [default: utf8]"),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
+    click.option(
+        "--missing-as",
+        type=click.Choice(["own-category", "wildcard"]),
+        help="What a missing or suppressed cell is: a value, or anything; over the spec's privacy.missing.",
+    ),
     click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
+    click.option(
+        "--subsets",
+        type=_SIZE,
+        metavar="SIZE|auto",
+        help="What each subset of at most SIZE quasi-identifiers gives away; auto: all of 10 or fewer, else SIZE 3.",
+    ),
+    click.option("--sampling-weight", help="The column of sampling weights, without a spec."),
+    click.option(
+        "--sampling-fraction", "fraction", type=float, help="The table's share of the population it is a sample of."
+    ),
     click.option(
         "--require",
         multiple=True,
@@ -68,6 +103,8 @@ def audit(
     baseline: str | None,
     no_regress: bool,
     previous: str | None,
+    subsets: int | None,
+    fraction: float | None,
     **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
@@ -87,12 +124,16 @@ def audit(
     use_threads(threads)
     from anonymize import audit as rooms
     from anonymize import privacy
+    from anonymize.auditing.sample import Deeper
     from anonymize.errors import UnsafeError
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     against = rooms.Against(baseline, no_regress, previous)
-    found = rooms.audit(load(spec, privacy.PARAMETERS) if spec else None, path, against=against, **given)
+    wanted = Deeper(subsets, fraction)
+    found = rooms.audit(
+        load(spec, privacy.PARAMETERS) if spec else None, path, against=against, wanted_risk=wanted, **given
+    )
     if not quiet or form not in (AUTO, "text"):
         FORMATS[chosen(form, os.environ)](found.checked, sys.stdout, color)
     if found.satisfied is False:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report.tables import Section, sections
+from anonymize.report.section import Section
+from anonymize.report.tables import sections
 
 
 def markdown(report: dict[str, Any]) -> str:

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Section:
-    """A titled table; the first column is on the left, figures are on the right."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+from anonymize.report.risk import risks
+from anonymize.report.section import Section, figure
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
-    makers = {"privacy": _privacy, "classes": _classes, "risk": _risk, "utility": _utility}
-    found = [maker(report) for key, maker in makers.items() if key in report]
-    if "utility" in report:
-        found.append(_attributes(report))
+    makers = {"privacy": _privacies, "classes": _classes, "risk": risks, "utility": _utilities}
+    found = [section for key, maker in makers.items() if key in report for section in maker(report)]
     return [section for section in found if section.rows]
-
-
-def figure(value: Any) -> str:
-    """A figure as people read it: four significant digits, thousands parted, yes and no."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return str(value)
 
 
 def _parameters(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {figure(value)}" for name, value in values.items()) or "-"
 
 
-def _privacy(report: dict[str, Any]) -> Section:
+def _privacies(report: dict[str, Any]) -> list[Section]:
+    block = report["privacy"]
+    own = _privacy("Privacy, measured from the table as written", block["models"])
+    if "wildcard" not in block:
+        return [own]
+    title = "The same where a missing or suppressed cell matches anything, by which the table is judged"
+    return [own, _privacy(title, block["wildcard"]["models"])]
+
+
+def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
     rows = [
         (
             model["model"],
@@ -51,14 +37,12 @@ def _privacy(report: dict[str, Any]) -> Section:
             _parameters(model["achieved"]),
             "" if model["satisfied"] is None else figure(model["satisfied"]),
         )
-        for model in report["privacy"]["models"]
+        for model in models
     ]
-    return Section(
-        "Privacy, measured from the table as written", ("model", "attribute", "required", "achieved", "met"), rows
-    )
+    return Section(title, ("model", "attribute", "required", "achieved", "met"), rows)
 
 
-def _classes(report: dict[str, Any]) -> Section:
+def _classes(report: dict[str, Any]) -> list[Section]:
     rows = [(name.replace("_", " "), figure(value)) for name, value in report["classes"].items()]
     output = report.get("output", {})
     rows += [
@@ -66,22 +50,11 @@ def _classes(report: dict[str, Any]) -> Section:
         for name in ("rows", "suppressed_rows", "suppressed_cells")
         if name in output
     ]
-    return Section("Equivalence classes", ("", "figure"), rows)
+    return [Section("Equivalence classes", ("", "figure"), rows)]
 
 
-def _risk(report: dict[str, Any]) -> Section:
-    meanings = {
-        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
-        "prosecutor_mean": "the same, mean over the rows",
-        "journalist_max": "highest risk of a row, if the attacker does not know it",
-        "marketer": "share of rows expected to be linked correctly",
-        "records_at_risk": f"share of rows whose risk is above {figure(report['risk'].get('threshold', 0.2))}",
-        "uniques": "rows that are alone in their class",
-    }
-    rows = [
-        (name, figure(report["risk"][name]), meaning) for name, meaning in meanings.items() if name in report["risk"]
-    ]
-    return Section("Re-identification risk", ("measure", "figure", "meaning"), rows)
+def _utilities(report: dict[str, Any]) -> list[Section]:
+    return [_utility(report), _attributes(report)]
 
 
 def _utility(report: dict[str, Any]) -> Section:

@@ -8,8 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anonymize.report.tables import Section, sections
+from anonymize.report.section import Section
+from anonymize.report.tables import sections
 
+FIGURES = frozenset(
+    {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
+)
+"""Columns whose texts stand on the right."""
 COLORS = {"auto": None, "always": True, "never": False}
 
 
@@ -39,9 +44,7 @@ def show(report: dict[str, Any], to: Console) -> None:
 def _table(section: Section) -> Table:
     table = Table(box=None, pad_edge=False)
     for index, name in enumerate(section.header):
-        table.add_column(
-            name, justify="right" if name in ("figure", "weight", "ncp", "loss") else "left", no_wrap=index == 0
-        )
+        table.add_column(name, justify="right" if name in FIGURES else "left", no_wrap=index == 0)
     for row in section.rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

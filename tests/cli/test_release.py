@@ -25,7 +25,7 @@ CONTRACT = {
     "input": ["path", "sha256", "rows", "columns"],
     "output": ["path", "sha256", "rows", "suppressed_rows", "suppressed_cells"],
     "algorithm": ["name", "family", "options", "seed"],
-    "privacy": ["satisfied", "verified", "models"],
+    "privacy": ["satisfied", "verified", "missing", "models"],
     "classes": ["count", "min_size", "mean_size", "max_size"],
     "risk": ["prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques"],
     "utility": [

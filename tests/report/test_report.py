@@ -14,7 +14,8 @@ from anonymize.errors import UsageError
 from anonymize.report import RENDERERS, as_json, kind_of
 from anonymize.report.data import Clock, public
 from anonymize.report.markdown import markdown
-from anonymize.report.tables import figure, sections
+from anonymize.report.section import figure
+from anonymize.report.tables import sections
 from anonymize.report.terminal import console, show
 
 REPORT: dict[str, Any] = {

@@ -1,0 +1,100 @@
+"""The report's risk as tables: re-identification, the sample and its population, subsets of the quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anonymize.report.section import Section, figure
+
+SHOWN = 25
+"""Subsets that a table shows at most; the JSON report has them all."""
+
+
+def risks(report: Mapping[str, Any]) -> list[Section]:
+    """The sections of the block `risk`."""
+    block = report["risk"]
+    found = [_identification(block)]
+    if "sample" in block:
+        found.append(_sample(block))
+    if "population" in block:
+        found.append(_population(block["population"]))
+    if "subsets" in block:
+        found += [_subsets(block["subsets"]), _special(block["special_uniques"])]
+    return found
+
+
+def _identification(block: Mapping[str, Any]) -> Section:
+    meanings = {
+        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
+        "prosecutor_mean": "the same, mean over the rows",
+        "journalist_max": "highest risk of a row, if the attacker does not know it",
+        "marketer": "share of rows expected to be linked correctly",
+        "records_at_risk": f"share of rows whose risk is above {figure(block.get('threshold', 0.2))}",
+        "uniques": "rows that are alone in their class",
+    }
+    other = block.get("wildcard")
+    header = ("measure", "figure", *(("missing as anything",) if other else ()), "meaning")
+    rows = [
+        (name, figure(block[name]), *((figure(other[name]),) if other else ()), meaning)
+        for name, meaning in meanings.items()
+        if name in block
+    ]
+    return Section("Re-identification risk", header, rows)
+
+
+def _sample(block: Mapping[str, Any]) -> Section:
+    meanings = {
+        "population": "the sum of the sampling weights",
+        "journalist_max": "highest 1 / estimated size of a class in the population",
+        "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
+        "individual_mean": "the same, mean over the rows",
+        "expected": "rows expected to be linked correctly, if all are linked",
+        "records_at_risk": f"share of rows whose individual risk is above {figure(block.get('threshold', 0.2))}",
+    }
+    own, other = block["sample"], block.get("wildcard", {}).get("sample")
+    header = ("measure", "figure", *(("missing as anything",) if other else ()), "meaning")
+    rows = [
+        (name, figure(own[name]), *((figure(other[name]),) if other else ()), meaning)
+        for name, meaning in meanings.items()
+    ]
+    return Section("Risk by sampling weights", header, rows)
+
+
+def _population(block: Mapping[str, Any]) -> Section:
+    meanings = {
+        "sampling_fraction": "share of the population that is in the table",
+        "uniques": "estimated share of the population that is unique on the quasi-identifiers",
+        "estimator": "what it was estimated with",
+    }
+    rows = [(name, figure(block[name]), meaning) for name, meaning in meanings.items()]
+    return Section("Population uniqueness", ("measure", "figure", "meaning"), rows)
+
+
+def _subsets(subsets: list[dict[str, Any]]) -> Section:
+    """Every attribute by itself, then the subsets that single out most rows."""
+    single = [subset for subset in subsets if len(subset["attributes"]) == 1]
+    others = sorted((s for s in subsets if len(s["attributes"]) > 1), key=lambda s: -s["minimal_uniques"])
+    shown = [*single, *others][: max(SHOWN, len(single))]
+    title = "What subsets of the quasi-identifiers tell apart"
+    if len(shown) < len(subsets):
+        title += f" ({len(shown)} of {len(subsets)}; all are in the JSON report)"
+    rows = [
+        (
+            ", ".join(subset["attributes"]),
+            *(figure(subset[name]) for name in ("distinct", "separation", "uniques", "minimal_uniques")),
+        )
+        for subset in shown
+    ]
+    return Section(title, ("subset", "distinct", "separation", "uniques", "minimal uniques"), rows)
+
+
+def _special(block: Mapping[str, Any]) -> Section:
+    score = block["score"]
+    rows = [
+        ("rows unique on a subset", figure(block["uniques"]), f"of at most {block['max_size']} quasi-identifiers"),
+        ("highest score", figure(score["max"]), "of a row: smaller minimal subsets count more"),
+        ("mean score", figure(score["mean"]), "over the rows"),
+    ]
+    rows += [(name, figure(share), "share of all scores") for name, share in score["contributions"].items()]
+    return Section("Special uniques", ("measure", "figure", "meaning"), rows)
