@@ -91,6 +91,19 @@ def run_starts(ordered: NDArray[np.generic]) -> Ints:
     return np.flatnonzero(begins)
 
 
+def first_of_each(*keys: Integers) -> Ints:
+    """Positions, ascending, of the first of the rows that have the same of every key (n,), of which none is below 0."""
+    joined, span = np.zeros(len(keys[0]), np.int64), 1
+    for key in keys:
+        size = int(key.max(initial=0)) + 1
+        if span * size >= 2**62:
+            joined, span = np.unique(joined, return_inverse=True)[1].astype(np.int64), len(joined)
+        joined = joined * size + key
+        span *= size
+    order = np.argsort(joined, kind="stable")
+    return np.sort(order[run_starts(joined[order])])
+
+
 DENSE = 1 << 16
 """A table of counts of so many cells is always worth it,"""
 DENSE_PER_ROW = 4

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS, Context
@@ -31,7 +32,7 @@ from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
 from anonymize.request import Request
 from anonymize.rows import frames
 from anonymize.spec import Spec
-from anonymize.table import Output, Source, Table, commit, read
+from anonymize.table import Codes, Output, Source, Table, commit, read
 
 Report = dict[str, Any]
 
@@ -46,6 +47,8 @@ def release(request: Request) -> Report:
     stage = partial(_stage, request, clock)
     requirements = privacy.requirements(spec)
     _check_targets(request)
+    _check_units(request)
+    units: list[Codes] = []
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
         target = stack.enter_context(
@@ -60,10 +63,10 @@ def release(request: Request) -> Report:
         with stage("recode"):
             released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
         with stage("write"):
-            target.write(frames(request, table, released, target.format))
+            target.write(frames(request, table, released, target.format, units))
         with stage("verify"), ThreadPoolExecutor(1) as aside:
             sealed = aside.submit(target.seal)
-            verdict = _verify(spec, table, target, released, requirements)
+            verdict = _verify(spec, table, target, released, requirements, units)
             sealed.result()
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock))
@@ -117,8 +120,9 @@ def _passing(table: Table, found: Recoding, requirements: tuple[Requirement, ...
     class_of = partition.class_of(table.rows)
     class_of[found.suppressed] = partition.count
     columns = [column for column in table.sensitive if any(each.attribute == column.name for each in requirements)]
-    wholes = {column.name: Whole.of(column, partition.order if withheld else None) for column in columns}
-    groups = Groups.of_rows(columns, class_of, partition.count + 1, wholes=wholes)
+    released = partition.order if withheld else None
+    wholes = {column.name: Whole.of(column, released, table.units) for column in columns}
+    groups = Groups.of_rows(columns, class_of, partition.count + 1, wholes=wholes, units=table.units)
     if withheld:
         groups = groups.subset(np.arange(partition.count + 1) < partition.count)
     return privacy.check(groups, requirements)
@@ -133,9 +137,14 @@ def _checks(spec: Spec, table: Table, requirements: tuple[Requirement, ...]) -> 
 
 
 def _verify(
-    spec: Spec, table: Table, target: Output, released: Released, requirements: tuple[Requirement, ...]
+    spec: Spec,
+    table: Table,
+    target: Output,
+    released: Released,
+    requirements: tuple[Requirement, ...],
+    units: list[Codes],
 ) -> verify.Verdict:
-    """The file as it was written, measured from its text."""
+    """The file as it was written, measured from its text; `units`: whom its rows are about, which it does not tell."""
     return verify.measure(
         verify.text_of(target.part, target.format, target.separator),
         [column.name for column in released.columns],
@@ -144,6 +153,7 @@ def _verify(
         suppressed=spec.output.suppressed,
         null_missing=target.format not in verify.CSV or "" in spec.input.missing,
         missing_as=spec.privacy.missing,
+        units=None if table.units is None else pl.Series(np.concatenate(units)),
     )
 
 
@@ -157,6 +167,16 @@ def _check_targets(request: Request) -> None:
     twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
     if twice:
         raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+
+
+def _check_units(request: Request) -> None:
+    """Raises UsageError for a spec that counts persons and an algorithm that cannot."""
+    if request.spec.unit is not None and not ALGORITHMS[request.algorithm].NEEDS.units:
+        able = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.units)
+        line, column = request.spec.place("unit") or (None, None)
+        file = None if request.spec.path is None else str(request.spec.path)
+        message = f"`unit`: {request.algorithm} counts rows, and not whom they are about"
+        raise UsageError(Problem(message, file, line, column, hint=f"these can: {able}"))
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:

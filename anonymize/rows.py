@@ -12,16 +12,20 @@ import polars as pl
 from anonymize.recoding import Released
 from anonymize.request import Request
 from anonymize.spec import Spec
-from anonymize.table import Table
+from anonymize.spec.model import WITHHELD
+from anonymize.table import Codes, Table
 
 SHUFFLED = 500_000
 """Rows of a piece of a shuffled release."""
 
 
-def frames(request: Request, table: Table, released: Released, form: str) -> Iterator[pl.DataFrame]:
+def frames(
+    request: Request, table: Table, released: Released, form: str, units: list[Codes] | None = None
+) -> Iterator[pl.DataFrame]:
     """The release in pieces: the generalized columns beside what passes through, in the input's column order.
 
-    `form`: the format that is written, in which a null may not mean what it means in the input.
+    `form`: the format that is written, in which a null may not mean what it means in the input. `units`: a list to
+    which whom the rows of each piece are about is added, where the table knows it.
     """
     null = _null_text(request.spec, table.source.format, form)
     empty = null if null == "" else None
@@ -29,7 +33,8 @@ def frames(request: Request, table: Table, released: Released, form: str) -> Ite
         column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String) for column in released.columns
     }
     roles = request.spec.roles()
-    passing = [name for name in table.columns if roles[name] not in ("identifier", "quasi-identifier")]
+    withheld = [name for name in table.columns if roles[name] in WITHHELD]
+    passing = [name for name in table.columns if roles[name] != "quasi-identifier" and name not in withheld]
     done = 0
     for batch in _pieces(request, table, passing):
         class_of = released.class_of[batch.rows]
@@ -37,10 +42,12 @@ def frames(request: Request, table: Table, released: Released, form: str) -> Ite
         for name in table.columns:
             if roles[name] == "quasi-identifier":
                 columns += [texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released.columns_of(name)]
-            elif roles[name] != "identifier":
+            elif name not in withheld:
                 columns.append(_passing(batch.frame[name], null))
-        frame = pl.DataFrame(columns)
-        yield frame if not released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
+        frame, kept = pl.DataFrame(columns), class_of >= 0
+        if units is not None and table.units is not None:
+            units.append(table.units[batch.rows][kept])
+        yield frame if not released.dropped_rows else frame.filter(pl.Series(kept))
         done += len(class_of)
         request.progress("write", done, table.rows)
 

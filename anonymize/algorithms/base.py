@@ -19,6 +19,7 @@ class Needs:
     `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
     spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`: what it
     returns meets the requirements; where it does not guarantee that, the check of the release may find it unsafe.
+    `units`: it can count whom rows are about instead of rows.
     """
 
     family: str
@@ -28,6 +29,7 @@ class Needs:
     monotone: bool = False
     uses: frozenset[str] = frozenset()
     guarantees: bool = True
+    units: bool = False
 
 
 @dataclass(frozen=True)

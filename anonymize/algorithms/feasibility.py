@@ -67,7 +67,7 @@ def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment
 def _one_class(table: Table, kept: Bools, requirement: Requirement) -> Groups:
     rows = np.flatnonzero(kept).astype(np.uint32)
     columns = [column for column in table.sensitive if column.name == requirement.attribute]
-    return Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows)
+    return Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows, units=table.units)
 
 
 def _column(table: Table, name: str) -> SensitiveColumn:

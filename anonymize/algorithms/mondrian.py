@@ -39,13 +39,13 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
-from anonymize.classes import Bools, Ints, Partition
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
+from anonymize.classes import Bools, Integers, Ints, Partition
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check, sizes_of
 from anonymize.recoding import Regions
 from anonymize.table import SensitiveColumn, Table
 
 ID = "mondrian"
-NEEDS = Needs(family="multidimensional", uses=frozenset({"weights"}))
+NEEDS = Needs(family="multidimensional", uses=frozenset({"weights"}), units=True)
 
 CANDIDATES = ("rate", "widest")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
@@ -83,14 +83,22 @@ class _Search:
         asked = {requirement.attribute for requirement in self.requirements}
         looked_at = [column for column in self.table.sensitive if column.name in asked]
         whole = Batch.whole(rows, tuple(a.codes for a in attributes), tuple(c.codes for c in looked_at))
-        wholes = [Whole.of(column, self.kept) for column in looked_at]
+        wholes = [Whole.of(column, self.kept, self.table.units) for column in looked_at]
+        allowed = _allowed(self.asked, looked_at, wholes, self.table.units)
         rule = RULES[cut](
             domains=[attribute.domain for attribute in attributes],
             weights=[attribute.weight for attribute in attributes],
             minimum=minimum_size(self.requirements),
             relaxed=self.relaxed,
         )
-        return grow(whole, rule, _allowed(self.requirements, looked_at, wholes), self.context.threads, progress)
+        return grow(whole, rule, allowed, self.context.threads, progress)
+
+    @property
+    def asked(self) -> list[Requirement]:
+        """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
+        if self.table.units is not None:
+            return list(self.requirements)
+        return [requirement for requirement in self.requirements if not MODELS[requirement.model].BY_SIZE]
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""
@@ -103,7 +111,7 @@ def _best_rule(search: _Search, rows: NDArray[np.uint32]) -> str:
 
     Where rows enough are all that is asked for it is the first of them without a trial.
     """
-    if not _beyond_size(search.requirements):
+    if not search.asked:
         return CANDIDATES[0]
     trial = rows[:: -(-len(rows) // TRIAL_ROWS)]
     lost = {cut: search.loss(search.grow(trial, cut, lambda done: None)) for cut in CANDIDATES}
@@ -111,23 +119,18 @@ def _best_rule(search: _Search, rows: NDArray[np.uint32]) -> str:
 
 
 def _allowed(
-    requirements: tuple[Requirement, ...], columns: list[SensitiveColumn], wholes: list[Whole]
+    asked: list[Requirement], columns: list[SensitiveColumn], wholes: list[Whole], units: Integers | None
 ) -> Allowed | None:
     """The check of every part of a cut; None where the minimum size is all there is to check."""
-    beyond_size = _beyond_size(requirements)
-    if not beyond_size:
+    if not asked:
         return None
 
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
+        whom = None if units is None else units[batch.rows]
         histograms = {
-            column.name: Histogram.of(column, part, parts, codes, whole)
+            column.name: Histogram.of(column, part, parts, codes, whole, whom)
             for column, codes, whole in zip(columns, batch.sensitive, wholes, strict=True)
         }
-        return check(Groups(np.bincount(part, minlength=parts), histograms), beyond_size)
+        return check(Groups(sizes_of(part, parts, whom), histograms), asked)
 
     return allowed
-
-
-def _beyond_size(requirements: tuple[Requirement, ...]) -> list[Requirement]:
-    """The requirements that rows enough do not meet by themselves."""
-    return [requirement for requirement in requirements if not MODELS[requirement.model].BY_SIZE]

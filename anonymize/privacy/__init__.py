@@ -33,7 +33,7 @@ from anonymize.privacy import (
     t_closeness,
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
-from anonymize.privacy.groups import Groups, Histogram, Whole
+from anonymize.privacy.groups import Groups, Histogram, Whole, sizes_of
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ __all__ = [
     "assess",
     "check",
     "requirements",
+    "sizes_of",
 ]
 
 MODELS: dict[str, Model] = {

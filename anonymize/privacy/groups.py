@@ -1,6 +1,10 @@
 """Equivalence classes as the privacy models see them: sizes, and histograms of the sensitive attributes.
 
 Nothing here knows a quasi-identifier: a class is a number in [0, C). Everything is an array over all classes.
+
+Where rows are about units, of which several rows may be about one, a class has as many members as it has units, and a
+value occurs in it as often as it has units with that value. A merged class has a unit once that was in both its parts,
+so its counts are not the sums of theirs: it has to be counted from the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Runs
+from anonymize.classes import Runs, first_of_each
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -35,9 +39,15 @@ class Whole:
     levels: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None) -> Whole:
-        """That of all rows of a table, or of some."""
-        counts = np.bincount(column.codes if rows is None else column.codes[rows], minlength=column.size)
+    def of(
+        cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None, units: Integers | None = None
+    ) -> Whole:
+        """That of all rows of a table, or of some. `units`: whom each row of the table is about."""
+        picked = slice(None) if rows is None else rows
+        codes = column.codes[picked]
+        if units is not None:
+            codes = codes[first_of_each(codes, units[picked])]
+        counts = np.bincount(codes, minlength=column.size)
         if column.missing is not None:
             counts[column.missing] = 0
         return cls(counts, column.levels)
@@ -83,8 +93,12 @@ class Histogram:
         class_count: int,
         codes: Integers,
         whole: Whole,
+        units: Integers | None = None,
     ) -> Histogram:
-        """The histogram of rows of a column, given the class (n,) and the code (n,) of each."""
+        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and its unit (n,)."""
+        if units is not None:
+            first = first_of_each(classes, codes, units)
+            classes, codes = classes[first], codes[first]
         return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, whole=whole)
 
     @classmethod
@@ -217,17 +231,21 @@ class Groups:
         class_count: int,
         rows: NDArray[np.uint32] | None = None,
         wholes: Mapping[str, Whole] | None = None,
+        units: Integers | None = None,
     ) -> Groups:
         """The classes of all rows of a table, or of some, given by the class (n,) of each.
 
-        `wholes`: what the distributions of each column are compared with; default those of these rows.
+        `wholes`: what the distributions of each column are compared with; default those of these rows. `units`: whom
+        each row of the table is about.
         """
+        picked = slice(None) if rows is None else rows
+        whom = None if units is None else units[picked]
         histograms = {}
         for column in columns:
-            codes = column.codes if rows is None else column.codes[rows]
-            whole = Whole.of(column, rows) if wholes is None else wholes[column.name]
-            histograms[column.name] = Histogram.of(column, class_of, class_count, codes, whole)
-        return cls(np.bincount(class_of, minlength=class_count), histograms)
+            whole = Whole.of(column, rows, units) if wholes is None else wholes[column.name]
+            codes = column.codes[picked]
+            histograms[column.name] = Histogram.of(column, class_of, class_count, codes, whole, whom)
+        return cls(sizes_of(class_of, class_count, whom), histograms)
 
     def of(self, attribute: str | None) -> Histogram:
         """The histogram of a requirement's attribute. KeyError if the groups were made without it."""
@@ -246,3 +264,9 @@ class Groups:
     def by_itself(self) -> Groups:
         """The same classes, as all there is: compared with what they are together."""
         return Groups(self.sizes, {name: each.by_itself() for name, each in self.histograms.items()})
+
+
+def sizes_of(classes: Integers, class_count: int, units: Integers | None = None) -> NDArray[np.int64]:
+    """(C,) members of each class, given the class (n,) of each row, and its unit (n,)."""
+    counted = classes if units is None else classes[first_of_each(classes, units)]
+    return np.bincount(counted, minlength=class_count)

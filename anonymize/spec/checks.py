@@ -135,7 +135,8 @@ def _selections(spec: Spec) -> Iterator[Finding]:
             if name not in roles:
                 yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
             elif roles[name] in WITHHELD:
-                yield Finding(path, f"column `{name}` is {_ROLE_NAMES[roles[name]]}: it is not in a release", at_key=True)
+                told = f"column `{name}` is {_ROLE_NAMES[roles[name]]}: it is not in a release"
+                yield Finding(path, told, at_key=True)
             else:
                 yield from _condition(condition, path, kinds.get(name, "categorical"))
 

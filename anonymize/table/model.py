@@ -89,7 +89,7 @@ class Table:
     """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
-    little they correlate.
+    little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
     """
 
     rows: int
@@ -99,3 +99,4 @@ class Table:
     source: Source
     warnings: tuple[str, ...]
     weights: Literal["given", "correlation"] = "given"
+    units: Codes | None = None

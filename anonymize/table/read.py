@@ -19,12 +19,14 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.spec.model import WITHHELD, Spec
 from anonymize.spec.model import Attribute as Definition
-from anonymize.spec.model import Spec
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, Codes, SensitiveColumn, Table
 from anonymize.table.source import Source
+from anonymize.table.units import UnitColumn
+from anonymize.table.weights import WeightColumn
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
@@ -44,22 +46,28 @@ def read(spec: Spec, source: Source) -> Table:
     check_columns(spec, source)
     definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive}
     fields = {name: _field(spec, source, name) for name in source.columns}
-    _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role != "identifier"])
+    _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role not in WITHHELD])
     keys = {name: str(number) for number, name in enumerate(source.columns)}
     encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
     passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
-    _stream(source, [*encoders.values(), *passing])
+    weights = [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight]
+    units = [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit]
+    _stream(source, [*encoders.values(), *passing, *weights, *units])
     _check_numbers(source, encoders)
+    for column in weights:
+        column.check(source)
     attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
-    warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
-    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights)
+    whom = next((column.encode(source) for column in units), None)
+    below = [warning for column in weights for warning in column.warnings]
+    warnings = (*_unique_warnings(passing), *below, *_constant_warnings(attributes), *rules.check(spec, attributes))
+    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights, whom)
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
     """The columns that a release shows as they are and that are not sensitive, in the input's order."""
     roles = spec.roles()
-    return [name for name in source.columns if roles[name] in ("insensitive", "target")]
+    return [name for name in source.columns if roles[name] in ("insensitive", "sampling-weight", "target")]
 
 
 def _field(spec: Spec, source: Source, name: str) -> Field:
@@ -71,7 +79,7 @@ def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
     return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
 
 
-def _stream(source: Source, encoders: list[Encoder | Uniqueness]) -> None:
+def _stream(source: Source, encoders: list[Encoder | Uniqueness | WeightColumn]) -> None:
     for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
         for encoder in encoders:
             encoder.add(batch)
@@ -126,6 +134,10 @@ def _place(spec: Spec, name: str) -> tuple[int, int] | None:
     lists = {"identifiers": spec.identifiers, "insensitive": spec.insensitive}
     places = [spec.place("quasi_identifiers", name), spec.place("sensitive", name)]
     places += [spec.place(key, names.index(name)) for key, names in lists.items() if name in names]
+    if name == spec.sampling_weight:
+        places.append(spec.place("sampling_weight"))
+    if name == spec.unit:
+        places.append(spec.place("unit"))
     if name in spec.workload.targets:
         places.append(spec.place("workload", "targets", spec.workload.targets.index(name)))
     return next((place for place in places if place), None)

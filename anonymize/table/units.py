@@ -1,0 +1,31 @@
+"""The column that says whom each row is about."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from anonymize.errors import DataError, Problem
+from anonymize.table.encode import Field, TextColumn
+from anonymize.table.model import Codes
+from anonymize.table.source import Source
+
+
+class UnitColumn(TextColumn):
+    """The unit as text: after the last batch, a code for each row."""
+
+    def __init__(self, field: Field, key: str) -> None:
+        super().__init__(field, key)
+        self.name = field.name
+
+    def encode(self, source: Source) -> Codes:
+        """(rows,) codes; the same for the same text. Raises DataError where a row does not say whom it is about."""
+        texts, missing = self.distinct()
+        if missing:
+            hint = "every row needs one; rows about nobody known need one each"
+            raise DataError(Problem(f"unit {self.name!r} is missing in some rows", source.name, hint=hint))
+        return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
+
+
+def units_of(table: pl.LazyFrame, column: str) -> pl.Series:
+    """(rows,) the unit of every row, as text, null where there is none."""
+    return table.select(pl.col(column).cast(pl.String)).collect(engine="streaming").to_series()
