@@ -30,6 +30,7 @@ from anonymize.privacy import Groups, Requirement, Whole
 from anonymize.recoding import Recoding, Released
 from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
 from anonymize.request import Request
+from anonymize.risk import Text, sampled
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Output, Source, Table, commit, read
@@ -67,9 +68,11 @@ def release(request: Request) -> Report:
         with stage("verify"), ThreadPoolExecutor(1) as aside:
             sealed = aside.submit(target.seal)
             verdict = _verify(spec, table, target, released, requirements, units)
+            sample = _sample(spec, table, target, released, units)
             sealed.result()
 
-        report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock))
+        facts = Facts(request, requirements, table, found, released, target, verdict, clock, sample)
+        report = release_report(facts)
         if not verdict.satisfied and not request.allow_unsafe:
             raise UnsafeError(_unmet(verdict))
         for output in reports:
@@ -155,6 +158,15 @@ def _verify(
         missing_as=spec.privacy.missing,
         units=None if table.units is None else pl.Series(np.concatenate(units)),
     )
+
+
+def _sample(spec: Spec, table: Table, target: Output, released: Released, units: list[Codes]) -> dict[str, Any]:
+    """The risk by sampling weights, measured from the file as it was written."""
+    shown = [[column.name for column in released.columns_of(attribute.name)] for attribute in table.attributes]
+    frame = verify.text_of(target.part, target.format, target.separator)
+    null_missing = target.format not in verify.CSV or "" in spec.input.missing
+    people = None if table.units is None else pl.Series(np.concatenate(units))
+    return sampled(Text(frame, shown, spec, null_missing, people), verify.THRESHOLD)
 
 
 def _check_targets(request: Request) -> None:

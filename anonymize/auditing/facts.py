@@ -10,11 +10,11 @@ from typing import Any
 from anonymize import __version__
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
-from anonymize.auditing.sample import merged
 from anonymize.auditing.table import Audited
 from anonymize.formats.base import Finding, Level
 from anonymize.privacy import Requirement
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
+from anonymize.risk import merged
 from anonymize.verify import Result, Verdict
 
 

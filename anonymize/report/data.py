@@ -6,9 +6,9 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Released
 from anonymize.request import Request
+from anonymize.risk import merged
 from anonymize.spec import Spec
 from anonymize.table import Output, Table
 from anonymize.verify import Verdict, met
@@ -63,6 +64,8 @@ class Facts:
     output: Output
     verdict: Verdict
     clock: Clock
+    sampled: Mapping[str, Any] = field(default_factory=dict)
+    """What sampling weights add to the block `risk`."""
 
 
 def release_report(facts: Facts) -> dict[str, Any]:
@@ -94,7 +97,8 @@ def release_report(facts: Facts) -> dict[str, Any]:
             "seed": request.seed,
         },
         "settings": _settings(request.spec),
-        **verdict_blocks(verdict),
+        **(blocks := verdict_blocks(verdict)),
+        "risk": merged(blocks["risk"], facts.sampled),
         "utility": utility(_view(facts)),
         "recoding": facts.recoding.summary(),
         "timing": facts.clock.timing(),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from anonymize.risk.frequency import FrequencySet
 from anonymize.risk.individual import Estimate, estimate, individual_risk
 from anonymize.risk.population import Uniqueness, population_uniques
+from anonymize.risk.sample import Text, merged, sampled
 from anonymize.risk.subsets import Analysis, Subset, analyse, feasible_size
 
 __all__ = [
@@ -18,10 +19,13 @@ __all__ = [
     "Estimate",
     "FrequencySet",
     "Subset",
+    "Text",
     "Uniqueness",
     "analyse",
     "estimate",
     "feasible_size",
     "individual_risk",
+    "merged",
     "population_uniques",
+    "sampled",
 ]

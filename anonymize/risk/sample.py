@@ -1,0 +1,60 @@
+"""The risk of a table that is a sample, from its text and its sampling weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from anonymize.risk.frequency import FrequencySet
+from anonymize.risk.individual import estimate
+from anonymize.spec import Spec
+
+
+@dataclass(frozen=True)
+class Text:
+    """A table as it is written. `shown`: the columns of each quasi-identifier; `null_missing`: whether a null means
+    missing, else it is the empty text; `units` (rows,): whom each row is about, None where that is somebody else."""
+
+    frame: pl.LazyFrame
+    shown: Sequence[Sequence[str]]
+    spec: Spec
+    null_missing: bool
+    units: pl.Series | None = None
+
+    @property
+    def _fill(self) -> str | None:
+        return "" if not self.null_missing or "" in self.spec.input.missing else None
+
+    def frequency(self) -> FrequencySet:
+        """The frequency set in which missing is a value of its own, with weights where the spec has them."""
+        weight = self.spec.sampling_weight
+        return FrequencySet.of(self.frame, self.shown, fill=self._fill, weight=weight, units=self.units)
+
+    def wild_frequency(self) -> FrequencySet:
+        """The same, each column by itself and a missing or suppressed cell as the code 0."""
+        columns = [[name] for names in self.shown for name in names]
+        wild = [*self.spec.input.missing, self.spec.output.suppressed]
+        weight = self.spec.sampling_weight
+        return FrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)
+
+
+def sampled(text: Text, threshold: float, frequency: FrequencySet | None = None) -> dict[str, Any]:
+    """What sampling weights add to the report's block `risk`: `sample`, and under `wildcard` the same in that meaning
+    of missing, where the spec declares it. Nothing without weights. `frequency`: that of the text, if it is known."""
+    if text.spec.sampling_weight is None:
+        return {}
+    found = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold).as_dict()}
+    if text.spec.privacy.missing != "wildcard":
+        return found
+    return found | {"wildcard": {"sample": estimate(text.wild_frequency(), threshold, wildcard=True).as_dict()}}
+
+
+def merged(risk: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The block `risk` with what was found besides."""
+    block = {**risk, **found}
+    if "wildcard" in found:
+        block["wildcard"] = {**risk["wildcard"], **found["wildcard"]}
+    return block

@@ -1,0 +1,161 @@
+"""`audit` and the releases: what missing means, subsets of the quasi-identifiers, sampling weights."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import CELLS, SPEC, Call, Desk, table
+
+GAPS = "q,r,s\na,1,x\na,*,y\nb,2,x\nb,2,y\n*,2,x\n"
+OPTIONS = ("--qi", "q,r", "--sensitive", "s", "-k", "2")
+WEIGHTED = "q,r,w\na,1,10\na,1,2.5\nb,2,0.5\nb,*,40\n"
+
+
+def audited(desk: Desk, call: Call, text: str, *more: object) -> tuple[int, dict[str, Any]]:
+    (desk.folder / "gaps.csv").write_text(text)
+    ended = call("audit", "-i", "gaps.csv", *more, "--json")
+    report: dict[str, Any] = json.loads(ended.out) if ended.out else {}
+    return ended.code, report
+
+
+# --- missing ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_declared_meaning_judges_and_both_are_told(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, GAPS, *OPTIONS)
+    assert code == 1 and report["privacy"]["missing"] == "own-category"
+    assert "wildcard" not in report["privacy"] and "wildcard" not in report["risk"] and report["warnings"] == []
+    code, report = audited(desk, call, GAPS, *OPTIONS, "--missing-as", "wildcard")
+    assert code == 0 and report["privacy"]["missing"] == "wildcard" and report["privacy"]["satisfied"] is True
+    assert [model["achieved"] for model in report["privacy"]["models"]] == [{"k": 1}]
+    again = report["privacy"]["wildcard"]
+    assert again["satisfied"] is True and [model["achieved"] for model in again["models"]] == [{"k": 2}]
+    assert report["risk"]["prosecutor_max"] == 1 and report["risk"]["wildcard"]["prosecutor_max"] == 0.5
+    assert report["risk"]["wildcard"]["marketer"] == pytest.approx((1 / 2 + 3 * 1 / 3 + 1 / 4) / 5)
+    assert len(report["warnings"]) == 1 and "an attacker may know better" in report["warnings"][0]
+
+
+def test_a_spec_declares_it_and_the_option_goes_before(desk: Desk, call: Call) -> None:
+    columns = "quasi_identifiers: [q, r]\nsensitive: [s]\n"
+    (desk.folder / "gate.yaml").write_text(f"version: 1\n{columns}privacy: {{k: 2, missing: wildcard}}\n")
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    assert call("audit", "gate.yaml", "-i", "gaps.csv").code == 0
+    ended = call("audit", "gate.yaml", "-i", "gaps.csv", "--missing-as", "own-category")
+    assert ended.code == 1 and "k-anonymity (k=2) is not met" in ended.err
+
+
+def test_what_fails_as_a_wildcard_too(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, GAPS, *OPTIONS[:-1], "4", "--missing-as", "wildcard")
+    assert code == 1 and report["privacy"]["satisfied"] is False and report["warnings"] == []
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_people_are_shown_both(desk: Desk, call: Call, form: str) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    out = call("audit", "-i", "gaps.csv", *OPTIONS, "--missing-as", "wildcard", "--format", form).out.decode()
+    assert "by which the table" in out and "missing as" in out and "k = 1" in out and "k = 2" in out
+
+
+@pytest.mark.parametrize("missing", ["own-category", "wildcard"])
+def test_a_release_is_judged_by_what_its_spec_declares(desk: Desk, call: Call, missing: str) -> None:
+    desk.fill(spec=SPEC.replace("  k: 3\n", f"  k: 3\n  missing: {missing}\n"))
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "out.json")
+    assert ended.code == 0, ended.err
+    report = json.loads((desk.folder / "out.json").read_text())
+    assert report["privacy"]["missing"] == missing and report["privacy"]["satisfied"] is True
+    assert ("wildcard" in report["privacy"]) == ("wildcard" in report["risk"]) == (missing == "wildcard")
+    if missing == "wildcard":
+        own, other = (
+            block["models"][0]["achieved"]["k"] for block in (report["privacy"], report["privacy"]["wildcard"])
+        )
+        assert 3 <= own <= other
+
+
+# --- subsets ---------------------------------------------------------------------------------------------------------
+
+
+def test_subsets_of_an_input_help_to_choose(desk: Desk, call: Call) -> None:
+    ended = call("audit", "-i", "table.csv", "--qi", "age,zip,job", "--subsets", "2", "--json")
+    block = json.loads(ended.out)["risk"]
+    assert ended.code == 0 and not CELLS.search(ended.out.decode())
+    names = [subset["attributes"] for subset in block["subsets"]]
+    assert names == [["age"], ["zip"], ["job"], ["age", "zip"], ["age", "job"], ["zip", "job"]]
+    assert set(block["subsets"][0]) == {"attributes", "distinct", "separation", "uniques", "minimal_uniques"}
+    assert block["special_uniques"]["max_size"] == 2
+    assert set(block["special_uniques"]["score"]["contributions"]) == {"age", "zip", "job"}
+
+
+def test_all_subsets_and_none(desk: Desk, call: Call) -> None:
+    options = ("audit", "-i", "table.csv", "--qi", "age,zip,job", "--json")
+    assert len(json.loads(call(*options, "--subsets", "auto").out)["risk"]["subsets"]) == 7
+    assert "subsets" not in json.loads(call(*options).out)["risk"]
+    assert b"What subsets of" in call(*options[:-1], "--subsets", "auto", "--format", "text").out
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])
+def test_a_size_that_is_none(call: Call, size: str) -> None:
+    ended = call("audit", "-i", "table.csv", "--qi", "age", f"--subsets={size}")
+    assert ended.code == 2 and "nor auto" in ended.err
+
+
+def test_too_many_subsets(desk: Desk, call: Call) -> None:
+    names = [f"q{at}" for at in range(20)]
+    (desk.folder / "wide.csv").write_text(",".join(names) + "\n" + ",".join("x" * 20) + "\n")
+    ended = call("audit", "-i", "wide.csv", "--qi", ",".join(names), "--subsets", "20")
+    assert ended.code == 2 and "--subsets: 20 attributes have more than" in ended.err
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+def test_sampling_weights(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, WEIGHTED, "--qi", "q,r", "--sampling-weight", "w")
+    assert code == 0 and "1 sampling weight is below one" in report["warnings"][0]
+    sample = report["risk"]["sample"]
+    assert sample["population"] == 53 and sample["journalist_max"] == 1.0 and sample["individual_max"] == 1.0
+    assert report["risk"]["population"]["sampling_fraction"] == pytest.approx(4 / 53)
+    assert report["risk"]["journalist_max"] == 1.0
+    code, report = audited(desk, call, WEIGHTED, "--qi", "q,r", "--sampling-weight", "w", "--missing-as", "wildcard")
+    assert report["risk"]["wildcard"]["sample"]["journalist_max"] == 1 / 12.5
+    assert report["risk"]["sample"]["journalist_max"] == 1.0
+
+
+@pytest.mark.parametrize(("value", "what"), [("", "missing"), ("0", "zero"), ("-3", "negative"), ("x", "not a number")])
+def test_weights_that_cannot_be_are_refused_with_their_line(desk: Desk, call: Call, value: str, what: str) -> None:
+    (desk.folder / "gaps.csv").write_text(f"q,r,w\na,1,2\nb,1,{value}\n")
+    ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--sampling-weight", "w")
+    assert ended.code == 3 and f"gaps.csv:3: sampling weight 'w': 1 value is {what}" in ended.err
+
+
+def test_a_release_of_a_sample(desk: Desk, call: Call) -> None:
+    lines = table().splitlines()
+    weighted = [lines[0] + ",w", *(f"{line},{at % 7 + 1}.50" for at, line in enumerate(lines[1:]))]
+    desk.fill("\n".join(weighted) + "\n", SPEC + "sampling_weight: w\n")
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "out.json")
+    assert ended.code == 0, ended.err
+    released = (desk.folder / "out.csv").read_text().splitlines()
+    assert released[0].endswith(",w") and released[1].endswith(",1.50")
+    report = json.loads((desk.folder / "out.json").read_text())
+    found = call("audit", "spec.yaml", "-i", "out.csv", "--json")
+    assert found.code == 0
+    sample = json.loads(found.out)["risk"]["sample"]
+    assert report["risk"]["sample"] == sample and 0 < sample["individual_mean"] < 1
+    weighted[5] = weighted[5].rsplit(",", 1)[0] + ",0"
+    desk.fill("\n".join(weighted) + "\n", SPEC + "sampling_weight: w\n")
+    ended = call("mondrian", "spec.yaml", "-o", "again.csv")
+    assert ended.code == 3 and "table.csv:6: sampling weight 'w': 1 value is zero" in ended.err
+    assert not (desk.folder / "again.csv").exists()
+
+
+@pytest.mark.parametrize("fraction", ["0", "1.01", "-1"])
+def test_a_fraction_that_is_none(call: Call, fraction: str) -> None:
+    ended = call("audit", "-i", "table.csv", "--qi", "age", f"--sampling-fraction={fraction}")
+    assert ended.code == 2 and "--sampling-fraction" in ended.err
+
+
+def test_population_uniqueness(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, GAPS, "--qi", "q,r", "--sampling-fraction", "1")
+    assert code == 0 and report["risk"]["population"]["uniques"] == pytest.approx(3 / 5)
