@@ -7,7 +7,10 @@ diverse enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +40,7 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     kept, failing = _mended(table, requirements)
     given_up = np.flatnonzero(~kept)
     if failing or len(given_up) > context.suppression_limit:
-        raise InfeasibleError(_explain(table, requirements, failing, len(given_up), context.suppression_limit))
+        raise InfeasibleError(_explain(table, requirements, failing, kept, context.suppression_limit))
     return given_up.astype(np.uint32)
 
 
@@ -134,55 +137,105 @@ def _spread(rank: Ints, column: SensitiveColumn, counts: Ints, caps: Ints) -> Bo
 
 
 def _explain(
-    table: Table, requirements: tuple[Requirement, ...], failing: list[Assessment], given_up: int, limit: int
+    table: Table, requirements: tuple[Requirement, ...], failing: list[Assessment], kept: Bools, limit: int
 ) -> list[Problem]:
+    given_up = int(np.count_nonzero(~kept))
     share = f"{np.ceil(given_up / table.rows * 1e6) / 1e6:.6f}".rstrip("0").rstrip(".")
     if failing:
         needed = f" with privacy.suppression of {share}" if given_up > limit else ""
-        return [_hopeless(table.rows, given_up, found, needed) for found in failing]
+        return [_hopeless(table, kept, found, needed) for found in failing]
     everyone = np.ones(table.rows, np.bool_)
     binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
     return [
         Problem(
             f"{found.requirement} is not met by the whole table as one class, which reaches {_reached(found)}; "
             f"suppressing {given_up} rows would mend it, {limit} may be suppressed",
-            hint=f"nearest feasible: privacy.suppression of {share}{_alternative(found)}",
+            hint=f"nearest feasible: privacy.suppression of {share}{alternative(table, found)}",
         )
         for found in binding
     ]
 
 
-def _hopeless(rows: int, given_up: int, found: Assessment, needed: str) -> Problem:
+def _hopeless(table: Table, kept: Bools, found: Assessment, needed: str) -> Problem:
+    rows = int(np.count_nonzero(kept))
     who = f"all {rows} rows"
-    if given_up:
-        who = f"the {rows - given_up} of {rows} rows that are left once other requirements are met,"
-    nearest = _nearest(found)
+    if rows < table.rows:
+        who = f"the {rows} of {table.rows} rows that are left once other requirements are met,"
+    nearest = _nearest(found, partial(_assessed, table, kept))
     return Problem(
         f"{found.requirement} cannot be met: {who} as one class reach {_reached(found)}",
         hint=f"nearest feasible: {nearest}{needed}" if nearest else "no setting of it is feasible",
     )
 
 
-def _alternative(found: Assessment) -> str:
-    nearest = _nearest(found)
+def alternative(table: Table, found: Assessment) -> str:
+    """The nearest setting that the whole table meets as one class, told as one more of several; empty without any."""
+    nearest = _nearest(found, partial(_assessed, table, np.ones(table.rows, np.bool_)))
     return f", or {nearest}" if nearest else ""
 
 
 def _reached(found: Assessment) -> str:
-    return ", ".join(
-        f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in found.achieved.items()
-    )
+    figures = {name: value for name, value in found.achieved.items() if not isinstance(value, str)}
+    return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
 
 
-def _nearest(found: Assessment) -> str | None:
-    """The parameters that what is reached does meet, in digits enough for it; None where the model allows no such."""
-    nearest = {
-        name: float(f"{value:.10g}") if isinstance(value, float) else value for name, value in found.achieved.items()
+# --- the nearest setting ---------------------------------------------------------------------------------------------
+
+
+def _nearest(found: Assessment, assessed: Callable[[Requirement], Assessment]) -> str | None:
+    """The parameters that have to change, and to what; None where no setting is met.
+
+    Tried on the rows themselves: what they reach in place of one parameter, then of two, and so on; and where that
+    gives no setting, as with fewer than l values, the same of every smaller l.
+    """
+    for requirement in _weaker(found.requirement):
+        reached = _settings(requirement, assessed(requirement).achieved)
+        for changed in reached:
+            setting = _changed(requirement, {name: _inside(name, value) for name, value in changed.items()})
+            if setting is not None and assessed(setting).satisfied:
+                whole = {"l": int(requirement.required()["l"])} if requirement != found.requirement else {}
+                return ", ".join(_said(name, value) for name, value in (changed | whole).items())
+    return None
+
+
+def _weaker(requirement: Requirement) -> Iterator[Requirement]:
+    """The requirement itself, and those with a smaller rank l where another parameter is measured from the rank on."""
+    yield requirement
+    if "c" in requirement.required():
+        for rank in range(int(requirement.required()["l"]) - 1, 0, -1):
+            smaller = _changed(requirement, {"l": rank})
+            if smaller is not None:
+                yield smaller
+
+
+Figures = dict[str, float | int]
+
+
+def _settings(requirement: Requirement, achieved: Mapping[str, float | int | str | None]) -> Iterator[Figures]:
+    """What is reached in place of none of the parameters, of one, of two, ..."""
+    known = {
+        name: float(f"{value:.10g}") if isinstance(value, float) else value
+        for name, value in achieved.items()
+        if isinstance(value, int | float)
     }
+    for count in range(len(known) + 1):
+        for names in combinations(known, count):
+            yield {name: known[name] for name in names}
+
+
+def _changed(requirement: Requirement, figures: Figures) -> Requirement | None:
+    """The requirement with other figures; None where the model allows no such."""
+    parameters = type(requirement.parameters)
     try:
-        type(found.requirement.parameters)(**nearest)
+        return replace(requirement, parameters=parameters(**{**requirement.required(), **figures}))
     except ValidationError:
         return None
-    return ", ".join(
-        f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}" for name, value in nearest.items()
-    )
+
+
+def _inside(name: str, value: float | int) -> float | int:
+    """A figure that is met where what is reached is `value`."""
+    return value * (1 + 1e-6) if name in EXCLUSIVE else value
+
+
+def _said(name: str, value: float | int) -> str:
+    return f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}"

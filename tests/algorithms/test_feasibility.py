@@ -134,8 +134,8 @@ def test_a_small_share_of_many_rows_is_enough_and_reads_as_a_number() -> None:
 
 def alternative(error: InfeasibleError, wanted: Requirement) -> Requirement:
     """The requirement with the parameters that the message names as the nearest."""
-    parameters: dict[str, Any] = {}
-    for name, above, number in re.findall(r"\b([a-z]+)(=| above )(\d[\d.e+]*)", str(error.problems[0].hint)):
+    parameters: dict[str, Any] = dict(wanted.required())
+    for name, above, number in re.findall(r"\b([a-z_]+)(=| above )(\d[\d.e+]*)", str(error.problems[0].hint)):
         whole = isinstance(wanted.required()[name], int)
         parameters[name] = int(number) if whole else float(number) * (1 + 1e-6 if above != "=" else 1)
     return Requirement(wanted.model, wanted.attribute, PARAMETERS[wanted.model](**parameters))
@@ -155,10 +155,62 @@ def test_the_parameters_that_are_named_as_nearest_are_met_by_the_whole_table(
     hint = str(caught.value.problems[0].hint)
     if all(value is None for value in present) and wanted.attribute:
         assert hint == "no setting of it is feasible"
-    elif "above" in hint or "=" in hint:
+    else:
         assert suppress(0, [alternative(caught.value, wanted)], present) == []
-    else:  # fewer than l values, which no c makes diverse, and no rows that would mend it
-        assert wanted.model == "recursive-cl-diversity"
+
+
+BEYOND = {
+    "k-anonymity (k=50)": ("k", 1),
+    "alpha-k-anonymity (alpha=0.3, k=10)": ("alpha", -0.001),
+    "alpha-k-anonymity (alpha=0.9, k=50)": ("k", 1),
+    "p-sensitivity (p=9)": ("p", 1),
+    "k-e-anonymity (k=2, e=500)": ("e", 0.001),
+    "k-e-anonymity (k=9, e=1)": ("k", 1),
+    "distinct-l-diversity (l=9)": ("l", 1),
+    "entropy-l-diversity (l=4.5)": ("l", 0.001),
+    "frequency-l-diversity (l=4)": ("l", 0.001),
+    "recursive-cl-diversity (c=0.5, l=2)": ("c", -0.001),
+    "squared-error-diversity (error=5000)": ("error", 0.001),
+    "risk (prosecutor_max=0.01)": ("prosecutor_max", -0.001),
+    "risk (marketer=0.01)": ("marketer", -0.001),
+}
+"""Requirements that eleven rows do not meet, and a step beyond what they do meet."""
+
+
+@pytest.mark.parametrize("told", BEYOND)
+def test_what_is_named_as_nearest_succeeds_and_a_step_beyond_it_fails(told: str) -> None:
+    present: list[float | None] = [1.0] * 5 + [2.0] * 3 + [4.0] * 2 + [None]
+    model, given = re.fullmatch(r"(\S+) \((.*)\)", told).groups()  # type: ignore[union-attr]
+    pairs = [pair.split("=") for pair in given.split(", ")]
+    parameters = {name: int(text) if text.isdigit() and name in "kpl" else float(text) for name, text in pairs}
+    if model in ("entropy-l-diversity", "frequency-l-diversity"):
+        parameters["l"] = float(parameters["l"])
+    attribute = None if model in ("k-anonymity", "risk") else "s0"
+    wanted = requirement(model, attribute, **parameters)
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [wanted], present)
+    nearest = alternative(caught.value, wanted)
+    assert suppress(0, [nearest], present) == []
+    name, step = BEYOND[told]
+    assert nearest.required() != wanted.required()
+    assert {key for key, value in nearest.required().items() if value != wanted.required()[key]} == {name}
+    beyond = nearest.required() | {name: nearest.required()[name] + step}
+    with pytest.raises(InfeasibleError):
+        suppress(0, [requirement(model, attribute, **beyond)], present)
+
+
+def test_where_there_are_fewer_than_l_values_a_smaller_l_is_the_nearest() -> None:
+    wanted = requirement("recursive-cl-diversity", "s0", c=3.0, l=4)
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [wanted], [1.0, 1.0, 2.0])
+    assert caught.value.problems[0].hint == "nearest feasible: l=2"
+
+
+def test_without_any_present_value_no_distance_will_do() -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(0, [requirement("t-closeness", "s0", t=0.5)], [None, None])
+    (problem,) = caught.value.problems
+    assert problem.hint == "no setting of it is feasible" and "all 2 rows as one class reach t=none" in problem.message
 
 
 def test_the_entropy_of_one_value_is_1_whatever_its_rounding() -> None:
@@ -229,7 +281,7 @@ def test_rows_that_go_are_spread_over_the_table() -> None:
         ([k_anonymity(5)], 5),
         ([k_anonymity(2), requirement("distinct-l-diversity", "s0", l=3)], 3),
         ([requirement("entropy-l-diversity", "s0", l=2.2)], 3),
-        ([requirement("squared-error-diversity", "s0", error=50.0)], 1),
+        ([requirement("squared-error-diversity", "s0", error=50.0)], 2),
     ],
 )
 def test_fewest_rows_of_a_class(wanted: list[Requirement], rows: int) -> None:

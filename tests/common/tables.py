@@ -269,12 +269,9 @@ def _names(columns: list[Column]) -> list[str]:
 
 
 def _assembled(draw: st.DrawFn, columns: list[Column], numbered: Column, spec: dict[str, Any]) -> Case:
-    """Columns in any order. Rows are numbered by a column where they may come out in another order, or not at all."""
-    if spec["output"]["row_order"] == "shuffle" or spec["privacy"]["suppression"] or draw(st.booleans()):
-        columns = [*columns, numbered]
-    else:
-        spec["insensitive"].remove("row")
-    columns = draw(st.permutations(columns))
+    """Columns in any order. Rows are numbered by a column: they may come out in another order, or not at all, also
+    where the spec allows no suppression (an option may)."""
+    columns = draw(st.permutations([*columns, numbered]))
     files = {f"tree{at}.csv": column for at, column in enumerate(columns) if column.hierarchy}
     for file, column in files.items():
         column.definition["hierarchy"] = file

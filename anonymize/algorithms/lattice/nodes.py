@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.feasibility import rows_to_suppress
+from anonymize.algorithms.feasibility import alternative, rows_to_suppress
 from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
@@ -182,7 +182,8 @@ class Checker:
                 Problem(
                     f"{found.requirement} is met by no generalization in which at most {self.suppression_limit} rows "
                     "are suppressed: the whole table as one class does not meet it",
-                    hint="mondrian, which suppresses single rows of a class, meets it within the limit",
+                    hint="mondrian, which suppresses single rows of a class, meets it within the limit"
+                    + alternative(self.table, found),
                 )
                 for found in binding
             ]
