@@ -48,6 +48,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         'anonymize audit configs/patients.yaml -i released.csv --require "frequency-l-diversity l=2 attribute=diagnosis"',
         "anonymize audit configs/patients.yaml -i released.csv --baseline report.json --no-regress --format junit",
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
+        "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
     ),
     "validate": (
         "anonymize validate configs/patients.yaml",

@@ -112,7 +112,11 @@ def audit(
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
     name; with --require, against further ones. Where nothing is required, what the table reaches is measured and
     nothing is judged. The table is compared as text: 01234 is not 1234, a missing quasi-identifier is a value of its
-    own, a missing sensitive value is none, and suppressed rows are a class like any other.
+    own unless --missing-as says that it matches anything, a missing sensitive value is none, and suppressed rows are a
+    class like any other.
+
+    With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
+    people out: of an original table it helps to choose them. With sampling weights it has the individual risks.
 
     With --previous, the same models are measured on what the classes of both releases have in common. Row n of both is
     taken to be about the same person where they have equally many rows and the spec keeps their order; otherwise the
