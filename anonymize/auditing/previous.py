@@ -27,7 +27,7 @@ from anonymize.domain import files
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
 from anonymize.spec import Flat, Spec
-from anonymize.verify import Check, Verdict, measure
+from anonymize.verify import Check, Verdict
 
 MOST_PAIRS = 20_000_000
 """Pairs of classes that are compared at most."""
@@ -69,10 +69,15 @@ class Together:
         block: dict[str, Any] = {"path": self.name, "rows": self.rows}
         if self.verdict is None:
             return block | {"joined_by": "classes", **(asdict(self.bounds) if self.bounds else {})}
-        models = [asdict(result) for result in self.verdict.results]
-        at_risk = max((result.failing_rows for result in self.verdict.results), default=0)
+        models = [asdict(result) for result in self.verdict.judged]
+        judged = [result.failing_rows for result in self.verdict.judged if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
-        found = {"joined_by": "position", "pairs": None, "smallest": smallest, "rows_at_risk": at_risk}
+        found = {
+            "joined_by": "position",
+            "pairs": None,
+            "smallest": smallest,
+            "rows_at_risk": max(judged, default=None),
+        }
         return block | found | {"models": models, "risk": self.verdict.risk}
 
 
@@ -89,21 +94,12 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     """The intersections of the classes of two releases of the same rows, measured as one table."""
     sensitive = [name for name in now.spec.sensitive if name not in now.columns]
     own, others = now.source.scan(), before.source.scan()
-    names = {name: f"previous {at}" for at, name in enumerate(before.columns)}
-    kept = {name: f"now {at}" for at, name in enumerate(now.columns)}
+    names = {name: f"\0previous {at}" for at, name in enumerate(before.columns)}  # which no other column is called
+    kept = {name: f"\0now {at}" for at, name in enumerate(now.columns)}
     first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
-    return measure(
-        pl.concat([first, second], how="horizontal"),
-        [*kept.values(), *names.values()],
-        checks,
-        now.spec.input.missing,
-        suppressed=now.spec.output.suppressed,
-        threshold=threshold,
-        null_missing=now.null_missing,
-        units=now.units,
-        missing_as=now.spec.privacy.missing,
-    )
+    frame = pl.concat([first, second], how="horizontal")
+    return now.measured(checks, threshold, frame, [*kept.values(), *names.values()])
 
 
 def _plain(table: Audited, name: str) -> pl.Expr:

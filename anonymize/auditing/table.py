@@ -45,11 +45,17 @@ class Audited:
         """Whether a null means missing: in a CSV only where the empty text does."""
         return self.source.format != "csv" or "" in self.spec.input.missing
 
-    def measured(self, checks: Sequence[Check], threshold: float) -> Verdict:
-        """The verdict on the rows as they are."""
+    def measured(
+        self,
+        checks: Sequence[Check],
+        threshold: float,
+        frame: pl.LazyFrame | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Verdict:
+        """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         return measure(
-            self.source.scan(),
-            self.columns,
+            self.source.scan() if frame is None else frame,
+            self.columns if columns is None else columns,
             self._with_trees(checks),
             self.spec.input.missing,
             suppressed=self.spec.output.suppressed,

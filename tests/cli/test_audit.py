@@ -332,6 +332,26 @@ def test_the_same_release_twice_gives_away_nothing_more(desk: Desk, call: Call) 
     assert code == 0 and report["previous"]["smallest"] == 2 and report["previous"]["rows_at_risk"] == 0
 
 
+def test_a_distance_that_needs_a_hierarchy_is_measured_on_both_together(desk: Desk, call: Call) -> None:
+    (desk.folder / "h.csv").write_text("x;upper;*\ny;upper;*\nz;lower;*\n")
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: [q]\nsensitive: {s: {hierarchy: h.csv}}\n"
+        "privacy: {models: [{model: t-closeness, t: 0.4, distance: hierarchical}]}\n"
+    )
+    written(desk, "now.csv", "a,x", "a,z", "b,x", "b,z")
+    written(desk, "old.csv", "a,x", "b,z", "a,x", "b,z")
+    assert call("audit", "s.yaml", "-i", "now.csv").code == 0
+    assert call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv").code == 1
+
+
+def test_nothing_required_of_two_releases(desk: Desk, call: Call) -> None:
+    written(desk, "now.csv", "a,x", "a,y")
+    written(desk, "old.csv", "c,x", "d,y")
+    code, report = together(call)
+    assert code == 0 and report["privacy"]["satisfied"] is None
+    assert (report["previous"]["smallest"], report["previous"]["rows_at_risk"]) == (1, None)
+
+
 def test_without_positions_there_is_a_bound_and_no_judgement(desk: Desk, call: Call) -> None:
     """Class a (x, y, z) and class a of the other (x, w, w) share one x; b is in the new one alone; * fits anything:
     it shares one y with a, and with b nothing."""
