@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from anonymize.auditing.table import Audited
-from anonymize.errors import UsageError
-from anonymize.risk import FrequencySet, Text, analyse, population_uniques, sampled
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.risk import FrequencySet, Text, analyse, journalist, population_uniques, sampled
+from anonymize.table.source import Source
 
 
 @dataclass(frozen=True)
 class Deeper:
     """What else is asked. `subsets`: the largest size of the subsets that are looked at (0: as many as are feasible;
-    None: no subsets). `fraction`: the share of the population that the table is a sample of."""
+    None: no subsets). `fraction`: the share of the population that the table is a sample of. `population`: a table of
+    the population, which shows the quasi-identifiers in the same columns, in the same way."""
 
     subsets: int | None = None
     fraction: float | None = None
+    population: str | Path | None = None
 
     def check(self) -> None:
         """Raises UsageError for a fraction that is none."""
@@ -25,17 +29,20 @@ class Deeper:
 
 
 def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
-    """Keys of the report's block `risk`: `sample` where there are weights, `population` where the fraction is known,
-    `subsets` and `special_uniques` where they are asked for; under `wildcard`, `sample` in that meaning of missing.
+    """Keys of the report's block `risk`: `sample` where there are weights, `journalist` with a population, `population`
+    where the fraction is known, `subsets` and `special_uniques` where they are asked for; under `wildcard`, `sample` in
+    that meaning of missing.
 
-    Raises UsageError for more subsets than can be looked at.
+    Raises UsageError for more subsets than can be looked at, DataError for a population that cannot be one.
     """
     weight = table.spec.sampling_weight
-    if weight is None and wanted.subsets is None and wanted.fraction is None:
+    if weight is None and wanted == Deeper():
         return {}
     text = Text(table.source.scan(), list(table.shown.values()), table.spec, table.null_missing, table.units)
     frequency = text.frequency()
     found = sampled(text, threshold, frequency)
+    if wanted.population is not None:
+        found["journalist"] = _journalist(table, text, wanted.population, threshold)
     fraction = wanted.fraction
     if fraction is None and "sample" in found:
         fraction = min(frequency.rows / found["sample"]["population"], 1.0)
@@ -44,6 +51,23 @@ def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
     if wanted.subsets is not None:
         found |= _subsets(table, frequency, wanted.subsets)
     return found
+
+
+def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) -> dict[str, Any]:
+    """Raises DataError for a population without a column of the table, or without somebody whom the table has."""
+    with Source.open(table.spec, path) as source:
+        lacking = [name for name in table.columns if name not in source.columns]
+        if lacking:
+            raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])
+        source.check()
+        null_missing = source.format != "csv" or "" in table.spec.input.missing
+        found = journalist(text, Text(source.scan(), text.shown, text.spec, null_missing), threshold)
+        source.unchanged()
+        if found.absent:
+            hint = "the population shows the quasi-identifiers as the table does, and has everybody who is in it"
+            told = f"has nobody who shows what {found.absent} rows of {table.source.name} show"
+            raise DataError(Problem(told, file=source.name, hint=hint))
+    return {name: value for name, value in found.as_dict().items() if name != "absent"}
 
 
 def _subsets(table: Audited, frequency: FrequencySet, size: int) -> dict[str, Any]:

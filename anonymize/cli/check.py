@@ -69,6 +69,9 @@ _SIZE = _Size()
     ),
     click.option("--sampling-weight", help="The column of sampling weights, without a spec."),
     click.option(
+        "--population", type=PATH, help="A table of the population, with the quasi-identifiers as the table shows them."
+    ),
+    click.option(
         "--sampling-fraction", "fraction", type=float, help="The table's share of the population it is a sample of."
     ),
     click.option(
@@ -105,6 +108,7 @@ def audit(
     previous: str | None,
     subsets: int | None,
     fraction: float | None,
+    population: str | None,
     **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
@@ -134,7 +138,7 @@ def audit(
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     against = rooms.Against(baseline, no_regress, previous)
-    wanted = Deeper(subsets, fraction)
+    wanted = Deeper(subsets, fraction, population)
     found = rooms.audit(
         load(spec, privacy.PARAMETERS) if spec else None, path, against=against, wanted_risk=wanted, **given
     )

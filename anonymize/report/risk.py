@@ -17,6 +17,8 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     found = [_identification(block)]
     if "sample" in block:
         found.append(_sample(block))
+    if "journalist" in block:
+        found.append(_journalist(block))
     if "population" in block:
         found.append(_population(block["population"]))
     if "subsets" in block:
@@ -59,6 +61,17 @@ def _sample(block: Mapping[str, Any]) -> Section:
         for name, meaning in meanings.items()
     ]
     return Section("Risk by sampling weights", header, rows)
+
+
+def _journalist(block: Mapping[str, Any]) -> Section:
+    meanings = {
+        "population": "rows of the population",
+        "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
+        "marketer": "share of rows expected to be linked correctly",
+        "records_at_risk": f"share of rows whose journalist's risk is above {figure(block.get('threshold', 0.2))}",
+    }
+    rows = [(name, figure(block["journalist"][name]), meaning) for name, meaning in meanings.items()]
+    return Section("Risk against the population", ("measure", "figure", "meaning"), rows)
 
 
 def _population(block: Mapping[str, Any]) -> Section:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from anonymize.risk.frequency import FrequencySet
 from anonymize.risk.individual import Estimate, estimate, individual_risk
+from anonymize.risk.journalist import Journalist, journalist
 from anonymize.risk.population import Uniqueness, population_uniques
 from anonymize.risk.sample import Text, merged, sampled
 from anonymize.risk.subsets import Analysis, Subset, analyse, feasible_size
@@ -18,6 +19,7 @@ __all__ = [
     "Analysis",
     "Estimate",
     "FrequencySet",
+    "Journalist",
     "Subset",
     "Text",
     "Uniqueness",
@@ -25,6 +27,7 @@ __all__ = [
     "estimate",
     "feasible_size",
     "individual_risk",
+    "journalist",
     "merged",
     "population_uniques",
     "sampled",

@@ -24,6 +24,11 @@ class Text:
     null_missing: bool
     units: pl.Series | None = None
 
+    def text(self, column: str) -> pl.Expr:
+        """A column as text."""
+        text = pl.col(column).cast(pl.String)
+        return text if self._fill is None else text.fill_null(self._fill)
+
     @property
     def _fill(self) -> str | None:
         return "" if not self.null_missing or "" in self.spec.input.missing else None

@@ -159,3 +159,28 @@ def test_a_fraction_that_is_none(call: Call, fraction: str) -> None:
 def test_population_uniqueness(desk: Desk, call: Call) -> None:
     code, report = audited(desk, call, GAPS, "--qi", "q,r", "--sampling-fraction", "1")
     assert code == 0 and report["risk"]["population"]["uniques"] == pytest.approx(3 / 5)
+
+
+def test_a_population(desk: Desk, call: Call) -> None:
+    (desk.folder / "all.csv").write_text("r,q,more\n" + "1,a,x\n" * 5 + "*,a,x\n2,b,x\n2,b,x\n2,b,x\n2,*,x\n")
+    code, report = audited(desk, call, GAPS, "--qi", "q,r", "--population", "all.csv")
+    assert code == 0
+    block = report["risk"]["journalist"]
+    assert block == {
+        "population": 10,
+        "journalist_max": 1.0,
+        "marketer": pytest.approx((1 / 5 + 1 + 2 / 3 + 1) / 5),
+        "records_at_risk": 4 / 5,
+    }
+    text = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv", "--format", "text").out
+    assert b"Risk against the population" in text
+
+
+def test_a_population_that_cannot_be_one(desk: Desk, call: Call) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    (desk.folder / "all.csv").write_text("q,r\na,1\n")
+    ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv")
+    assert ended.code == 3 and "nobody who shows what 4 rows of gaps.csv show" in ended.err
+    (desk.folder / "all.csv").write_text("q\na\n")
+    ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv")
+    assert ended.code == 3 and "has no column r" in ended.err
