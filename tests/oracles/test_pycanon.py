@@ -106,10 +106,8 @@ def test_delta_disclosure_agrees_where_every_class_has_every_value(table: Rows) 
     above. Where there are any, ours has none."""
     found = own(table, "delta-disclosure")["delta"]
     values = {s for *_, s in table}
-    complete = all(
-        {s for *key, s in table if key == list(own_key)} == values for own_key in {(q, r) for q, r, _ in table}
-    )
-    if complete:
+    classes = {(q, r) for q, r, _ in table}
+    if all({s for q, r, s in table if (q, r) == key} == values for key in classes):
         assert found == pytest.approx(anonymity.delta_disclosure(frames(table)[1], QUASI, SENSITIVE))
     else:
         assert found is None
@@ -118,16 +116,15 @@ def test_delta_disclosure_agrees_where_every_class_has_every_value(table: Rows) 
 def test_enhanced_beta_likeness_by_hand() -> None:
     """Of eight rows half are flu. In A three of four are: a gain of 0.75 / 0.5 - 1 = 0.5, below -ln 0.5 = 0.693. So
     beta 0.5 is enough, and both say so."""
-    table = [("a", "x", d) for d in ("flu", "flu", "flu", "cold")] + [
-        ("b", "x", d) for d in ("flu", "cold", "cold", "cold")
-    ]
+    classes = {"a": ("flu", "flu", "flu", "cold"), "b": ("flu", "cold", "cold", "cold")}
+    table = [(q, "x", disease) for q, diseases in classes.items() for disease in diseases]
     assert own(table, "enhanced-beta-likeness")["beta"] == pytest.approx(0.5)
     assert anonymity.enhanced_beta_likeness(frames(table)[1], QUASI, SENSITIVE) == pytest.approx(0.5)
 
 
 def test_enhanced_beta_likeness_of_a_value_that_is_certain_is_met_by_no_beta() -> None:
     """Of six rows four are flu (2/3), of A all: a gain of 0.5, and -ln(2/3) is 0.405. No beta allows it, as the smaller
-    of the two bounds. pycanon caps the gain with -ln instead of comparing the two, and reports 1."""
+    of the two bounds. pycanon compares the largest gain with -ln of the rarest value, and reports 0.5."""
     table = [("a", "x", "flu")] * 2 + [("b", "x", "flu")] * 2 + [("b", "x", "cold")] * 2
     assert own(table, "enhanced-beta-likeness")["beta"] is None
     theirs = anonymity.enhanced_beta_likeness(frames(table)[1], QUASI, SENSITIVE)
