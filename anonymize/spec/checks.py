@@ -110,9 +110,6 @@ def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fin
 
 
 def _privacy(spec: Spec) -> Iterator[Finding]:
-    if spec.unit is not None and spec.privacy.missing == "wildcard":
-        message = "`unit`: classes cannot be measured in persons where missing is a wildcard"
-        yield Finding(("unit",), message, "leave out `privacy.missing: wildcard`", at_key=True)
     if spec.privacy.l is not None and not spec.sensitive:
         hint = "list the sensitive columns under `sensitive:`"
         yield Finding(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)

@@ -120,6 +120,7 @@ def test_the_sampling_weight_has_a_role_of_its_own(read):
 def test_missing_has_one_meaning(read):
     assert read(START).privacy.missing == "own-category"
     assert read(START + "privacy: {k: 2, missing: wildcard}").privacy.missing == "wildcard"
+    assert read(START + "unit: person\nprivacy: {k: 2, missing: wildcard}").unit == "person"
 
 
 def test_a_target_may_be_a_quasi_identifier_or_insensitive(read):
