@@ -45,7 +45,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv -q || echo 'not safe'",
         "anonymize audit -i released.csv --qi age,sex,zipcode --sensitive diagnosis -k 5 -l 2",
         "anonymize audit -i released.csv --qi age,sex,zipcode -k 5 --json | jq .privacy",
-        'anonymize audit configs/patients.yaml -i released.csv --require "frequency-l-diversity l=2 attribute=diagnosis"',
+        'anonymize audit configs/patients.yaml -i released.csv --require "entropy-l-diversity l=2"',
         "anonymize audit configs/patients.yaml -i released.csv --baseline report.json --no-regress --format junit",
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
         "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
