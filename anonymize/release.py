@@ -26,6 +26,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.classes import Bools
 from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.people import with_people
 from anonymize.privacy import Groups, Requirement, Whole
 from anonymize.recoding import Recoding, Released
 from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
@@ -107,11 +108,14 @@ def _search(request: Request, table: Table, requirements: tuple[Requirement, ...
 def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Requirement, ...]) -> bool:
     """Whether suppressed rows are left out: because the spec says so, or because as a class they would not be safe.
 
-    The other classes are measured with them: published rows count in what the distributions are compared with.
+    The other classes are measured with them: published rows count in what the distributions are compared with. Where
+    there is a population, everybody in it is under them, and they are left out.
     """
     rows = found.suppressed
     if spec.output.suppressed_rows == "drop" or not len(rows):
         return spec.output.suppressed_rows == "drop"
+    if table.populations:
+        return True
     published = _passing(table, found, requirements, withheld=False)
     kept = _passing(table, found, requirements, withheld=True)
     return not published[-1] or bool((kept & ~published[:-1]).any())
@@ -148,16 +152,18 @@ def _verify(
     units: list[Codes],
 ) -> verify.Verdict:
     """The file as it was written, measured from its text; `units`: whom its rows are about, which it does not tell."""
-    return verify.measure(
-        verify.text_of(target.part, target.format, target.separator),
-        [column.name for column in released.columns],
-        _checks(spec, table, requirements),
-        spec.input.missing,
-        suppressed=spec.output.suppressed,
-        null_missing=target.format not in verify.CSV or "" in spec.input.missing,
-        missing_as=spec.privacy.missing,
-        units=None if table.units is None else pl.Series(np.concatenate(units)),
-    )
+    shown = {name: [column.name for column in released.columns_of(name)] for name in spec.quasi_identifiers}
+    with ExitStack() as opened:
+        return verify.measure(
+            verify.text_of(target.part, target.format, target.separator),
+            [column.name for column in released.columns],
+            with_people(spec, _checks(spec, table, requirements), shown, opened),
+            spec.input.missing,
+            suppressed=spec.output.suppressed,
+            null_missing=target.format not in verify.CSV or "" in spec.input.missing,
+            missing_as=spec.privacy.missing,
+            units=None if table.units is None else pl.Series(np.concatenate(units)),
+        )
 
 
 def _sample(spec: Spec, table: Table, target: Output, released: Released, units: list[Codes]) -> dict[str, Any]:

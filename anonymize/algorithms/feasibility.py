@@ -7,6 +7,7 @@ diverse enough.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -70,7 +71,8 @@ def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment
 def _one_class(table: Table, kept: Bools, requirement: Requirement) -> Groups:
     rows = np.flatnonzero(kept).astype(np.uint32)
     columns = [column for column in table.sensitive if column.name == requirement.attribute]
-    return Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows, units=table.units)
+    groups = Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows, units=table.units)
+    return groups.as_root(table.people)
 
 
 def _column(table: Table, name: str) -> SensitiveColumn:
@@ -225,9 +227,9 @@ def _settings(requirement: Requirement, achieved: Mapping[str, float | int | str
 
 def _changed(requirement: Requirement, figures: Figures) -> Requirement | None:
     """The requirement with other figures; None where the model allows no such."""
-    parameters = type(requirement.parameters)
+    text = json.dumps({**requirement.required(), **figures})
     try:
-        return replace(requirement, parameters=parameters(**{**requirement.required(), **figures}))
+        return replace(requirement, parameters=type(requirement.parameters).model_validate_json(text))
     except ValidationError:
         return None
 

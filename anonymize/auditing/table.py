@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.people import with_people
 from anonymize.spec import Spec
 from anonymize.table import weights
 from anonymize.table.source import Source
@@ -53,17 +54,23 @@ class Audited:
         columns: Sequence[str] | None = None,
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
-        return measure(
-            self.source.scan() if frame is None else frame,
-            self.columns if columns is None else columns,
-            self._with_trees(checks),
-            self.spec.input.missing,
-            suppressed=self.spec.output.suppressed,
-            threshold=threshold,
-            null_missing=self.null_missing,
-            units=self.units,
-            missing_as=self.spec.privacy.missing,
-        )
+        with ExitStack() as opened:
+            return measure(
+                self.source.scan() if frame is None else frame,
+                self.columns if columns is None else columns,
+                with_people(self.spec, self._with_trees(checks), self._shown_in(columns), opened),
+                self.spec.input.missing,
+                suppressed=self.spec.output.suppressed,
+                threshold=threshold,
+                null_missing=self.null_missing,
+                units=self.units,
+                missing_as=self.spec.privacy.missing,
+            )
+
+    def _shown_in(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
+        """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
+        called = dict(zip(self.columns, columns or self.columns, strict=False))
+        return {name: [called[column] for column in shown] for name, shown in self.shown.items()}
 
     def _with_trees(self, checks: Sequence[Check]) -> list[Check]:
         """The checks with the hierarchies that their distances need."""

@@ -19,12 +19,14 @@ from anonymize.privacy import (
     base,
     basic_beta_likeness,
     delta_disclosure,
+    delta_presence,
     distinct_l_diversity,
     enhanced_beta_likeness,
     entropy_l_diversity,
     frequency_l_diversity,
     k_anonymity,
     k_e_anonymity,
+    k_map,
     p_sensitivity,
     recursive_cl_diversity,
     risk,
@@ -33,7 +35,7 @@ from anonymize.privacy import (
     t_closeness,
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
-from anonymize.privacy.groups import Groups, Histogram, Whole, sizes_of
+from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole, sizes_of
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ __all__ = [
     "MODELS",
     "PARAMETERS",
     "Assessment",
+    "Crowd",
     "Groups",
     "Histogram",
     "Model",
@@ -69,6 +72,8 @@ MODELS: dict[str, Model] = {
     basic_beta_likeness.ID: basic_beta_likeness,
     enhanced_beta_likeness.ID: enhanced_beta_likeness,
     delta_disclosure.ID: delta_disclosure,
+    delta_presence.ID: delta_presence,
+    k_map.ID: k_map,
     risk.ID: risk,
     sample_uniqueness.ID: sample_uniqueness,
 }
@@ -160,6 +165,8 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     if MODELS[model].SENSITIVE == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
+        if hasattr(parameters, "population"):
+            _check_readable(spec)
         return [None]
     if attribute is not None and attribute not in spec.sensitive:
         raise ValueError(f"{attribute} is not a sensitive attribute of the spec")
@@ -170,6 +177,14 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     if attribute is not None and attribute not in able:
         raise ValueError(f"needs an attribute{NEEDS[needs]}, unlike {attribute}")
     return able if attribute is None else [attribute]
+
+
+def _check_readable(spec: Spec) -> None:
+    """Raises ValueError where a release does not show all that a class covers: nobody can be looked up in it."""
+    output = spec.output
+    for name, plain in (("numeric", ("interval", "bounds")), ("edges", ("tight",)), ("categorical", ("node",))):
+        if getattr(output, name) not in plain:
+            raise ValueError(f"a population cannot be looked up where output.{name} is {getattr(output, name)}")
 
 
 Needed = Literal["any", "numeric", "order", "hierarchy"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -217,11 +218,26 @@ class Histogram:
 
 
 @dataclass(frozen=True)
+class Crowd:
+    """A population under classes: `matched` (C,) people under what each shows, `total` all people."""
+
+    matched: NDArray[np.int64]
+    total: int
+
+    @property
+    def outside(self) -> int:
+        """People under no class, where no two have the same people under them."""
+        return max(self.total - int(self.matched.sum()), 0)
+
+
+@dataclass(frozen=True)
 class Groups:
     """All equivalence classes of a table: C sizes, and a histogram for each sensitive attribute."""
 
     sizes: NDArray[np.int64]
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    crowds: Mapping[str, Crowd] = field(default_factory=dict)
+    """Of each population, by its path."""
 
     @classmethod
     def of_rows(
@@ -247,6 +263,10 @@ class Groups:
             histograms[column.name] = Histogram.of(column, class_of, class_count, codes, whole, whom)
         return cls(sizes_of(class_of, class_count, whom), histograms)
 
+    def crowd(self, population: Path) -> Crowd:
+        """What a population has under these classes. KeyError if the groups were made without it."""
+        return self.crowds[str(population)]
+
     def of(self, attribute: str | None) -> Histogram:
         """The histogram of a requirement's attribute. KeyError if the groups were made without it."""
         return self.histograms[attribute or ""]
@@ -255,15 +275,28 @@ class Groups:
         """The same rows in fewer classes: class c becomes part of class `into[c]` of `class_count`."""
         sizes = np.zeros(class_count, dtype=np.int64)
         np.add.at(sizes, into, self.sizes)
-        return Groups(sizes, {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()})
+        crowds = {}
+        for path, crowd in self.crowds.items():
+            matched = np.zeros(class_count, dtype=np.int64)
+            np.add.at(matched, into, crowd.matched)
+            crowds[path] = Crowd(matched, crowd.total)
+        histograms = {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()}
+        return Groups(sizes, histograms, crowds)
+
+    def as_root(self, populations: Mapping[str, int]) -> Groups:
+        """The same, of classes that show nothing: everybody of each population (its path, and its people) is under
+        each."""
+        crowds = {path: Crowd(np.full(self.sizes.size, total), total) for path, total in populations.items()}
+        return replace(self, crowds=crowds)
 
     def subset(self, kept: NDArray[np.bool_]) -> Groups:
         """Some of the classes (C,), renumbered; what they are compared with stays."""
-        return Groups(self.sizes[kept], {name: each.subset(kept) for name, each in self.histograms.items()})
+        crowds = {path: replace(crowd, matched=crowd.matched[kept]) for path, crowd in self.crowds.items()}
+        return Groups(self.sizes[kept], {name: each.subset(kept) for name, each in self.histograms.items()}, crowds)
 
     def by_itself(self) -> Groups:
         """The same classes, as all there is: compared with what they are together."""
-        return Groups(self.sizes, {name: each.by_itself() for name, each in self.histograms.items()})
+        return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})
 
 
 def sizes_of(classes: Integers, class_count: int, units: Integers | None = None) -> NDArray[np.int64]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from anonymize.spec.model import Rule
 
 if TYPE_CHECKING:
     from anonymize.domain.base import Domain
+    from anonymize.table.population import Population
     from anonymize.table.source import Source
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -90,6 +91,7 @@ class Table:
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
+    `populations`: those that the spec's models name, by path.
     """
 
     rows: int
@@ -100,3 +102,9 @@ class Table:
     warnings: tuple[str, ...]
     weights: Literal["given", "correlation"] = "given"
     units: Codes | None = None
+    populations: Mapping[str, Population] = field(default_factory=dict)
+
+    @property
+    def people(self) -> dict[str, int]:
+        """How many people each population has."""
+        return {path: population.total for path, population in self.populations.items()}

@@ -24,6 +24,7 @@ from anonymize.spec.model import Attribute as Definition
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, Codes, SensitiveColumn, Table
+from anonymize.table.population import populations_of, read_population
 from anonymize.table.source import Source
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
@@ -58,10 +59,14 @@ def read(spec: Spec, source: Source) -> Table:
         column.check(source)
     attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
+    paths = dict.fromkeys(str(path) for path in populations_of(spec))
+    populations = {path: read_population(spec, path, attributes) for path in paths}
     whom = next((column.encode(source) for column in units), None)
     below = [warning for column in weights for warning in column.warnings]
     warnings = (*_unique_warnings(passing), *below, *_constant_warnings(attributes), *rules.check(spec, attributes))
-    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights, whom)
+    return Table(
+        source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights, whom, populations
+    )
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:

@@ -11,7 +11,7 @@ from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Spec
+from anonymize.spec.model import Attribute, Spec
 
 Paths = dict[str, tuple[str, ...]]
 """Of each leaf, in their order, the labels from itself to the root."""
@@ -23,11 +23,16 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
     That of a file as it stands there, whatever the table has; a built one over the values in `frame`, a table as text.
     Raises SpecError for a file that is wrong, DataError for values that a builder cannot take.
     """
-    return {name: _tree(spec, frame, name).paths() for name in attributes if spec.sensitive[name].hierarchy is not None}
+    asked = {name: spec.sensitive[name] for name in attributes}
+    return {
+        name: tree_of(spec, frame, name, definition).paths()
+        for name, definition in asked.items()
+        if definition.hierarchy is not None
+    }
 
 
-def _tree(spec: Spec, frame: pl.LazyFrame, name: str) -> Taxonomy:
-    definition = spec.sensitive[name]
+def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Attribute) -> Taxonomy:
+    """The hierarchy of one column."""
     if isinstance(definition.hierarchy, Path):
         missing = spec.input.missing[0] if spec.input.missing else None
         tree = files.read(definition.hierarchy, name)

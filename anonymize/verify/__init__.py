@@ -13,6 +13,7 @@ measured once.
 from __future__ import annotations
 
 from anonymize.verify.measuring import measure
+from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, text_of
 from anonymize.verify.twins import TWINS, Bound
 from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
@@ -23,7 +24,9 @@ __all__ = [
     "TWINS",
     "Bound",
     "Check",
+    "People",
     "Result",
+    "Shown",
     "Verdict",
     "Wildcard",
     "checks_of",

@@ -9,7 +9,7 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import Rows, Table, classes_of, entries_of, read
+from anonymize.verify.table import Rows, Table, classes_of, entries_of, read, texts_of_classes
 from anonymize.verify.twins import COUNT, TWINS, VALUE, Bound
 from anonymize.verify.verdict import THRESHOLD, Check, Parameters, Result, Subject, Tree, Verdict, Wildcard
 from anonymize.verify.wildcard import Matched
@@ -44,8 +44,11 @@ def measure(
     table = Table(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
-    rows = read(table, list(dict.fromkeys(name for name, _ in subjects if name)), suppressed, keep=wild)
+    looked_up = any(check.people is not None for check in checks)
+    names = list(dict.fromkeys(name for name, _ in subjects if name))
+    rows = read(table, names, suppressed, keep=wild or looked_up)
     classes = classes_of(rows)
+    texts = texts_of_classes(rows, quasi_identifiers) if looked_up else pl.DataFrame()
     shown = classes.filter(~pl.col("suppressed"))["size"]
 
     def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
@@ -57,10 +60,10 @@ def measure(
     return Verdict(
         rows=rows.count,
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, plain, classes),
+        results=_results(checks, plain, classes, texts),
         classes=class_sizes(shown),
         risk=risk(classes["size"], threshold),
-        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
+        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold, texts) if wild else None,
     )
 
 
@@ -71,6 +74,7 @@ def _wildcard(
     wild: Sequence[str],
     missing: Sequence[str],
     threshold: float,
+    texts: pl.DataFrame,
 ) -> Wildcard:
     """Everything once more, among the rows that each row is compatible with."""
     matched = Matched.of(rows, classes, wild)
@@ -79,7 +83,7 @@ def _wildcard(
         entries = entries_of(rows, subject, missing)
         return matched.pieces(subject, missing), Overall.of(entries, rows, subject, missing, tree)
 
-    results = _results(checks, pieces, matched.classes)
+    results = _results(checks, pieces, matched.classes, texts)
     return Wildcard(results, wildcard_risk(matched.classes, threshold))
 
 
@@ -88,15 +92,19 @@ Pieces = Iterable[tuple[pl.DataFrame, pl.DataFrame]]
 
 
 def _results(
-    checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]], classes: pl.DataFrame
+    checks: Sequence[Check],
+    made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]],
+    classes: pl.DataFrame,
+    texts: pl.DataFrame,
 ) -> tuple[Result, ...]:
-    """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
+    """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole;
+    `texts`: what each class shows."""
     results: dict[int, Result] = {}
     for subject in dict.fromkeys((check.attribute, check.numeric) for check in checks):
         mine = [at for at, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
         asked = [checks[at] for at in mine]
         if subject[0] is None:
-            measured = _of_classes(classes, asked)
+            measured = _of_classes(classes, asked, texts)
         else:
             pieces, overall = made(subject, next((check.tree for check in asked if check.tree is not None), None))
             measured = pl.concat([_measured(some, entries, asked, overall) for some, entries in pieces])
@@ -120,15 +128,23 @@ def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
         f"f{at}.{number}": bound.figure(check.parameters)
         for at, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
+        if check.people is None
     }
 
 
-def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
+def _of_classes(classes: pl.DataFrame, checks: Sequence[Check], texts: pl.DataFrame) -> pl.DataFrame:
     """The figures of the checks that are about no attribute."""
     weighted = classes.with_columns(
         pl.lit(1).alias("alike"), weight=pl.col("own" if "own" in classes.columns else "size")
     )
-    return weighted.with_columns(**_expressions(checks))
+    found = weighted.with_columns(**_expressions(checks))
+    for at, check in enumerate(checks):
+        if check.people is not None:
+            crowd, outside = check.people.under(texts)
+            own = {f"f{at}.{number}": bound.figure(check.parameters) for number, bound in enumerate(_bounds(check))}
+            looked_up = weighted.with_columns(crowd.alias("crowd"), outside=pl.lit(outside)).select(**own)
+            found = found.with_columns(looked_up.get_columns())
+    return found
 
 
 def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:
@@ -176,7 +192,7 @@ def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, 
 def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
     """From the figures of every class, null for a class without a present value, to what the table achieves."""
     fails = pl.lit(False)
-    achieved: Parameters = dict(check.parameters)
+    achieved: Parameters = {name: value for name, value in check.parameters.items() if name != "population"}
     for number, bound in enumerate(_bounds(check)):
         figures = pl.col(f"f{place}.{number}").fill_null(bound.worst)
         achieved[bound.parameter] = _weakest(bound, classes.select(figures).to_series())

@@ -215,6 +215,17 @@ def values_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series
     return number.gather(column.numbers.of_row).alias("value")
 
 
+def texts_of_classes(rows: Rows, names: Sequence[str]) -> pl.DataFrame:
+    """One row a class, in their order: the text of each quasi-identifier. The rows were read with their columns."""
+    numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
+    first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
+    shown = []
+    for name, column in zip(names, rows.shown, strict=True):
+        texts = pl.Series(name, [None], dtype=pl.String).append(column.texts)
+        shown.append(texts.gather(column.numbers.of_row.gather(first)).fill_null(""))
+    return pl.DataFrame(shown)
+
+
 def texts_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
     column = rows.values[subject[0] or ""]

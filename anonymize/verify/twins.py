@@ -19,6 +19,8 @@ OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
 """Of one value, its share of the whole table; of the table, how many values it has."""
 SIZE, WEIGHT = pl.col("size"), pl.col("weight")
 """Of one class: its rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
+CROWD = pl.col("crowd")
+"""People of the population under what the class shows."""
 TOLERANCE, NEGLIGIBLE = 1e-9, 1e-12
 
 Compared = Literal["at least", "at most", "below"]
@@ -130,6 +132,11 @@ TWINS: dict[str, tuple[Bound, ...]] = {
     "basic-beta-likeness": (Bound("beta", _gain, "at most"),),
     "enhanced-beta-likeness": (Bound("beta", _capped_gain, "at most"),),
     "delta-disclosure": (Bound("delta", _log_ratio, "below"),),
+    "k-map": (Bound("k", lambda given: CROWD, whole=True),),
+    "delta-presence": (
+        Bound("min", lambda given: pl.when(pl.col("outside") > 0).then(0.0).otherwise(SIZE / CROWD)),
+        Bound("max", lambda given: SIZE / CROWD, "at most"),
+    ),
     "risk": (
         _risk("prosecutor_max", _highest),
         _risk("journalist_max", _highest),

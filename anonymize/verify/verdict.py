@@ -33,6 +33,8 @@ class Check:
     parameters: Given
     numeric: bool = False
     tree: Tree | None = None
+    people: Any = None
+    """The population, where the model is about one: see `population.People`."""
 
     @property
     def needs_tree(self) -> bool:

@@ -1,5 +1,6 @@
 """The cases of cases.yaml, measured by the models and by their twins."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import polars as pl
 import pytest
 import yaml
 
-from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, assess, check
-from anonymize.verify import Check, measure
+from anonymize.privacy import MODELS, PARAMETERS, Crowd, Groups, Histogram, Requirement, Whole, assess, check
+from anonymize.verify import Check, People, Shown, measure
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 EXPECTED = {"model", "achieved", "failing"}
@@ -47,7 +48,17 @@ def groups_of(case: dict[str, Any]) -> Groups:
             np.bincount(codes, minlength=len(kinds) + 1) * (np.arange(len(kinds) + 1) < len(kinds)), nodes(case)
         ),
     )
-    return Groups(np.bincount(classes, minlength=count), {"s": histogram})
+    return Groups(np.bincount(classes, minlength=count), {"s": histogram}, crowds(case))
+
+
+def crowds(case: dict[str, Any]) -> dict[str, Crowd]:
+    people = case.get("population", {})
+    return {"people.csv": Crowd(np.array([people.get(name, 0) for name in case["classes"]]), sum(people.values()))}
+
+
+def parameters_of(case: dict[str, Any], model: dict[str, Any]) -> Any:
+    named = {"population": Path("people.csv")} if "population" in case else {}
+    return PARAMETERS[model["model"]](**{key: model[key] for key in model.keys() - EXPECTED}, **named)
 
 
 def nodes(case: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]] | None:
@@ -62,7 +73,7 @@ def nodes(case: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]] | None:
 
 @pytest.mark.parametrize(("case", "model"), each_model())
 def test_model(case: dict[str, Any], model: dict[str, Any]) -> None:
-    parameters = PARAMETERS[model["model"]](**{key: model[key] for key in model.keys() - EXPECTED})
+    parameters = parameters_of(case, model)
     attribute = None if MODELS[model["model"]].SENSITIVE == "none" else "s"
     requirement = Requirement(model["model"], attribute, parameters)
     groups = groups_of(case)
@@ -85,10 +96,13 @@ def test_twin(case: dict[str, Any], model: dict[str, Any]) -> None:
     names, values = rows_of(case)
     frame = pl.DataFrame({"q": names, "s": values}, schema={"q": pl.String, "s": pl.String})
     attribute = None if MODELS[model["model"]].SENSITIVE == "none" else "s"
-    given = PARAMETERS[model["model"]](**{key: model[key] for key in model.keys() - EXPECTED})
-    parameters = Requirement(model["model"], attribute, given).required()
+    parameters = Requirement(model["model"], attribute, parameters_of(case, model)).required()
+    everybody = [name for name, count in case.get("population", {}).items() for _ in range(count)]
+    people = People(pl.LazyFrame({"q": everybody}), [Shown("q", ["q"], False, None)], [""], "*", "[{low}-{high}]")
     tree = {leaf: tuple(path) for leaf, path in case["tree"].items()} if "tree" in case else None
     checks = [Check(model["model"], attribute, parameters, case.get("numeric", False), tree)]
+    if "population" in case:
+        checks = [replace(checks[0], people=people)]
     (found,) = measure(frame, ["q"], checks).results
     assert agrees(found.achieved, model["achieved"])
     assert found.satisfied == (not model["failing"])

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, assess, check
+from anonymize.privacy import MODELS, PARAMETERS, Crowd, Groups, Histogram, Requirement, Whole, assess, check
 from anonymize.verify import TWINS
 
 VALUES = np.array([-3.0, 0.0, 0.5, 7.0, 7.25, np.nan])
 MISSING = 5
 number = st.floats(1, 6, allow_nan=False)
+PEOPLE = Path("people.csv")
 PARAMETER_OF: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "k-anonymity": {"k": st.integers(1, 8)},
     "distinct-l-diversity": {"l": st.integers(1, 5)},
@@ -33,6 +35,8 @@ PARAMETER_OF: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "delta-disclosure": {"delta": st.floats(0.01, 3)},
     "risk": {"prosecutor_max": st.floats(0.1, 1), "marketer": st.floats(0.1, 1)},
     "sample-uniqueness": {"share": st.floats(0, 1)},
+    "k-map": {"k": st.integers(1, 30), "population": st.just(PEOPLE)},
+    "delta-presence": {"min": st.floats(0, 0.5), "max": st.floats(0.5, 1), "population": st.just(PEOPLE)},
 }
 TREE = np.array([[0, 1, 2, 3, 4, 5], [6, 6, 7, 7, 7, 8], [9, 9, 9, 9, 9, 9]], dtype=np.int32)
 """Nodes of the values on three levels: two, three and the missing one under a node each."""
@@ -44,7 +48,9 @@ def groups_of(classes: list[list[int]]) -> Groups:
     counts = np.bincount(codes[codes != MISSING], minlength=len(VALUES))
     whole = Whole(counts, TREE)
     histogram = Histogram.from_rows(labels, codes, len(classes), len(VALUES), MISSING, VALUES, whole=whole)
-    return Groups(np.bincount(labels, minlength=len(classes)), {"s": histogram})
+    sizes = np.bincount(labels, minlength=len(classes))
+    matched = sizes + np.arange(len(classes)) % 3 * sizes
+    return Groups(sizes, {"s": histogram}, {str(PEOPLE): Crowd(matched, int(matched.sum()))})
 
 
 def requirement(model: str, parameters: dict[str, Any]) -> Requirement:

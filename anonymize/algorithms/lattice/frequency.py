@@ -7,7 +7,7 @@ LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIG
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.classes import Bools, Ints, run_starts
-from anonymize.privacy import Groups, Histogram, Requirement, Whole
+from anonymize.privacy import Crowd, Groups, Histogram, Requirement, Whole
 from anonymize.table import Table
+from anonymize.table.population import Population
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class FrequencySet:
 
     `vector`: the node. `columns`: per attribute (m,) the ordinal number of the node that each distinct row shows, among
     those of its level. `counts` (m,) rows each stands for. `histograms`: of the sensitive attributes that requirements
-    look at; a class is a distinct row. `ladders`: of the attributes.
+    look at; a class is a distinct row. `ladders`: of the attributes. `populations`: those that requirements name.
     """
 
     vector: Vector
@@ -85,6 +86,7 @@ class FrequencySet:
     counts: Ints
     histograms: Mapping[str, Histogram]
     ladders: tuple[Ladder, ...]
+    populations: Mapping[str, Population] = field(default_factory=dict)
 
     @classmethod
     def of_table(
@@ -111,7 +113,8 @@ class FrequencySet:
             if any(requirement.attribute == column.name for requirement in requirements)
         }
         counts = np.diff(grouping.starts, append=len(group))
-        return cls((0,) * len(ladders), tuple(leaf[first] for leaf in leaves), counts, histograms, ladders), group
+        columns = tuple(leaf[first] for leaf in leaves)
+        return cls((0,) * len(ladders), columns, counts, histograms, ladders, table.populations), group
 
     @property
     def size(self) -> int:
@@ -120,7 +123,21 @@ class FrequencySet:
 
     def groups(self) -> Groups:
         """The distinct rows as the privacy models see them."""
-        return Groups(self.counts, self.histograms)
+        crowds = {path: self._crowd(population) for path, population in self.populations.items()}
+        return Groups(self.counts, self.histograms, crowds)
+
+    def _crowd(self, population: Population) -> Crowd:
+        """How many people of a population are at the nodes of each distinct row."""
+        own, theirs, sizes = [], [], []
+        for axis, ladder, level, ordinals in zip(population.axes, self.ladders, self.vector, self.columns, strict=True):
+            own.append(axis.at_level(level, axis.leaf_of(ladder.first(level)))[ordinals])
+            theirs.append(axis.at_level(level, axis.leaves))
+            sizes.append(len(axis.wide.hierarchy.labels))
+        both = [np.concatenate(pair).astype(np.int32) for pair in zip(own, theirs, strict=True)]
+        keys = np.unique(mixed_radix(both, sizes)[0], return_inverse=True)[1]
+        people = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
+        np.add.at(people, keys[self.size :], population.counts)
+        return Crowd(people[keys[: self.size]], population.total)
 
     def roll_up(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node that is not below this one's."""
@@ -144,7 +161,8 @@ class FrequencySet:
         vector = tuple(self.vector[index] for index in attributes)
         sizes = [ladder.sizes[level] for ladder, level in zip(ladders, vector, strict=True)]
         grouping = Grouping.of(*mixed_radix(columns, sizes))
-        return replace(self, ladders=ladders)._at(vector, grouping, columns)
+        populations = {path: each.restricted(attributes) for path, each in self.populations.items()}
+        return replace(self, ladders=ladders, populations=populations)._at(vector, grouping, columns)
 
     def grouping(self, vector: Vector) -> tuple[Grouping, list[Ordinals]]:
         """How the distinct rows come together at a node, and (m,) per attribute the ordinals there."""

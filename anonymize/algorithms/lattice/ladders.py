@@ -47,6 +47,10 @@ class Ladder:
             found = self._steps[low, high] = self.ordinals[high][first]
         return found
 
+    def first(self, level: int) -> NDArray[np.int64]:
+        """(nodes of the level,) the first leaf under each."""
+        return np.flatnonzero(np.diff(self.ordinals[level], prepend=-1))
+
     def nodes(self, level: int) -> NDArray[np.int32]:
         """(nodes of the level,) their numbers in the taxonomy."""
         nodes = self.attribute.hierarchy.levels[level]

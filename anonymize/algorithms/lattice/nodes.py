@@ -86,7 +86,7 @@ class Checker:
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.known: dict[Vector, Checked] = {}
-        self.compares = any(r.model in COMPARING for r in requirements)
+        self.compares = any(r.model in COMPARING or getattr(r.parameters, "min", 0) > 0 for r in requirements)
         self._growing = tuple(r for r in requirements if MODELS[r.model].GROWING)
         self._progress, self._told = progress, 0
 
@@ -175,7 +175,7 @@ class Checker:
         except InfeasibleError as error:
             return error
         shown = self.store.get(self.lattice.top)
-        one = Groups(np.array([self.rows]), shown.histograms)
+        one = Groups(np.array([self.rows]), shown.histograms).as_root(self.table.people)
         binding = [found for found in (assess(one, r) for r in self.requirements) if not found.satisfied]
         return InfeasibleError(
             [

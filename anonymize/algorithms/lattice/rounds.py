@@ -173,4 +173,5 @@ class Round:
         one = self.shown.subset(failed)
         into = np.zeros(one.size, np.int64)
         histograms = {name: histogram.merge(into, 1) for name, histogram in one.histograms.items()}
-        return bool(check(Groups(np.array([rest]), histograms), self.checker.requirements).all())
+        root = Groups(np.array([rest]), histograms).as_root(self.checker.table.people)
+        return bool(check(root, self.checker.requirements).all())

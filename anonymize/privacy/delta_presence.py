@@ -1,0 +1,69 @@
+"""delta-presence: of nobody in the population can it be told, too surely, whether he or she is in the table.
+
+Guarantees: whoever knows the population, and links a person of it to the release, finds the probability that the person
+is in the table between `min` and `max`. It says nothing about sensitive values. The population has to be one, and to
+have everybody in it who is in the table.
+
+Formula: min <= f / F <= max for every class, f its rows, F the rows of the population all of whose quasi-identifiers
+lie under the labels and intervals that the class shows. Whoever is under no class is in the table with probability 0:
+with `min` above 0 there may be no such people. Regions with gaps between them (mondrian) leave some, so that such a
+`min` is for full-domain generalization; and rows can then not be left out.
+
+Parameters: `min` and `max` (probabilities, from 0 to 1), `population` (a table with the same quasi-identifiers).
+
+Monotone: yes. The share of a merged class lies between those of its parts, if it shows no more than they do together.
+
+Missing values: a missing quasi-identifier is a value like any other, in the table and in the population.
+
+Reference: M. Nergiz, M. Atzori, C. Clifton, "Hiding the presence of individuals from shared databases", SIGMOD 2007.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+from anonymize.spec.base import SpecPath
+
+ID = "delta-presence"
+MONOTONE = True
+GROWING = False
+BY_SIZE = False
+SCOPE: Literal["class", "table"] = "class"
+SENSITIVE: Literal["none", "any", "numeric"] = "none"
+
+
+class Parameters(base.Parameters):
+    min: float = Field(ge=0, le=1, description="lowest probability that a person of the population is in the table")
+    max: float = Field(ge=0, le=1, description="highest probability that a person of the population is in the table")
+    population: SpecPath = Field(description="a table of the population, with the same quasi-identifiers")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Parameters:
+        if self.min > self.max:
+            raise ValueError("min is above max")
+        return self
+
+
+def minimum_rows(parameters: Parameters) -> int:
+    return 1
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+    crowd = groups.crowd(parameters.population)
+    share = np.full(groups.sizes.size, np.inf)
+    np.divide(groups.sizes, crowd.matched, out=share, where=crowd.matched > 0)
+    return np.column_stack((np.zeros_like(share) if crowd.outside else share, share))
+
+
+def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
+    return base.at_least(measured[:, 0], parameters.min) & base.at_most(measured[:, 1], parameters.max)
+
+
+def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
+    return {"min": base.lowest(measured[:, 0]), "max": base.highest(measured[:, 1])}

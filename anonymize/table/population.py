@@ -1,0 +1,270 @@
+"""A table of the population: how many of its people lie under what a release shows of the quasi-identifiers.
+
+The population has values that the table lacks. So it has domains of its own, over the values of both; what a class
+shows, an interval of numbers or a node of a hierarchy, is looked up there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.generalization import Generalization
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import DataError, Problem
+from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.table.encode import Field, NumberColumn, TextColumn
+from anonymize.table.model import Attribute
+from anonymize.table.source import Source
+from anonymize.table.trees import Paths, tree_of
+
+Ints = NDArray[np.int64]
+LEAF = 16
+"""Points that are looked at one by one, at most."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One quasi-identifier of the population.
+
+    `attribute`: the table's; `wide`: the hierarchy over the values of both. `codes` (P,): of each distinct row, the
+    code in the wide domain. `place` (domain.size,): that of each code of the table's domain.
+    """
+
+    attribute: Attribute
+    wide: Generalization
+    codes: Ints
+    place: Ints
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """(P,) the leaf of the wide hierarchy of each distinct row."""
+        leaves: Ints = self.wide.leaf_of(self.codes)
+        return leaves
+
+    def leaf_of(self, leaves: Ints) -> Ints:
+        """(n,) the leaf of the wide hierarchy that each leaf (n,) of the table's hierarchy is."""
+        own = self.attribute.generalization
+        if own.leaves is not None:
+            return leaves  # of a file, which both have
+        found: Ints = self.wide.leaf_of(self.place[leaves])
+        return found
+
+    @property
+    def numeric(self) -> bool:
+        return self.attribute.domain.kind == "numeric"
+
+    def at_level(self, level: int, leaves: Ints) -> Ints:
+        """(n,) the node of the wide hierarchy at a level of the table's, of some of its leaves (n,); the root is its
+        root, whatever the levels below."""
+        levels = self.wide.hierarchy.levels
+        top = level >= self.attribute.hierarchy.height
+        nodes: Ints = levels[-1 if top else min(level, len(levels) - 1)][leaves].astype(np.int64)
+        return nodes
+
+    def interval(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """The wide codes, both included, that lie under the region around codes of the table (C,)."""
+        domain = self.attribute.domain
+        if isinstance(domain, Numeric):
+            first, last = self.place[low], self.place[high]
+            hidden = domain.suppressed(low, high)
+            return np.where(hidden, 0, first), np.where(hidden, self.wide.domain.size - 1, last)
+        assert isinstance(domain, Taxonomy)
+        node, wide = domain.lca(low, high), self.wide.hierarchy
+        above = np.empty(len(node), np.int64)
+        for level in np.unique(domain.level[node]).tolist():
+            these = domain.level[node] == level
+            above[these] = self.at_level(level, self.place[low[these]])
+        above[node == domain.root] = wide.root
+        return wide.start[above], wide.stop[above] - 1
+
+
+@dataclass(frozen=True)
+class Population:
+    """Distinct rows of a population, with how many people each stands for (P,)."""
+
+    axes: tuple[Axis, ...]
+    counts: Ints
+
+    @property
+    def total(self) -> int:
+        """People."""
+        return int(self.counts.sum())
+
+    def restricted(self, attributes: Sequence[int]) -> Population:
+        """The same people, of whom some of the attributes alone are looked at."""
+        return replace(self, axes=tuple(self.axes[index] for index in attributes))
+
+    def within(self, low: Sequence[Ints], high: Sequence[Ints]) -> Ints:
+        """(C,) people under the regions around codes of the table, `low` and `high` (C,) for each attribute."""
+        ends = [axis.interval(a, b) for axis, a, b in zip(self.axes, low, high, strict=True)]
+        starts, stops = (np.column_stack([end[side] for end in ends]) for side in (0, 1))
+        found = np.zeros(len(starts), np.int64)
+        for first in range(0, len(starts), 1 << 14):
+            piece = slice(first, first + (1 << 14))
+            found[piece] = self._tree.count(starts[piece], stops[piece])
+        return found
+
+    @cached_property
+    def _tree(self) -> Boxes:
+        points = np.column_stack([axis.codes if axis.numeric else axis.leaves for axis in self.axes])
+        return Boxes.of(points, self.counts)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Points in a tree of boxes, each parted in two along one axis after the other. On every level `starts`: where the
+    points of each box begin; `low`, `high` (boxes, axes): its extent; `sums`: what its points count."""
+
+    points: Ints
+    counts: Ints
+    levels: tuple[tuple[Ints, Ints, Ints, Ints], ...]
+
+    @classmethod
+    def of(cls, points: Ints, counts: Ints) -> Boxes:
+        """Of points (P, axes) that count for `counts` (P,)."""
+        order, starts = np.arange(len(points)), np.zeros(1, np.int64)
+        bounds: list[Ints] = [starts]
+        for depth in range(max(int(np.ceil(np.log2(max(len(points) / LEAF, 1)))), 0)):
+            sizes = np.diff(np.append(starts, len(points)))
+            box = np.repeat(np.arange(len(starts)), sizes)
+            order = order[np.lexsort((points[order, depth % points.shape[1]], box))]
+            starts = np.column_stack((starts, starts + sizes // 2)).ravel()
+            bounds.append(starts)
+        arranged, counted = points[order], counts[order]
+        levels = tuple(
+            (
+                each,
+                np.minimum.reduceat(arranged, each),
+                np.maximum.reduceat(arranged, each),
+                np.add.reduceat(counted, each),
+            )
+            for each in bounds
+        )
+        return cls(arranged, counted, levels)
+
+    def count(self, starts: Ints, stops: Ints) -> Ints:
+        """(C,) what the points count in the boxes from `starts` to `stops` (C, axes), both included."""
+        found = np.zeros(len(starts), np.int64)
+        query, box = np.arange(len(starts)), np.zeros(len(starts), np.int64)
+        for number, (_, low, high, sums) in enumerate(self.levels):
+            apart = ((high[box] < starts[query]) | (low[box] > stops[query])).any(axis=1)
+            inside = ~apart & ((low[box] >= starts[query]) & (high[box] <= stops[query])).all(axis=1)
+            np.add.at(found, query[inside], sums[box[inside]])
+            open_ = ~apart & ~inside
+            query, box = query[open_], box[open_]
+            if number < len(self.levels) - 1:
+                query, box = np.repeat(query, 2), np.column_stack((2 * box, 2 * box + 1)).ravel()
+        self._single(found, query, box, starts, stops)
+        return found
+
+    def _single(self, found: Ints, query: Ints, box: Ints, starts: Ints, stops: Ints) -> None:
+        """Adds the points, one by one, of the last boxes that are partly within a query."""
+        begins = self.levels[-1][0]
+        ends = np.append(begins[1:], len(self.points))
+        sizes = (ends - begins)[box]
+        point = np.repeat(begins[box] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        whose = np.repeat(query, sizes)
+        within = ((self.points[point] >= starts[whose]) & (self.points[point] <= stops[whose])).all(axis=1)
+        np.add.at(found, whose[within], self.counts[point[within]])
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def population_trees(spec: Spec, frame: pl.LazyFrame) -> dict[str, Paths]:
+    """The hierarchies of quasi-identifiers over the values of a population, a table as text; of those that have one."""
+    return {
+        name: tree_of(spec, frame, name, definition).paths()
+        for name, definition in spec.quasi_identifiers.items()
+        if definition.hierarchy is not None
+    }
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def populations_of(spec: Spec) -> list[Path]:
+    """The tables of populations that models of the spec name."""
+    named = [getattr(entry.parameters, "population", None) for entry in spec.privacy.models]
+    return [path for path in named if path is not None]
+
+
+def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute]) -> Population:
+    """Reads the quasi-identifiers of a population, a table that is encoded and parted as the spec's input.
+
+    Raises DataError where it lacks a column, has no rows, a value that is no number or outside its hierarchy.
+    """
+    with Source.open(spec, path) as source:
+        lacking = [attribute.name for attribute in attributes if attribute.name not in source.schema]
+        if lacking:
+            raise DataError([Problem(f"the population has no column {name!r}", source.name) for name in lacking])
+        columns = [_column(spec, source, attribute, str(at)) for at, attribute in enumerate(attributes)]
+        for batch in source.examine([expression for column in columns for expression in column.expressions]):
+            for column in columns:
+                column.add(batch)
+        if not source.rows:
+            raise DataError(Problem("the population has no rows", source.name))
+        for attribute, column in zip(attributes, columns, strict=True):
+            if isinstance(column, NumberColumn) and column.bad.count:
+                text = f"numeric column {attribute.name!r}: {column.bad.count} values are not numbers"
+                raise DataError(Problem(text, source.name))
+    pairs = zip(attributes, columns, strict=True)
+    axes = [_axis(spec, attribute, column) for attribute, column in pairs]
+    frame = pl.DataFrame({str(at): axis.codes for at, axis in enumerate(axes)})
+    distinct = frame.group_by(pl.all()).len().sort(pl.all())
+    codes = [distinct[str(at)].to_numpy().astype(np.int64) for at in range(len(axes))]
+    shown = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
+    return Population(shown, distinct["len"].to_numpy().astype(np.int64))
+
+
+def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> NumberColumn | TextColumn:
+    null_missing = source.format != "csv" or "" in spec.input.missing
+    field = Field(attribute.name, source.schema[attribute.name], spec.input.missing, null_missing)
+    return NumberColumn(field, key) if attribute.domain.kind == "numeric" else TextColumn(field, key)
+
+
+def _axis(spec: Spec, attribute: Attribute, column: Any) -> Axis:
+    definition = spec.quasi_identifiers[attribute.name]
+    return (_numbers if isinstance(column, NumberColumn) else _texts)(spec, definition, attribute, column)
+
+
+def _missing_text(spec: Spec) -> str:
+    return spec.input.missing[0] if spec.input.missing else ""
+
+
+def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> Axis:
+    own = attribute.domain
+    assert isinstance(own, Numeric)
+    values, codes, missing = column.encode()
+    both = np.union1d(values, own.values)
+    absent = _missing_text(spec) if missing is not None or own.missing is not None else None
+    wide = Numeric(own.name, both, absent)
+    last = [len(both)]  # the code of missing, if there is any
+    place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
+    others = np.append(np.searchsorted(both, values), last * (missing is not None))
+    hierarchy = numeric_hierarchy(definition, wide, spec.output.interval, spec.output.suppressed)
+    return Axis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
+
+
+def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> Axis:
+    own = attribute.domain
+    assert isinstance(own, Taxonomy)
+    texts, any_missing = column.distinct()
+    known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
+    absent = _missing_text(spec) if any_missing or own.missing is not None else None
+    values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
+    wide = build(own.name, definition, values, absent, spec.output.suppressed)
+    code_of = {text: code for code, text in enumerate(wide.leaf_text())}
+    place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
+    codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)
+    return Axis(attribute, Generalization.plain(wide), codes, np.array(place, np.int64))

@@ -1,0 +1,159 @@
+"""How many people of a population lie under what each class shows, from the texts of both.
+
+A released cell is read as it stands: the suppressed text shows everything; a label all leaves that have it above them;
+an interval, by the template of the spec or in two columns, the numbers in it; any other text itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from anonymize.verify.verdict import Tree
+
+PIECE = 20_000
+"""People of the population, those who are alike once, who are looked up at a time."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a quasi-identifier reads: its released columns (two are the ends of intervals), whether it is a number, and
+    its hierarchy over the values of the population, if it has one."""
+
+    name: str
+    columns: Sequence[str]
+    numeric: bool
+    tree: Tree | None
+
+
+@dataclass(frozen=True)
+class People:
+    """A population as text, and how cells of the release are read."""
+
+    frame: pl.LazyFrame
+    shown: Sequence[Shown]
+    missing: Sequence[str]
+    suppressed: str
+    interval: str
+
+    def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:
+        """(classes,) how many people lie under each, and how many under none. `classes`: the text of every column."""
+        names = [each.name for each in self.shown]
+        absent = self.missing[0] if self.missing else ""
+        text = [pl.col(name).cast(pl.String).fill_null(absent).replace(list(self.missing), absent) for name in names]
+        people = self.frame.select(text).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
+        people = people.with_row_index("person")
+        covers = [self._covers(each, classes, people[each.name].unique(), absent) for each in self.shown]
+        steps = _prefixes(classes, self.shown)
+        found = [_reached(piece, names, covers, steps) for piece in people.iter_slices(PIECE)]
+        pairs = pl.concat(found).join(people.select("person", "people"), on="person")
+        sums = pairs.group_by("step").agg(pl.col("people").sum())
+        last = classes.select(step=pl.int_range(pl.len(), dtype=pl.Int64))
+        matched = last.join(sums, on="step", how="left", maintain_order="left")["people"].fill_null(0).cast(pl.Int64)
+        inside = people.join(pairs.select(pl.col("person").unique()), on="person", how="semi")
+        return matched, int(people["people"].sum()) - int(inside["people"].sum())
+
+    def _covers(self, shown: Shown, classes: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
+        """Which texts of the release each value lies under: `value`, and the released texts (`t0`, `t1`)."""
+        texts = classes.select(pl.col(name).alias(f"t{at}") for at, name in enumerate(shown.columns)).unique()
+        columns = texts.columns
+        parts = []
+        hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.suppressed for name in columns))
+        parts.append(values.alias("value").to_frame().join(hidden, how="cross"))
+        if shown.tree is not None or not shown.numeric:
+            parts.append(_labels(shown, texts, values, absent))
+        if shown.numeric:
+            parts.append(self._numbers(texts, values, absent))
+        return pl.concat([part.select("value", *columns) for part in parts]).unique()
+
+    def _numbers(self, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
+        """Numbers in intervals; a value that is missing under the text of missing values."""
+        ends = texts.with_columns(self._ends(texts))
+        numbers = pl.DataFrame({"value": values}).with_columns(
+            number=pl.when(pl.col("value") != absent).then(
+                pl.col("value").str.strip_chars().cast(pl.Float64, strict=False)
+            )
+        )
+        inside = numbers.drop_nulls().join_where(
+            ends.drop_nulls(),
+            pl.col("low") <= pl.col("number"),
+            pl.col("number") <= pl.col("high"),
+        )
+        inside = inside.filter(~pl.col("half") | (pl.col("number") < pl.col("high")))
+        gone = ends.filter(pl.all_horizontal(pl.col(name) == absent for name in texts.columns))
+        nobody = numbers.filter(pl.col("value") == absent).join(gone, how="cross")
+        return pl.concat([found.select("value", *texts.columns) for found in (inside, nobody)])
+
+    def _ends(self, texts: pl.DataFrame) -> list[pl.Expr]:
+        """The ends of the interval that each text is, null where it is none; and whether it lacks its upper end."""
+        if texts.width == 2:
+            low, high = (pl.col(name).str.strip_chars().cast(pl.Float64, strict=False) for name in texts.columns)
+            return [low.alias("low"), high.alias("high"), pl.lit(False).alias("half")]
+        number = r"(-?[0-9.]+(?:[eE][+-]?[0-9]+)?)"
+        closed = re.escape(self.interval).replace(r"\{low\}", number).replace(r"\{high\}", number)
+        opened = closed[: -len(re.escape("]"))] + r"\)" if self.interval.endswith("]") else None
+        text, single = pl.col("t0"), pl.col("t0").str.strip_chars().cast(pl.Float64, strict=False)
+        patterns = [pattern for pattern in (closed, opened) if pattern is not None]
+        low, high = (
+            pl.coalesce(
+                *(text.str.extract(f"^{pattern}$", group).cast(pl.Float64, strict=False) for pattern in patterns)
+            )
+            for group in (1, 2)
+        )
+        half = pl.lit(False) if opened is None else text.str.contains(f"^{opened}$")
+        return [pl.coalesce(single, low).alias("low"), pl.coalesce(single, high).alias("high"), half.alias("half")]
+
+
+def _labels(shown: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
+    """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike."""
+    tree: Mapping[str, tuple[str, ...]] = shown.tree or {}
+    root = next((path[-1] for path in tree.values()), None)
+    if shown.numeric:
+        by_number = {number: path for leaf, path in tree.items() if (number := _number(leaf)) is not None}
+        paths = [by_number.get(_number(value), ())[1:] for value in values]  # type: ignore[arg-type]
+    else:
+        paths = [tree.get(value, (value, *([root] if root and value == absent else []))) for value in values]
+    above = pl.DataFrame(
+        {"value": values, "label": [list(path) for path in paths]}, schema_overrides={"label": pl.List(pl.String)}
+    )
+    same = texts.filter(pl.all_horizontal(pl.col(name) == pl.col("t0") for name in texts.columns))
+    return above.explode("label").join(same, left_on="label", right_on="t0", coalesce=False)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _prefixes(classes: pl.DataFrame, shown: Sequence[Shown]) -> list[pl.DataFrame]:
+    """Attribute by attribute, from what classes show so far (`before`) and next (`t0`, `t1`) to what they show then
+    (`step`); the last step is the class."""
+    so_far = pl.zeros(classes.height, dtype=pl.Int64, eager=True)
+    steps = []
+    for at, each in enumerate(shown):
+        texts = [classes[name].alias(f"t{n}") for n, name in enumerate(each.columns)]
+        frame = pl.DataFrame([so_far.alias("before"), *texts])
+        if at == len(shown) - 1:
+            so_far = pl.int_range(classes.height, dtype=pl.Int64, eager=True)
+        else:
+            so_far = frame.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series()
+        steps.append(frame.with_columns(so_far.alias("step")).unique())
+    return steps
+
+
+def _reached(
+    people: pl.DataFrame, names: Sequence[str], covers: Sequence[pl.DataFrame], steps: Sequence[pl.DataFrame]
+) -> pl.DataFrame:
+    """The classes (`step`) under which each person (`person`) lies."""
+    found = people.select("person", pl.lit(0, pl.Int64).alias("step"))
+    for name, cover, step in zip(names, covers, steps, strict=True):
+        texts = [column for column in step.columns if column.startswith("t")]
+        values = people.select("person", value=pl.col(name))
+        shown = found.rename({"step": "before"}).join(values, on="person").join(cover, on="value")
+        found = shown.join(step, on=["before", *texts]).select("person", "step")
+    return found
