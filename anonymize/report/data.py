@@ -133,10 +133,20 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
 def public(report: dict[str, Any]) -> dict[str, Any]:
     """The report without what could be used against the release: seed, paths, the input's hash."""
     hidden = {"spec": ("path",), "input": ("path", "sha256"), "output": ("path",), "algorithm": ("seed",)}
-    return {
+    shown = {
         key: {name: value for name, value in block.items() if name not in hidden[key]} if key in hidden else block
         for key, block in report.items()
     }
+    return shown | {"privacy": _without_populations(report["privacy"])}
+
+
+def _without_populations(privacy: dict[str, Any]) -> dict[str, Any]:
+    """The block without the paths of populations, which a model's parameters may be."""
+    models = [
+        model | {"required": {name: value for name, value in model["required"].items() if name != "population"}}
+        for model in privacy["models"]
+    ]
+    return privacy | {"models": models}
 
 
 def peak_mb() -> float:

@@ -152,6 +152,15 @@ def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str,
     check()
 
 
+def test_a_public_report_does_not_say_where_the_population_is(tmp_path: Path) -> None:
+    write(tmp_path / "table.csv", [("20", "cook", "0211")] * 2)
+    write(tmp_path / "people.csv", [("20", "cook", "0211")] * 3)
+    asked = spec(tmp_path, {"model": "k-map", "k": 3})
+    options = ALGORITHMS["mondrian"].Options()
+    report = release(Request(asked, "mondrian", options, output=str(tmp_path / "out.csv"), public=True))
+    assert report["privacy"]["models"][0]["required"] == {"k": 3} and "people.csv" not in str(report)
+
+
 def test_regions_with_gaps_cannot_hide_everybody(tmp_path: Path) -> None:
     write(tmp_path / "table.csv", [("20", "cook", "0211")])
     write(tmp_path / "people.csv", [("20", "cook", "0211")])
