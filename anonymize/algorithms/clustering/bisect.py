@@ -17,7 +17,7 @@ from anonymize.algorithms.clustering.ncp import Corners, Penalty
 from anonymize.algorithms.clustering.seeds import seeds
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges, starts_of
 
-ALONE = 150
+ALONE = 25
 """A part that goes by itself takes about the time of so many steps."""
 AHEAD = (128, 4096)
 """Fewest and most rows that are worked out ahead."""
