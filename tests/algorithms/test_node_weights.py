@@ -24,8 +24,8 @@ SEARCHES = ["top-down", "bottom-up", "mondrian"]
 
 
 def four_rows(weight: float) -> Table:
-    """Jobs a and b, each at the places n and m. In pairs, rows share the job and meet at the place N, or share the place
-    and meet at the job A, whose weight is given."""
+    """Jobs a and b, each at the places n and m. In pairs, rows share the job and meet at the place N, or share the
+    place and meet at the job A, whose weight is given."""
     jobs = Taxonomy.of("job", Tree.from_paths(JOBS, {("A", "*"): weight}))
     places = Taxonomy.of("place", Tree.from_paths(PLACES))
     return table_of(categorical(list("aabb"), jobs), categorical(list("nmnm"), places))
