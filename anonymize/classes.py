@@ -144,3 +144,22 @@ class Runs:
             found, counts = keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges)
         owner = found // size
         return cls(owner, found - owner * size, counts)
+
+
+def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:
+    """(classes,) how many different codes (rows,) of an attribute with `size` leaves each class has.
+
+    Only classes whose box is wider than two codes are counted.
+    """
+    if not partition.count:
+        return np.zeros(0, np.int64)
+    low, high = partition.boxes(codes)
+    span = high.astype(np.int64) - low
+    found: Ints = np.minimum(span, 1) + 1
+    wide = np.flatnonzero(span > 1)
+    sizes = partition.sizes[wide]
+    rows = partition.order[concatenated_ranges(partition.starts[wide], sizes)]
+    labels = np.repeat(np.arange(len(wide)), sizes)
+    runs = Runs.count_values(labels, codes[rows], len(wide), size)
+    found[wide] = np.bincount(runs.classes, minlength=len(wide))
+    return found

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize import classes
-from anonymize.classes import Partition, Runs, concatenated_ranges, run_starts, starts_of
+from anonymize.classes import Partition, Runs, concatenated_ranges, distinct_values, run_starts, starts_of
 
 labels_of_rows = st.lists(st.integers(-3, 6), min_size=1, max_size=30)
 sizes = st.lists(st.integers(0, 5), max_size=8)
@@ -101,3 +101,13 @@ def test_values_are_counted_by_class_and_code(dense: bool, rows: list[tuple[int,
     for runs, amounts in ((plain, np.ones_like(counts)), (weighted, counts)):
         assert list(zip(runs.classes.tolist(), runs.codes.tolist(), strict=True)) == pairs
         assert runs.counts.tolist() == [int(amounts[(labels == a) & (codes == b)].sum()) for a, b in pairs]
+
+
+@given(st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 9)), min_size=1, max_size=40))
+def test_distinct_values_of_each_class(rows: list[tuple[int, int]]) -> None:
+    labels, codes = (np.array(column) for column in zip(*rows, strict=True))
+    kept = np.flatnonzero(labels >= 0).astype(np.uint32)
+    rank = np.argsort(labels[kept], kind="stable")
+    partition = Partition.of_blocks([kept[rank]], [np.unique(labels[kept], return_counts=True)[1]])
+    found = distinct_values(partition, codes.astype(np.uint8), 10)
+    assert found.tolist() == [len(set(codes[rows].tolist())) for rows in members(partition)]

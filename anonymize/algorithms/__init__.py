@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati
+from anonymize.algorithms import (
+    bottom_up,
+    datafly,
+    incognito,
+    mingen,
+    mondrian,
+    mu_argus,
+    research_value,
+    samarati,
+    top_down,
+)
 from anonymize.algorithms.base import Algorithm, Context, Needs
 
 __all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,
+    top_down.ID: top_down,
+    bottom_up.ID: bottom_up,
     datafly.ID: datafly,
     mu_argus.ID: mu_argus,
     samarati.ID: samarati,

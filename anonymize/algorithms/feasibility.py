@@ -32,6 +32,11 @@ def minimum_size(requirements: Iterable[Requirement]) -> int:
     return max([1, *(MODELS[each.model].minimum_rows(each.parameters) for each in requirements)])
 
 
+def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requirement]:
+    """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
+    return [each for each in requirements if table.units is not None or not MODELS[each.model].BY_SIZE]
+
+
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:
     """Row numbers, ascending, without which the table meets every requirement as one class; none if it already does.
 

@@ -35,13 +35,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.crowds import check_region, crowds_of, refuse_gaps
 from anonymize.algorithms.cuts import RULES
-from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
+from anonymize.algorithms.feasibility import beyond_size, minimum_size, rows_to_suppress
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
-from anonymize.classes import Bools, Ints, Partition, run_starts
-from anonymize.errors import InfeasibleError, Problem, UsageError
-from anonymize.privacy import MODELS, Crowd, Groups, Histogram, Requirement, Whole, assess, check, sizes_of
+from anonymize.classes import Bools, Ints, Partition
+from anonymize.privacy import Groups, Histogram, Requirement, Whole, check, sizes_of
 from anonymize.recoding import Regions
 from anonymize.table import SensitiveColumn, Table
 
@@ -63,10 +63,10 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows."""
-    _refuse_gaps(requirements)
+    refuse_gaps(requirements)
     suppressed = rows_to_suppress(table, requirements, context)
     rows = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
-    _check_region(table, requirements, rows)
+    check_region(table, requirements, rows)
     search = _Search(table, requirements, options.relaxed, context, rows)
     cut = _best_rule(search, rows) if options.cut == "auto" else options.cut
     return Regions(search.grow(rows, cut, context.progress), suppressed, cut)
@@ -99,9 +99,7 @@ class _Search:
     @property
     def asked(self) -> list[Requirement]:
         """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
-        if self.table.units is not None:
-            return list(self.requirements)
-        return [requirement for requirement in self.requirements if not MODELS[requirement.model].BY_SIZE]
+        return beyond_size(self.table, self.requirements)
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""
@@ -134,43 +132,7 @@ def _allowed(
             column.name: Histogram.of(column, part, parts, codes, whole, whom)
             for column, codes, whole in zip(columns, batch.sensitive, wholes, strict=True)
         }
-        crowds = _crowds(table, batch, part, parts) if table.populations else {}
+        crowds = crowds_of(table, batch.columns, part, parts)
         return check(Groups(sizes_of(part, parts, whom), histograms, crowds), asked)
 
     return allowed
-
-
-def _crowds(table: Table, batch: Batch, part: Ints, parts: int) -> dict[str, Crowd]:
-    """How many people of each population are within the region of each part; nobody, of a part without rows."""
-    order = np.argsort(part, kind="stable")
-    found = run_starts(part[order])
-    arranged = [codes[order] for codes in batch.columns]
-    low = [np.minimum.reduceat(codes, found).astype(np.int64) for codes in arranged]
-    high = [np.maximum.reduceat(codes, found).astype(np.int64) for codes in arranged]
-    crowds = {}
-    for path, population in table.populations.items():
-        matched = np.zeros(parts, np.int64)
-        matched[part[order][found]] = population.within(low, high)
-        crowds[path] = Crowd(matched, 0)
-    return crowds
-
-
-def _check_region(table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32]) -> None:
-    """Raises InfeasibleError where the region around all rows has too few people of a population in it."""
-    batch = Batch.whole(rows, tuple(attribute.codes for attribute in table.attributes), ())
-    crowds = _crowds(table, batch, batch.labels, 1) if table.populations else {}
-    groups = Groups(batch.sizes, {}, crowds)
-    about = [requirement for requirement in requirements if hasattr(requirement.parameters, "population")]
-    failing = [found for found in (assess(groups, requirement) for requirement in about) if not found.satisfied]
-    if failing:
-        hint = "full-domain generalization, such as incognito, may show everything, and meets it"
-        told = ", ".join(f"{name}={value:.6g}" for name, value in failing[0].achieved.items() if value is not None)
-        message = f"{failing[0].requirement} is not met by the region around all {len(rows)} rows, which reaches {told}"
-        raise InfeasibleError(Problem(message, hint=hint))
-
-
-def _refuse_gaps(requirements: tuple[Requirement, ...]) -> None:
-    """Raises UsageError for a model that needs everybody of a population to be in some class."""
-    if any(getattr(requirement.parameters, "min", 0) > 0 for requirement in requirements):
-        hint = "set min to 0, or use full-domain generalization, such as incognito"
-        raise UsageError(Problem("delta-presence with min above 0: regions leave people between them", hint=hint))

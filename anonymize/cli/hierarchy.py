@@ -38,7 +38,8 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
 
     A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
     what is left of the detail, times the share of the `keep_apart` rules that it keeps; the rules that it breaks are
-    listed with their importance. Without a table, hierarchies of categories that are read from a file are shown.
+    listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown. Without a
+    table, hierarchies of categories that are read from a file are shown.
     """
     from anonymize import privacy
     from anonymize.report.hierarchies import describe
@@ -82,9 +83,13 @@ def _table(described: Described) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("level", "values", "occurring", "research value"):
         table.add_column(name, justify="right", no_wrap=True)
+    weighted = any(level.weights != (1, 1) for level in described.levels)
+    if weighted:
+        table.add_column("weights", justify="right", no_wrap=True)
     table.add_column("rules broken")
     for at, level in enumerate(described.levels):
-        figures = (at, level.values, level.occurring, level.research_value)
+        figures: tuple[int | float | str | None, ...] = (at, level.values, level.occurring, level.research_value)
+        figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
         broken = "\n".join(_rule(rule.keep_apart, rule.importance) for rule in level.broken)
         table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
     return table
@@ -134,11 +139,10 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
     """Write the hierarchy of a quasi-identifier as CSV, one line a value, from the leaf to the root.
 
     The builder that the spec names is applied to the values of the table. Edit the file, and name it in the spec in the
-    builder's place.
+    builder's place. An output that ends in .yaml or .yml is a YAML tree, which can hold weights of nodes.
     """
     from anonymize import privacy
-    from anonymize.domain.export import as_csv
-    from anonymize.report.hierarchies import check_name
+    from anonymize.report.hierarchies import check_name, text_for
     from anonymize.spec import load
     from anonymize.table import Output, Source, commit, read
 
@@ -147,5 +151,5 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
     with Output(output, force=force) as target, Source.open(loaded, input_path) as source:
         table = read(loaded, source)
         found = next(each for each in table.attributes if each.name == attribute)
-        target.write_text(as_csv(found.hierarchy))
+        target.write_text(text_for(output, found))
         commit([target])

@@ -19,6 +19,8 @@ COMPLETE = "_ANONYMIZE_COMPLETE"
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
         "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
+        "top-down": ("release:command", "Local recoding: groups cut in two around far rows, then adjusted."),
+        "bottom-up": ("release:command", "Local recoding: rows merged into groups of least certainty penalty."),
         "datafly": ("release:command", "Full-domain: generalize what has most values, suppress the rest."),
         "mu-argus": ("release:command", "Rare combinations of values generalized, then suppressed."),
         "samarati": ("release:command", "Full-domain: least height, or all minimal generalizations."),

@@ -31,6 +31,7 @@ from anonymize.domain.grid import Grid
 from anonymize.domain.numeric import Numeric, template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
+from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.spec.model import Attribute, Dates, Mask, Prefix
 from anonymize.spec.model import Intervals as IntervalsSource
@@ -110,6 +111,8 @@ def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
     """The hierarchy of a file whose leaves are numbers; a leaf that is none stands for missing, or for nothing."""
     tree = files.read(path, numeric.name)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
+    if (taxonomy.weights != 1).any():
+        raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))
     numbers = [None if code == taxonomy.missing else _number(text) for code, text in enumerate(taxonomy.leaf_text())]
     leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
     found = [leaf_of.get(value, -1) for value in numeric.values.tolist()]

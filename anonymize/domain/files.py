@@ -11,12 +11,13 @@ The separator is `;` if that parts the first line, else `,`. Fields are taken as
 **YAML.** Nested mappings and lists, the root's label first, each label as it is written (`02138` and `no` are texts). A
 node without children is a leaf. A label such as `*` has to be quoted. In place of a label, a node can be given as a
 mapping of `label`, `weight` (a number above 0, 1 if left out) and `children`; a node that is called "label" has to be.
+Nodes between leaves and root may have a weight, by which what they cost is multiplied; see `anonymize.domain.weights`.
 
     "*":
       Non-Government: [Private]
       Government:
         - Federal-gov
-        - {label: Local, weight: 2, children: [Local-gov, State-gov]}
+        - {label: Local, weight: 0.8, children: [Local-gov, State-gov]}
 
 **What both mean.** Levels are counted from the root, so the leaf of a short line or branch stands for its own ancestors
 on the lower levels. A node is its label and the labels above it. On one level a label may therefore stand under one
@@ -41,6 +42,7 @@ from pathlib import Path
 
 import yaml
 
+from anonymize.domain import weights as node_weights
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
 
@@ -103,6 +105,10 @@ def read(path: Path, column: str = "") -> Tree:
         findings.add("the file has no leaves", hint="write one line per leaf, from the leaf to the root")
     _check(branches, findings)
     findings.settle()
+    if weights:
+        for finding in node_weights.findings([(branch.labels, branch.lines) for branch in branches], weights):
+            findings.add(*finding)
+        findings.settle()
     return Tree.from_paths([branch.labels for branch in branches], weights)
 
 

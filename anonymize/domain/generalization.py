@@ -76,9 +76,9 @@ class Generalization:
         """(nodes,) normalized certainty penalty: 0 of a leaf, 1 of the root.
 
         Of numbers, what the leaves under the node that are numbers span, over the column's span, at most 1; of
-        categories, `share`, and 0 where one leaf is all there is under the node.
+        categories, the hierarchy's `node_cost`: weight x share, at most 1, and 0 where one leaf is all there is.
         """
-        cost = self._width() if self.numbers is not None else np.where(self._count() > 1, self.share, 0.0)
+        cost = self._width() if self.numbers is not None else self.hierarchy.node_cost.copy()
         cost[: self.hierarchy.size] = 0.0
         cost[self.hierarchy.root] = 1.0
         return cost

@@ -31,7 +31,10 @@ class Taxonomy(Domain):
         height: number of levels above the leaves; at least 1.
         labels: (nodes,) text of each node.
         start, stop: (nodes,) int64, the leaves under each node are `start .. stop - 1`.
-        weights: (nodes,) float64, the weight that the hierarchy file gives each node; 1 where it gives none.
+        weights: (nodes,) float64, by what each node's cost is multiplied: 1 of the root, and where the hierarchy file
+            gives none; no node has a smaller weight x leaves than a node below it, unless it is the root.
+        node_cost: (nodes,) float64, normalized certainty penalty: weight x leaves under the node / all leaves, 1 at
+            most; 0 where one leaf is all there is.
         parent: (nodes,) int32, the node above each node; -1 for the root.
         depth: (nodes,) int32, number of edges between each node and the root.
         level: (nodes,) int32, the lowest level at which each node stands.
@@ -60,9 +63,11 @@ class Taxonomy(Domain):
         self.start, self.stop, self.level = self._extents()
         self.parent, self.depth = self._ancestry()
         leaves = self.stop - self.start
-        self._cost = np.where(leaves > 1, leaves / self.size, 0.0)
+        with np.errstate(over="ignore"):
+            weighted = np.minimum(self.weights * leaves / self.size, 1.0)
+        self.node_cost: NDArray[np.float64] = np.where(leaves > 1, weighted, 0.0)
         self._loss = (leaves - 1) / max(self.size - 1, 1)
-        self._cost[: self.size] = self._loss[: self.size] = 0.0
+        self._loss[: self.size] = 0.0
 
     @classmethod
     def of(cls, name: str, tree: Tree, missing: str | None = None) -> Taxonomy:
@@ -89,9 +94,9 @@ class Taxonomy(Domain):
         return self._lca_table[self._pair(low, high)]
 
     def cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """Leaves under the lowest covering node over all leaves; 0 for a leaf."""
+        """Weight x leaves of the lowest covering node over all leaves, 1 at most; 0 for a leaf."""
         if self.size > TABLE_SIZE:
-            return self._cost[self.lca(low, high)]
+            return self.node_cost[self.lca(low, high)]
         return self._cost_table[self._pair(low, high)]
 
     def loss(self, low: Codes, high: Codes) -> NDArray[np.float64]:
@@ -134,7 +139,7 @@ class Taxonomy(Domain):
 
     @cached_property
     def _cost_table(self) -> NDArray[np.float64]:
-        return self._cost[self._lca_table]
+        return self.node_cost[self._lca_table]
 
     def _pair(self, low: Codes, high: Codes) -> NDArray[np.intp]:
         index = np.multiply(low, self.size, dtype=np.intp)

@@ -8,8 +8,10 @@ from anonymize.metrics import (
     c_avg,
     discernibility,
     gcp,
+    gcp_set,
     loss,
     ncp,
+    ncp_set,
     ncp_weighted,
     precision,
     research_value,
@@ -23,6 +25,8 @@ METRICS: dict[str, Metric] = {
     gcp.ID: gcp,
     ncp.ID: ncp,
     ncp_weighted.ID: ncp_weighted,
+    gcp_set.ID: gcp_set,
+    ncp_set.ID: ncp_set,
     discernibility.ID: discernibility,
     c_avg.ID: c_avg,
     precision.ID: precision,
@@ -35,8 +39,12 @@ METRICS: dict[str, Metric] = {
 def utility(view: View) -> dict[str, Any]:
     """The report's `utility` block: every metric, and NCP and loss of each attribute as means over its cells."""
     block: dict[str, Any] = {name: metric.compute(view) for name, metric in METRICS.items()}
+    means = {"ncp": view.attribute_ncp, "ncp_set": view.attribute_ncp_set, "loss": view.attribute_loss}
     block["attributes"] = {
-        attribute.name: {"ncp": float(ncp) / view.rows, "loss": float(lost) / view.rows, "weight": attribute.weight}
-        for attribute, ncp, lost in zip(view.attributes, view.attribute_ncp, view.attribute_loss, strict=True)
+        attribute.name: {
+            **{name: None if sums is None else float(sums[index]) / view.rows for name, sums in means.items()},
+            "weight": attribute.weight,
+        }
+        for index, attribute in enumerate(view.attributes)
     }
     return block

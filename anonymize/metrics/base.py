@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Ints, Partition, distinct_values
 from anonymize.table import Attribute
 
 
@@ -21,7 +21,8 @@ class View:
     (classes,) rows of each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left
     out. `k`: the size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is
     generalized to one level of its hierarchy, the pairs (level, height); else None. `weights`: what the attributes'
-    utility follows from, where a metric weighs them by the spec's `weights`.
+    utility follows from, where a metric weighs them by the spec's `weights`. `partition`: the classes as the algorithm
+    found them, where each is released as the smallest region around its rows; else None.
     """
 
     attributes: Sequence[Attribute]
@@ -32,6 +33,7 @@ class View:
     k: int
     levels: Sequence[tuple[int, int]] | None = None
     weights: Literal["given", "correlation"] = "given"
+    partition: Partition | None = None
 
     @property
     def rows(self) -> int:
@@ -48,8 +50,27 @@ class View:
         """(attributes,) Iyengar's loss of each attribute, summed over all rows; a suppressed cell costs 1."""
         return np.array([self._summed(of_class) for of_class in self.loss])
 
+    @cached_property
+    def attribute_ncp_set(self) -> Floats | None:
+        """(attributes,) as `attribute_ncp`, a category by the number of values in its class; None without regions."""
+        if self.partition is None:
+            return None
+        suppressed = self.rows - len(self.partition.order)
+        found = self.attribute_ncp.copy()
+        for index, attribute in enumerate(self.attributes):
+            if attribute.domain.kind == "categorical" and found[index] > suppressed:  # else every class has one value
+                found[index] = _of_sets(attribute, self.partition) + suppressed
+        return found
+
     def _summed(self, of_class: Floats) -> float:
         return float(of_class @ self.sizes) + self.suppressed_rows
+
+
+def _of_sets(attribute: Attribute, partition: Partition) -> float:
+    """Sum over the rows of values in the class / leaves, 0 for a single value."""
+    sizes, values = partition.sizes, distinct_values(partition, attribute.codes, attribute.domain.size)
+    several = values > 1
+    return float(values[several] @ sizes[several]) / attribute.domain.size
 
 
 class Metric(Protocol):

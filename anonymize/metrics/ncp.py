@@ -1,7 +1,9 @@
 """Normalized certainty penalty: what the release leaves uncertain, summed over rows and quasi-identifiers, unweighted.
 
 A numeric cell costs (high - low) of its interval over (max - min) of the input's column. A categorical cell costs 0 for
-a leaf, else the leaves under its node over all leaves. A suppressed cell costs 1.
+a leaf, else the leaves under its node over all leaves, times the node's weight where the hierarchy gives it one, 1 at
+most. With `output.categorical: set` the node is the lowest that covers the set; see `ncp_set`. A suppressed cell costs
+1.
 
 Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 2.
 """

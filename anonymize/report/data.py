@@ -17,7 +17,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement
-from anonymize.recoding import Levels, Recoding, Released
+from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
 from anonymize.risk import merged
 from anonymize.spec import Spec
@@ -186,6 +186,7 @@ def _view(facts: Facts) -> View:
         k=_k(facts.requirements),
         levels=_levels(facts),
         weights=facts.table.weights,
+        partition=facts.recoding.partition if isinstance(facts.recoding, Regions) else None,
     )
 
 

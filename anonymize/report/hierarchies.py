@@ -14,6 +14,7 @@ import numpy as np
 
 from anonymize.classes import Floats
 from anonymize.domain.build import file
+from anonymize.domain.export import as_csv, as_yaml
 from anonymize.domain.rules import Apart, resolve
 from anonymize.errors import UsageError
 from anonymize.metrics.research_value import leaf_rows, level_values, normalized_weights
@@ -26,13 +27,14 @@ class Level:
     """One level of a hierarchy.
 
     `values`: its nodes. `occurring`: those with rows; None without a table. `research_value`: see the metric.
-    `broken`: the rules that it breaks.
+    `broken`: the rules that it breaks. `weights`: the lowest and the highest weight of its nodes.
     """
 
     values: int
     occurring: int | None
     research_value: float
     broken: tuple[Rule, ...]
+    weights: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Described:
                 "values": level.values,
                 "occurring": level.occurring,
                 "research_value": level.research_value,
+                "node_weights": list(level.weights),
                 "broken_rules": [_rule(rule) for rule in level.broken],
             }
             for number, level in enumerate(self.levels)
@@ -120,6 +123,22 @@ def _empty(spec: Spec, name: str) -> Attribute:
     return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=definition.rules)
 
 
+def _ends(weights: Floats) -> tuple[float, float]:
+    return float(weights.min()), float(weights.max())
+
+
+def text_for(path: str, attribute: Attribute) -> str:
+    """An attribute's hierarchy as the text of a file of this name: YAML by its suffix, else CSV.
+
+    Raises UsageError where it has weights, which CSV has no place for.
+    """
+    if Path(path).suffix.lower() in {".yaml", ".yml"}:
+        return as_yaml(attribute.hierarchy)
+    if (attribute.hierarchy.weights != 1).any():
+        raise UsageError(f"the hierarchy of {attribute.name!r} has weights of nodes: write it to a .yaml file")
+    return as_csv(attribute.hierarchy)
+
+
 def _described(attribute: Attribute, weight: float) -> Described:
     over = attribute.generalization
     rows = leaf_rows(attribute)
@@ -132,6 +151,7 @@ def _described(attribute: Attribute, weight: float) -> Described:
             occurring=len(np.unique(nodes[rows > 0])) if rows.any() else None,
             research_value=float(values[number]),
             broken=tuple(rule for rule, at in broken if at[number]),
+            weights=_ends(over.hierarchy.weights[nodes]),
         )
         for number, nodes in enumerate(over.hierarchy.levels)
     )

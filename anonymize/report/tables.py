@@ -62,6 +62,7 @@ def _utility(report: dict[str, Any]) -> Section:
         "gcp": "share of the quasi-identifiers' precision that is lost, 0 to 1",
         "ncp": "the same, summed over cells",
         "ncp_weighted": "the same, with the spec's weights",
+        "gcp_set": "as gcp, of the values present in place of nodes (categorical: set)",
         "loss": "Iyengar's loss metric, 0 to 1",
         "discernibility": "sum of squared class sizes",
         "c_avg": "mean class size over the smallest allowed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -98,10 +99,24 @@ def _paths(rng: np.random.Generator, label: str, depth: int) -> list[tuple[str, 
 
 
 def random_taxonomy(rng: np.random.Generator, name: str = "c") -> Taxonomy:
-    """A deep and uneven hierarchy, or a flat one, or a single leaf; a missing leaf at the end, first, or none."""
+    """A deep and uneven hierarchy, or a flat one, or a single leaf; a missing leaf at the end, first, or none; nodes
+    with weights or without."""
     paths = _paths(rng, "n", int(rng.integers(1, 5)))
     missing = [None, None, "?", paths[0][0]][rng.integers(4)]
-    return Taxonomy.of(name, Tree.from_paths(paths), missing)
+    weights = _node_weights(rng, paths) if rng.random() < 0.3 else None
+    return Taxonomy.of(name, Tree.from_paths(paths, weights), missing)
+
+
+def _node_weights(rng: np.random.Generator, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
+    """Weights of the nodes between leaves and root: none costs more than the one above it."""
+    leaves = Counter(path[at:] for path in paths for at in range(1, len(path)))
+    found: dict[tuple[str, ...], float] = {}
+    for node in sorted((node for node in leaves if len(node) > 1), key=len):
+        weight = float(rng.choice([0.3, 1.0, 1.7, 4.0]))
+        above = found.get(node[1:])
+        heavy = above is not None and weight * leaves[node] > above * leaves[node[1:]]
+        found[node] = above if above is not None and heavy else weight
+    return found
 
 
 def _skewed(rng: np.random.Generator, rows: int, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -155,11 +170,14 @@ def cost(domain: Domain, codes: Iterable[int]) -> float:
         return 0.0
     if isinstance(domain, Taxonomy):
         covering = (
-            stop - start
-            for start, stop in zip(domain.start.tolist(), domain.stop.tolist(), strict=True)
+            (stop - start, weight)
+            for start, stop, weight in zip(
+                domain.start.tolist(), domain.stop.tolist(), domain.weights.tolist(), strict=True
+            )
             if start <= min(present) and max(present) < stop
         )
-        return float(min(covering)) / domain.size
+        size, weight = min(covering, key=lambda node: node[0])
+        return float(min(1.0, weight * size / domain.size))
     assert isinstance(domain, Numeric)
     if domain.missing in present:
         return 1.0

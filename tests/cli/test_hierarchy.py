@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 
 from anonymize.domain import files
-from anonymize.domain.export import as_csv
+from anonymize.domain.export import as_csv, as_yaml
 from anonymize.domain.taxonomy import Taxonomy
 from tests.algorithms.tables import random_taxonomy, seeds, taxonomy
 from tests.cli.conftest import CELLS, JOBS, SPEC, Call, Desk
@@ -152,6 +153,37 @@ def test_make_refuses(desk: Desk, call: Call) -> None:
     assert call("hierarchy", "make", "spec.yaml", "zip", "-o", "jobs.csv", "--force").code == 0
 
 
+WEIGHTED = (
+    '{label: "*", children: [{label: Office, weight: 1.25, children: [CANARY clerk, CANARY chief]}, CANARY cook]}'
+)
+
+
+def test_weights_of_nodes_are_shown_kept_and_refused(desk: Desk, call: Call) -> None:
+    (desk.folder / "jobs.yaml").write_text(WEIGHTED, encoding="utf-8")
+    desk.fill(spec=SPEC.replace("jobs.csv", "jobs.yaml"))
+    lines = call("hierarchy", "show", "spec.yaml", "job").out.decode().splitlines()
+    assert [line.split()[-1] for line in lines[2:]] == ["1", "1.25", "1"] and "1 to 1.25" in lines[3]
+    (shown,) = json.loads(call("hierarchy", "show", "spec.yaml", "job", "--json").out)["attributes"]
+    assert [level["node_weights"] for level in shown["levels"]] == [[1, 1], [1, 1.25], [1, 1]]
+    assert call("hierarchy", "make", "spec.yaml", "job").code == 2
+    assert call("hierarchy", "make", "spec.yaml", "job", "-o", "again.yaml").code == 0
+    desk.fill(spec=SPEC.replace("jobs.csv", "again.yaml"))
+    assert call("hierarchy", "show", "spec.yaml", "job").out.decode().splitlines()[2:] == lines[2:]
+    (desk.folder / "again.yaml").write_text(WEIGHTED.replace('"*"', '"*", weight: 2'), encoding="utf-8")
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv")
+    assert ended.code == 2 and "again.yaml:1: hierarchy of 'job': the root has a weight" in ended.err
+    assert not CELLS.search(ended.err)
+
+
+def test_numbers_have_no_weights_of_nodes(desk: Desk, call: Call) -> None:
+    ages = ", ".join(str(8675300 + number) for number in range(37))
+    tree = f'{{label: "*", children: [{{label: some, weight: 2, children: [{ages}]}}]}}'
+    (desk.folder / "ages.yaml").write_text(tree, encoding="utf-8")
+    desk.fill(spec=SPEC.replace("{type: numeric}", "{type: numeric, hierarchy: ages.yaml}"))
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv")
+    assert ended.code == 2 and "ages.yaml: hierarchy of 'age': weights of nodes are for categories" in ended.err
+
+
 def test_no_cell_but_where_it_was_asked_for(desk: Desk, call: Call) -> None:
     desk.fill(spec=SPEC)
     assert not CELLS.search(call("hierarchy", "show", "spec.yaml").out.decode())
@@ -159,22 +191,24 @@ def test_no_cell_but_where_it_was_asked_for(desk: Desk, call: Call) -> None:
 
 @given(seeds.map(random_taxonomy))
 def test_a_hierarchy_written_is_read_as_the_same(made: Taxonomy) -> None:
-    read = read_back(made)
-    assert read.labels == made.labels and read.missing == made.missing
-    assert read.levels.tolist() == made.levels.tolist()
+    for suffix, write in (("csv", as_csv), ("yaml", as_yaml)):
+        read = read_back(made, suffix, write)
+        assert read.labels == made.labels and read.missing == made.missing
+        assert read.levels.tolist() == made.levels.tolist()
+    assert read.weights.tolist() == made.weights.tolist()
 
 
-def read_back(made: Taxonomy) -> Taxonomy:
+def read_back(made: Taxonomy, suffix: str = "csv", write: Callable[[Taxonomy], str] = as_csv) -> Taxonomy:
     missing = None if made.missing is None else made.labels[made.missing]
     if made.size == 1 and missing is not None:  # no leaf but the missing one: not a file
         return made
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tree.csv"
-        path.write_text(as_csv(made), encoding="utf-8", newline="")
+        path = Path(folder) / f"tree.{suffix}"
+        path.write_text(write(made), encoding="utf-8", newline="")
         return Taxonomy.of(made.name, files.read(path), missing)
 
 
 def test_odd_labels_are_quoted() -> None:
     made = Taxonomy.of("c", files.Tree.from_paths([('a "b"; c', "x\ny", "*"), ("", "*"), ("*", "*")]))
-    assert read_back(made).labels == made.labels
+    assert read_back(made).labels == read_back(made, "yaml", as_yaml).labels == made.labels
     assert as_csv(taxonomy("a *")) == "a;*\n"

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.cli.conftest import CELLS, HEADER, SPEC, Call, Desk, table
+from tests.cli.conftest import CELLS, HEADER, JOBS, SPEC, Call, Desk, table
 
 CONTRACT = {
     "schema_version": None,
@@ -59,6 +59,20 @@ def report_of(call: Call, desk: Desk, *arguments: object) -> dict[str, Any]:
     assert not CELLS.search(text)
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def test_both_ways_of_showing_categories_are_measured_whichever_is_shown(desk: Desk, call: Call) -> None:
+    shown = []
+    for way in ("node", "set"):
+        desk.fill(spec=SPEC + f"output: {{categorical: {way}}}\n")
+        (desk.folder / "jobs.csv").write_text(JOBS + "CANARY baker;Kitchen;*\n", encoding="utf-8")  # it does not occur
+        shown.append(report_of(call, desk)["utility"])
+        text = (desk.folder / "out.csv").read_text(encoding="utf-8")
+        assert ("{" in text) == (way == "set")
+    nodes, sets = shown
+    assert {name: nodes[name] for name in ("gcp", "gcp_set")} == {name: sets[name] for name in ("gcp", "gcp_set")}
+    assert 0 < sets["gcp_set"] < sets["gcp"]
+    assert sets["ncp_set"] == pytest.approx(60 * sum(each["ncp_set"] for each in sets["attributes"].values()))
 
 
 def test_a_release(desk: Desk, call: Call) -> None:

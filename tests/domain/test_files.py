@@ -168,11 +168,40 @@ def test_yaml_labels_are_texts_as_written(tmp_path: Path) -> None:
 
 def test_yaml_weights(tmp_path: Path) -> None:
     text = (
-        '{label: "*", children: [{label: g, weight: 2.5, children: [{label: a, weight: 3}, b]}, {label: c, weight: 4}]}'
+        '{label: "*", weight: 1, children: [{label: g, weight: 2.5, children: [{label: a, weight: 1}, b]}, '
+        "{label: h, weight: 0.5, children: [c, d]}]}"
     )
     domain = taxonomy(tmp_path, text, "h.yaml")
     weights = dict(zip(domain.labels, domain.weights.tolist(), strict=True))
-    assert weights == {"a": 3, "b": 1, "c": 4, "g": 2.5, "*": 1}
+    assert weights == {"a": 1, "b": 1, "c": 1, "d": 1, "g": 2.5, "h": 0.5, "*": 1}
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "fine"),
+    [(1, 1, True), (1.5, 1, True), (1.6, 1, False), (1.6, 1.1, True), (1, 0.6, False), (2, 2, True), (1e308, 1, False)],
+)
+def test_yaml_weights_grow_towards_the_root(tmp_path: Path, below: float, above: float, fine: bool) -> None:
+    text = (
+        f'"*":\n- label: SECRET\n  weight: {above}\n  children:\n'
+        f"  - {{label: SECRET2, weight: {below}, children: [a, b]}}\n  - c\n- d\n"
+    )
+    if fine:
+        assert taxonomy(tmp_path, text, "h.yaml").weights.tolist() == [1, 1, 1, 1, below, above, 1]
+    else:
+        told = "weight x leaves of the node are more than those of the node above it, in line 2"
+        assert problems(tmp_path, text, "h.yaml") == [(5, told)]
+
+
+def test_yaml_a_weight_of_one_leaf_does_not_count(tmp_path: Path) -> None:
+    domain = taxonomy(tmp_path, '"*": [{g: [{label: h, weight: 9, children: [a]}, b]}, c]', "h.yaml")
+    assert domain.node_cost.tolist() == pytest.approx([0, 0, 0, 0, 2 / 3, 1])
+
+
+def test_yaml_the_weight_that_would_do_is_told(tmp_path: Path) -> None:
+    text = '"*": [{g: [{label: h, weight: 4, children: [a, b]}, c]}, d]'
+    with pytest.raises(SpecError) as caught:
+        taxonomy(tmp_path, text, "h.yaml")
+    assert caught.value.problems[0].hint == "the node in line 1 needs a weight of 2.66667 or more"
 
 
 def test_yaml_a_node_called_label(tmp_path: Path) -> None:
@@ -217,6 +246,15 @@ def test_yaml_a_node_called_label(tmp_path: Path) -> None:
         ("any:\n- {label: SECRET, weight: heavy}\n", [(2, "the weight is not a number above 0")]),
         ("any:\n- {label: SECRET, weight: [1]}\n", [(2, "the weight is not a number above 0")]),
         ("any:\n- {label: SECRET, weight: .inf}\n", [(2, "the weight is not a number above 0")]),
+        ("any:\n- {label: SECRET, weight: 2}\n", [(2, "the weight of a leaf has no effect: a leaf costs nothing")]),
+        (
+            "{label: SECRET, weight: 2, children: [a]}\n",
+            [(1, "the root has a weight: it costs 1, as a suppressed cell does")],
+        ),
+        (
+            "any:\n- label: SECRET\n  weight: 2\n  children:\n  - {SECRET: [a, b]}\n",
+            [(5, "the node is one with that in line 2, which has another weight")],
+        ),
     ],
 )
 def test_yaml_problems(tmp_path: Path, text: str, expected: list[tuple[int | None, str]]) -> None:

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain import taxonomy
+from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
+from tests.algorithms.tables import random_taxonomy, seeds
 
 Path = tuple[str, ...]
 
@@ -171,7 +173,40 @@ def test_the_order_of_leaves_does_not_matter_to_what_covers_them() -> None:
 
 
 def test_weights_of_nodes() -> None:
-    tree = Tree.from_paths([("a", "g", "*"), ("b", "*")], {("g", "*"): 2.0, ("b", "*"): 3.0, ("a", "g", "*"): 0.5})
+    tree = Tree.from_paths([("a", "g", "*"), ("b", "h", "g", "*"), ("c", "h", "g", "*"), ("d", "*")], WEIGHTS)
     domain = Taxonomy.of("x", tree, "?")
-    assert dict(zip(domain.labels, domain.weights.tolist(), strict=True)) == {"a": 0.5, "b": 3, "?": 1, "g": 2, "*": 1}
-    assert Taxonomy("x", domain.levels, domain.labels).weights.tolist() == [1] * 5
+    found = dict(zip(domain.labels, domain.weights.tolist(), strict=True))
+    assert found == {"a": 1, "b": 1, "c": 1, "d": 1, "?": 1, "h": 0.5, "g": 1.5, "*": 1}
+    assert Taxonomy("x", domain.levels, domain.labels).weights.tolist() == [1] * 8
+
+
+WEIGHTS = {("g", "*"): 1.5, ("h", "g", "*"): 0.5}
+
+
+def weighted(weights: dict[Path, float], missing: str | None = None) -> Taxonomy:
+    """h of b and c; g of a and h; the root of g, d and e."""
+    paths = [("a", "g", "*"), ("b", "h", "g", "*"), ("c", "h", "g", "*"), ("d", "*"), ("e", "*")]
+    return Taxonomy.of("x", Tree.from_paths(paths, weights), missing)
+
+
+@pytest.mark.parametrize("table_size", [0, 1024])
+def test_a_weight_multiplies_what_its_node_costs(table_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taxonomy, "TABLE_SIZE", table_size)
+    low, high = np.array([0, 1, 0, 0, 2, 3]), np.array([0, 2, 1, 2, 3, 4])  # a, h, g, g, *, *
+    assert weighted(WEIGHTS).cost(low, high).tolist() == [0, 0.5 * 2 / 5, 1.5 * 3 / 5, 1.5 * 3 / 5, 1, 1]
+    assert weighted(WEIGHTS, "?").cost(low, high) == pytest.approx([0, 1 / 6, 0.75, 0.75, 1, 1])
+    assert weighted({}).loss(low, high).tolist() == weighted(WEIGHTS).loss(low, high).tolist()
+
+
+def test_a_node_costs_at_most_as_much_as_a_suppressed_cell() -> None:
+    domain = weighted({("g", "*"): 1e308, ("h", "g", "*"): 2.0})
+    assert domain.cost(np.array([0, 1, 0]), np.array([1, 2, 4])).tolist() == [1, 0.8, 1]
+    assert Generalization.plain(domain).ncp.tolist() == [0, 0, 0, 0, 0, 0.8, 1, 1]
+
+
+@given(seeds)
+def test_no_node_costs_less_than_one_below_it(rng: np.random.Generator) -> None:
+    domain = random_taxonomy(rng)
+    inner = np.flatnonzero(domain.parent >= 0)
+    for cost in (domain.node_cost, Generalization.plain(domain).ncp):
+        assert (cost[inner] <= cost[domain.parent[inner]]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.classes import Partition
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import METRICS, View, utility
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
@@ -32,6 +34,7 @@ def view_of(table: Table, classes: Classes, suppressed: int, minimum: int = 1, *
     boxes = [partition.boxes(a.codes) if classes else (a.codes[:0], a.codes[:0]) for a in table.attributes]
     pairs = list(zip(table.attributes, boxes, strict=True))
     ncp, loss = [a.domain.cost(*box) for a, box in pairs], [a.domain.loss(*box) for a, box in pairs]
+    more = {"partition": partition, **more}
     return View(table.attributes, ncp, loss, partition.sizes, suppressed, minimum, **more)  # type: ignore[arg-type]
 
 
@@ -43,12 +46,25 @@ def cells(attribute: Attribute, classes: Classes, suppressed: list[int]) -> list
     return penalties
 
 
-def losses(attribute: Attribute, penalties: list[float]) -> list[float]:
-    """Iyengar's loss of each row from its NCP: categorical, one leaf less above and below the line."""
+def set_cells(attribute: Attribute, classes: Classes, suppressed: list[int]) -> list[float]:
+    """The same of the values present."""
     if attribute.domain.kind == "numeric":
-        return penalties
-    size = attribute.domain.size
-    return [(penalty * size - 1) / (size - 1) if penalty and size > 1 else penalty for penalty in penalties]
+        return cells(attribute, classes, suppressed)
+    penalties = [1.0] * len(suppressed)
+    for rows in classes:
+        values = len(set(attribute.codes[rows].tolist()))
+        penalties += [values / attribute.domain.size if values > 1 else 0.0] * len(rows)
+    return penalties
+
+
+def losses(attribute: Attribute, classes: Classes, suppressed: list[int]) -> list[float]:
+    """Iyengar's loss of each row: categorical, from its NCP without weights, one leaf less above and below the line."""
+    domain = attribute.domain
+    if not isinstance(domain, Taxonomy):
+        return cells(attribute, classes, suppressed)
+    plain = replace(attribute, domain=Taxonomy(domain.name, domain.levels, domain.labels, domain.missing))
+    penalties = cells(plain, classes, suppressed)
+    return [(p * domain.size - 1) / (domain.size - 1) if p and domain.size > 1 else p for p in penalties]
 
 
 @given(cases())
@@ -56,12 +72,15 @@ def test_metrics_are_sums_over_rows(case: tuple[Table, Classes, list[int], int])
     table, classes, suppressed, minimum = case
     block = utility(view_of(table, classes, len(suppressed), minimum))
     ncp = [cells(attribute, classes, suppressed) for attribute in table.attributes]
-    lost = [losses(attribute, penalties) for attribute, penalties in zip(table.attributes, ncp, strict=True)]
+    lost = [losses(attribute, classes, suppressed) for attribute in table.attributes]
+    sets = [set_cells(attribute, classes, suppressed) for attribute in table.attributes]
     kept, n, m = sum(map(len, classes)), table.rows, len(table.attributes)
     expected = {
         "ncp": sum(map(sum, ncp)),
         "gcp": sum(map(sum, ncp)) / (n * m),
         "ncp_weighted": sum(a.weight * sum(column) for a, column in zip(table.attributes, ncp, strict=True)),
+        "gcp_set": sum(map(sum, sets)) / (n * m),
+        "ncp_set": sum(map(sum, sets)),
         "loss": sum(map(sum, lost)) / (n * m),
         "discernibility": sum(len(rows) ** 2 for rows in classes) + n * len(suppressed),
         "c_avg": kept / (len(classes) * minimum) if classes else None,
@@ -71,9 +90,10 @@ def test_metrics_are_sums_over_rows(case: tuple[Table, Classes, list[int], int])
     }
     attributes = block.pop("attributes")
     assert block == {name: value if value is None else pytest.approx(value) for name, value in expected.items()}
-    for attribute, column, lost_column in zip(table.attributes, ncp, lost, strict=True):
+    for attribute, column, set_column, lost_column in zip(table.attributes, ncp, sets, lost, strict=True):
         assert attributes[attribute.name] == {
             "ncp": pytest.approx(sum(column) / n),
+            "ncp_set": pytest.approx(sum(set_column) / n),
             "loss": pytest.approx(sum(lost_column) / n),
             "weight": attribute.weight,
         }
@@ -108,6 +128,8 @@ def test_an_example_by_hand() -> None:
         "ncp": pytest.approx(2 * 10 / 40 + 2 * 2 / 4 + 2 * 1),
         "ncp_weighted": pytest.approx(2 * 0.5 + 0.5 * 3),
         "gcp": pytest.approx(3.5 / 8),
+        "ncp_set": pytest.approx(2 * 10 / 40 + 2 * 2 / 4 + 2 * 2 / 4),
+        "gcp_set": pytest.approx(2.5 / 8),
         "loss": pytest.approx((2 * 1 / 4 + 2 * 1 / 3 + 2 * 1) / 8),
         "discernibility": 8,
         "c_avg": 1.0,

@@ -1,0 +1,178 @@
+"""Parts of a table, each cut in two again and again around far seeds, all parts of a level at once.
+
+The rows of a part join one of its two groups in random order, each the one that loses less by it. That is one row
+after the other; but parts do not depend on each other, so one step takes a row of every part. Where few large parts
+would mean many such steps, a part goes by itself: boxes grow seldom, so what every row would cost is worked out for
+many rows ahead, until a box grows. Both ways give the same groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.clustering.ncp import Corners, Penalty
+from anonymize.algorithms.clustering.seeds import seeds
+from anonymize.classes import Bools, Ints, Partition, concatenated_ranges, starts_of
+
+ALONE = 25
+"""A part that goes by itself takes about the time of so many steps."""
+AHEAD = (128, 4096)
+"""Fewest and most rows that are worked out ahead."""
+FARTHEST = np.iinfo(np.int32).max
+
+JOINS = {"rise": 1.0, "sum": 0.0}
+"""Which group a row joins: the one whose NCP rises least, or the one whose NCP is lower with it. What of the NCP that
+a group has without the row is taken off."""
+
+
+def bisect(
+    penalty: Penalty,
+    codes: Corners,
+    parts: Partition,
+    k: int,
+    rounds: int,
+    join: str,
+    rng: np.random.Generator,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> Partition:
+    """The groups that parts fall into when each of more than k rows, not all equal, is cut in two, again and again.
+
+    `codes` (attributes, n) of the rows 0 ... n - 1, all of which `parts` holds; `rounds` of scans find the seeds;
+    `join` is a key of JOINS. `progress` is told how many more rows have found their group.
+    """
+    labels, count = parts.class_of(len(parts.order)), parts.count
+    rows, sizes = parts.order.astype(np.int64), parts.sizes
+    while True:
+        rows, sizes, finished = _open(codes, rows, sizes, k)
+        progress(finished)
+        if not len(sizes):
+            return Partition.of_labels(labels)
+        rows = _shuffled(rows, sizes, rng)
+        second = _sides(penalty, codes[:, rows], sizes, rounds, JOINS[join])
+        part = 2 * np.repeat(np.arange(len(sizes)), sizes) + second
+        labels[rows] = count + part
+        rows, sizes = rows[np.argsort(part, kind="stable")], np.bincount(part, minlength=2 * len(sizes))
+        count += len(sizes)
+
+
+def _open(codes: Corners, rows: Ints, sizes: Ints, k: int) -> tuple[Ints, Ints, int]:
+    """Rows and sizes of the parts that are to be cut, and how many rows the others have."""
+    if not len(rows):
+        return rows, sizes, 0
+    starts = starts_of(sizes)[:-1]
+    arranged = codes[:, rows]
+    differ = (np.minimum.reduceat(arranged, starts, axis=1) < np.maximum.reduceat(arranged, starts, axis=1)).any(axis=0)
+    keep = differ & (sizes > k)
+    return rows[np.repeat(keep, sizes)], sizes[keep], int(sizes[~keep].sum())
+
+
+def _shuffled(rows: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
+    """The rows of each part in random order."""
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    return rows[np.lexsort((rng.random(len(rows)), part))]
+
+
+def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, off: float) -> Bools:
+    """(n,) whether each row, the parts laid one after the other, joins the second of its part's groups."""
+    starts = starts_of(sizes)
+    first, second = seeds(penalty, codes, starts, rounds)
+    side = np.zeros(codes.shape[1], np.bool_)
+    side[second] = True
+    waiting = np.ones(codes.shape[1], np.bool_)
+    waiting[first] = waiting[second] = False
+    queue = np.flatnonzero(waiting)
+    queues = starts_of(sizes - 2)
+    corners = np.stack((codes[:, first], codes[:, second]), axis=1)
+    order = np.argsort(-sizes, kind="stable")
+    alone = _alone(sizes[order] - 2)
+    for part in order[:alone].tolist():
+        mine = queue[queues[part] : queues[part + 1]]
+        side[mine] = _assign_one(penalty, codes[:, mine], corners[:, :, part], off)
+    together = order[alone:]
+    lengths = sizes[together] - 2
+    mine = queue[concatenated_ranges(queues[together], lengths)]
+    side[mine] = _assign(penalty, codes[:, mine], lengths, corners[:, :, together], off)
+    return side
+
+
+def _alone(lengths: Ints) -> int:
+    """How many of the longest queues (parts,), descending, go by themselves so that all together are done soonest."""
+    steps = np.append(lengths, 0) + ALONE * np.arange(len(lengths) + 1)
+    return int(np.argmin(steps))
+
+
+def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, off: float) -> Bools:
+    """(n,) whether rows join the second group: one of every part at a step.
+
+    `codes` (attributes, n) of rows queued part after part, the longest queue first; `corners` (attributes, 2, parts)
+    the seeds.
+    """
+    side = np.zeros(codes.shape[1], np.bool_)
+    if not len(side):
+        return side
+    starts = starts_of(lengths)[:-1]
+    low, high = corners.copy(), corners.copy()
+    sizes, now = np.ones((2, len(lengths)), np.int64), np.zeros((2, len(lengths)))
+    active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+    for step, count in enumerate(active.tolist()):
+        at = starts[:count] + step
+        row = codes[:, None, at]
+        lows, highs = np.minimum(low[:, :, :count], row), np.maximum(high[:, :, :count], row)
+        cost = penalty(lows, highs)
+        loss = (sizes[:, :count] + 1) * cost - sizes[:, :count] * (off * now[:, :count])
+        second = loss[1] < loss[0]
+        side[at] = second
+        taker, part = second.astype(np.intp), np.arange(count)
+        low[:, taker, part], high[:, taker, part] = lows[:, taker, part], highs[:, taker, part]
+        now[taker, part] = cost[taker, part]
+        sizes[taker, part] += 1
+    return side
+
+
+def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, off: float) -> Bools:
+    """(n,) the same for one part, whose rows' codes (attributes, n) come in their order; `corners` (attributes, 2)."""
+    rows = codes.shape[1]
+    side = np.zeros(rows, np.bool_)
+    low, high = corners.copy(), corners.copy()
+    sizes, done, ahead = [1, 1], 0, AHEAD[0]
+    while done < rows:
+        row = codes[:, None, done : done + ahead]
+        lows, highs = np.minimum(low[:, :, None], row), np.maximum(high[:, :, None], row)
+        taken = _take(penalty(lows, highs), penalty(low, high), sizes, off)
+        side[done : done + len(taken)] = taken
+        for group in (0, 1):
+            joined = codes[:, done : done + len(taken)][:, taken == group]
+            low[:, group] = np.minimum(low[:, group], joined.min(axis=1, initial=FARTHEST))
+            high[:, group] = np.maximum(high[:, group], joined.max(axis=1, initial=0))
+        ahead = AHEAD[0] if len(taken) < row.shape[2] else min(2 * ahead, AHEAD[1])
+        done += len(taken)
+    return side
+
+
+def _take(costs: NDArray[np.float64], now: NDArray[np.float64], sizes: list[int], off: float) -> Bools:
+    """(taken,) the sides of the first rows, up to the first that raises the penalty of the group it joins.
+
+    `costs` (2, ahead) penalty of each group with each row, `now` (2,) without; `sizes` of the groups are brought up to
+    date.
+    """
+    first, second = sizes
+    limits = now.tolist()
+    first_now, second_now = (off * limit for limit in limits)
+    taken = []
+    for with_first, with_second in zip(*costs.tolist(), strict=True):
+        loss = (first + 1) * with_first - first * first_now
+        joins = (second + 1) * with_second - second * second_now < loss
+        taken.append(joins)
+        if joins:
+            second += 1
+            if with_second > limits[1]:
+                break
+        else:
+            first += 1
+            if with_first > limits[0]:
+                break
+    sizes[:] = first, second
+    return np.array(taken, np.bool_)
