@@ -20,6 +20,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
         "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
         "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
+        "randomize": ("release:command", "Randomized response with a bound on disclosure; made to be reconstructed."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from anonymize.errors import Problem, SpecError
 from anonymize.privacy import (
+    disclosure,
     distinct_l_diversity,
     entropy_l_diversity,
     frequency_l_diversity,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MODELS",
     "PARAMETERS",
+    "RANDOMIZED",
     "Assessment",
     "Groups",
     "Histogram",
@@ -51,7 +54,10 @@ MODELS: dict[str, Model] = {
     squared_error_diversity.ID: squared_error_diversity,
 }
 
-PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in MODELS.items()}
+RANDOMIZED: dict[str, ModuleType] = {disclosure.ID: disclosure}
+"""Models of randomized tables, which have no classes to be measured."""
+
+PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in (MODELS | RANDOMIZED).items()}
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,8 @@ def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | No
 
 def _attributes(spec: Spec, model: str, attribute: str | None) -> list[str | None]:
     """The attributes that a model is to be measured on; ValueError says why there is none."""
+    if model in RANDOMIZED:
+        raise ValueError("bounds a randomized table, and cannot be measured from equivalence classes: only `randomize`")
     needs = MODELS[model].SENSITIVE
     if needs == "none":
         if attribute is not None:

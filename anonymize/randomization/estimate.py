@@ -46,10 +46,10 @@ def variances(observed: Floats, p: Sequence[float], rows: int, about: About) -> 
 
 def covariance(observed: Floats, p: Sequence[float], rows: int, about: About) -> Floats:
     """(D, D) the covariance of all cells, flattened: for small tables, as it is formed."""
-    matrix = np.ones((1, 1))
+    matrix: Floats = np.ones((1, 1))
     for each, size in zip(p, observed.shape, strict=True):
         a, b = kronecker.inverse(each, size)
-        matrix = np.kron(matrix, a * np.eye(size) + b)
+        matrix = np.asarray(np.kron(matrix, a * np.eye(size) + b), np.float64)
     pi = unbiased(observed, p).ravel()
     spread = np.diag(pi) if about == "table" else np.outer(pi, pi)
     return np.asarray((matrix * observed.ravel() @ matrix.T - spread) / rows)
@@ -78,7 +78,7 @@ def simplex(point: Floats) -> Floats:
     sums = np.cumsum(flat)
     sums -= 1
     kept = np.count_nonzero(flat * np.arange(1, len(flat) + 1) > sums)
-    return np.maximum(point - sums[kept - 1] / kept, 0.0)
+    return np.asarray(np.maximum(point - sums[kept - 1] / kept, 0.0))
 
 
 def bayes(observed: Floats, p: Sequence[float]) -> Floats:

@@ -109,7 +109,7 @@ def _solved(problem: Problem, start: Floats, active: Ints) -> Floats:
         method="SLSQP",
         options={"maxiter": 200, "ftol": 1e-12},
     )
-    return np.clip(result.x, least, 1.0)
+    return np.asarray(np.clip(result.x, least, 1.0))
 
 
 def _settled(problem: Problem, chosen: Floats, least: Floats) -> Floats:

@@ -5,18 +5,19 @@ quasi-identifiers a, who sees the distorted table and guesses in proportion to t
 quasi-identifiers and then the sensitive value right. It is an average over the randomization: for one observed row the
 posterior may be higher.
 
-R_QI(a) = pi[a] * sum over b of P[b, a]^2 / (P pi)[b] (formula 9), for all a at once. R_S(u | a) is the same sum over the
-distribution of S within a; of a value that does not occur in a the term is q^2 / q, so that only cells that occur are
-gone through.
+R_QI(a) = pi[a] * sum over b of P[b, a]^2 / (P pi)[b] (formula 9), for all a at once. R_S(u | a) is the same sum over
+the distribution of S within a; of a value that does not occur in a the term is q^2 / q, so that only cells that occur
+are gone through.
 
 Source: Guo, Ying, Wu: formulas (4) to (9), property 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from anonymize.randomization import kronecker
 from anonymize.randomization.kronecker import Floats
 
 Ints = NDArray[np.int64]
+Chances: TypeAlias = Sequence[float] | Floats
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,12 @@ class Identification:
 
     pi: Floats
 
-    def probability(self, p: Sequence[float]) -> Floats:
+    def probability(self, p: Chances) -> Floats:
         """(D,) flattened: the chance that a row of each combination is taken for one of it."""
         back = kronecker.apply(self._factors(kronecker.squared, p), self._inverse_seen(p))
         return np.asarray((self.pi * back).ravel())
 
-    def slope(self, p: Sequence[float], axis: int) -> Floats:
+    def slope(self, p: Chances, axis: int) -> Floats:
         """(D,) its derivative by the p of one attribute, which has several values."""
         plain, squares = self._factors(kronecker.distortion, p), self._factors(kronecker.squared, p)
         size = self.pi.shape[axis]
@@ -108,11 +110,10 @@ class Identification:
         back -= kronecker.apply(squares, kronecker.apply(moved, self.pi) * inverse**2)
         return np.asarray((self.pi * back).ravel())
 
-    def _factors(self, kind: object, p: Sequence[float]) -> list[kronecker.Factor]:
-        assert callable(kind)
+    def _factors(self, kind: Callable[[float, int], kronecker.Factor], p: Chances) -> list[kronecker.Factor]:
         return [kind(each, size) for each, size in zip(p, self.pi.shape, strict=True)]
 
-    def _inverse_seen(self, p: Sequence[float]) -> Floats:
+    def _inverse_seen(self, p: Chances) -> Floats:
         """1 / (P pi); 0 where nothing is ever seen, as such a combination adds nothing."""
         seen = kronecker.apply(self._factors(kronecker.distortion, p), self.pi)
         return np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)

@@ -10,16 +10,19 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import polars as pl
 
 from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.categories import Categories, of_bins, of_level
 from anonymize.domain.generalization import Generalization
+from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Attribute as Definition
-from anonymize.spec.model import Spec
+from anonymize.spec.model import QuasiIdentifier, Spec
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, SensitiveColumn, Table
@@ -49,7 +52,7 @@ def read(spec: Spec, source: Source) -> Table:
     _stream(source, [*encoders.values(), *passing])
     _check_numbers(source, encoders)
     attributes = _attributes(spec, encoders)
-    sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
+    sensitive = tuple(_sensitive(spec, name, encoders[name]) for name in spec.sensitive)
     warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
     return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights)
 
@@ -178,7 +181,14 @@ def _attributes(spec: Spec, encoders: dict[str, Encoder]) -> tuple[Attribute, ..
         try:
             attribute = _attribute(spec, name, encoders[name])
             definition = spec.quasi_identifiers[name]
-            attributes.append(replace(attribute, rules=definition.rules, identifying=definition.identifying))
+            attributes.append(
+                replace(
+                    attribute,
+                    rules=definition.rules,
+                    identifying=definition.identifying,
+                    categorize=_categorize(definition, spec.output.interval),
+                )
+            )
         except DataError as error:
             problems += error.problems
     if problems:
@@ -211,16 +221,28 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
     return lambda: made
 
 
-def _sensitive(name: str, encoder: Encoder) -> SensitiveColumn:
+def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
+    """What makes the values that a distortion is over, where the spec says which."""
+    level, bins = definition.level, definition.bins
+    if level is not None:
+        return lambda attribute: of_level(attribute.generalization, level, interval)
+    if bins is not None:
+        return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
+    return None
+
+
+def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
+    shown = spec.input.missing[0] if spec.input.missing else ""
     if isinstance(encoder, NumberColumn):
         numbers, codes, missing = encoder.encode()
         values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-        return SensitiveColumn(name, codes, len(values), missing, values)
+        names = (*grid_texts(numbers), *([] if missing is None else [shown]))
+        return SensitiveColumn(name, codes, len(values), missing, values, names)
     texts, any_missing = encoder.distinct()
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return SensitiveColumn(name, codes, size, missing, None)
+    return SensitiveColumn(name, codes, size, missing, None, (*texts, *([shown] if any_missing else [])))
 
 
 def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:

@@ -1,0 +1,11 @@
+"""Roads to releases that have no equivalence classes, by the family of the algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from anonymize.request import Request
+from anonymize.roads import randomized
+
+ROADS: dict[str, Callable[[Request], dict[str, Any]]] = {"randomization": randomized.release}
