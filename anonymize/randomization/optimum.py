@@ -23,6 +23,8 @@ WORST = 12
 """Bounds that a search starts with, and that each round may add."""
 ROUNDS = 30
 HALVINGS = 45
+FEW = 12
+"""Halvings of an interval: where a point has to lie on the bound, and where a search starts."""
 TOUCHING = 1e-7
 """So close to 1 a parameter is 1."""
 LARGE = 1 << 18
@@ -58,13 +60,13 @@ def _starts(problem: Problem, least: Floats) -> Iterator[Floats]:
     elif count > 1:
         bends.append(np.arange(1.0, count + 1))
     for bend in bends:
-        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend)  # type: ignore[misc]
+        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, FEW)  # type: ignore[misc]
 
 
-def _on_bound(problem: Problem, path: Callable[[float], Floats]) -> Floats:
+def _on_bound(problem: Problem, path: Callable[[float], Floats], halvings: int = HALVINGS) -> Floats:
     """The last point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, by bisection."""
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if _fine(problem, problem.full(path(middle))) else (low, middle)
     return path(low)
@@ -92,12 +94,21 @@ def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
 def _solved(problem: Problem, start: Floats, active: Ints) -> Floats:
     from scipy.optimize import minimize
 
+    seen: dict[bytes, Floats] = {}
+
+    def excess(chosen: Floats) -> Floats:
+        """That of the active bounds; the solver asks for value and gradient at the same points."""
+        key = chosen.tobytes()
+        if key not in seen:
+            seen.clear()
+            seen[key] = problem.excess(problem.full(chosen))[active]
+        return seen[key]
+
     def slack(chosen: Floats) -> Floats:
-        return np.asarray(-np.log(problem.excess(problem.full(chosen))[active]))
+        return np.asarray(-np.log(excess(chosen)))
 
     def slack_slope(chosen: Floats) -> Floats:
-        p = problem.full(chosen)
-        return np.asarray(-problem.excess_slope(p, active) / problem.excess(p)[active][:, None])
+        return np.asarray(-problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None])
 
     least = problem.lowest()
     result = minimize(

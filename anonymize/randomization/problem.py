@@ -88,7 +88,7 @@ class Problem:
         """(at, variables) gradient of some of the bounds."""
         axes = self.pi.ndim
         known = self._identification.probability(p[:axes])
-        slopes = {axis: self._identification.slope(p[:axes], axis) for axis in self.variables if axis < axes}
+        slopes = self._identification.slopes(p[:axes], [axis for axis in self.variables if axis < axes])
         begin, rows = 0, []
         for number, cells in enumerate(self._bounded):
             mine = at[(at >= begin) & (at < begin + len(cells.groups))] - begin

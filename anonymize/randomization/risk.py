@@ -51,6 +51,11 @@ class Cells:
         return np.flatnonzero(np.diff(self.groups, prepend=-1))
 
     @cached_property
+    def absent(self) -> Ints:
+        """How many values do not occur in each group that occurs."""
+        return self.size - np.diff(self.starts, append=len(self.shares))
+
+    @cached_property
     def owner(self) -> Ints:
         """(C,) which of the groups that occur each cell belongs to."""
         return np.cumsum(np.diff(self.groups, prepend=-1) != 0) - 1
@@ -68,8 +73,7 @@ class Cells:
         if p == 1:
             return np.ones(len(self.shares))
         seen = (p - q) * self.shares + q
-        absent = self.size - np.diff(self.starts, append=len(self.shares))
-        rest = q * q * self._sum(1 / seen) + q * absent
+        rest = q * q * self._sum(1 / seen) + q * self.absent
         return self.shares * ((p * p - q * q) / seen + rest[self.owner])
 
     def reconstructed_slope(self, p: float) -> Floats:
@@ -77,8 +81,7 @@ class Cells:
         q, c = kronecker.other(p, self.size), -1 / (self.size - 1)
         seen = (p - q) * self.shares + q
         slope = (1 - c) * self.shares + c
-        absent = self.size - np.diff(self.starts, append=len(self.shares))
-        rest = 2 * q * c * self._sum(1 / seen) - q * q * self._sum(slope / seen**2) + c * absent
+        rest = 2 * q * c * self._sum(1 / seen) - q * q * self._sum(slope / seen**2) + c * self.absent
         own = (2 * p - 2 * q * c) / seen - (p * p - q * q) * slope / seen**2
         return self.shares * (own + rest[self.owner])
 
@@ -97,11 +100,14 @@ class Identification:
         back = kronecker.apply(self._factors(kronecker.squared, p), self._inverse_seen(p))
         return np.asarray((self.pi * back).ravel())
 
-    def slope(self, p: Chances, axis: int) -> Floats:
-        """(D,) its derivative by the p of one attribute, which has several values."""
+    def slopes(self, p: Chances, axes: Sequence[int]) -> dict[int, Floats]:
+        """(D,) its derivatives by the p of some attributes, which have several values."""
+        inverse = self._inverse_seen(p)
+        return {axis: self._slope(p, axis, inverse) for axis in axes}
+
+    def _slope(self, p: Chances, axis: int, inverse: Floats) -> Floats:
         plain, squares = self._factors(kronecker.distortion, p), self._factors(kronecker.squared, p)
         size = self.pi.shape[axis]
-        inverse = self._inverse_seen(p)
         turned = [*squares]
         turned[axis] = kronecker.squared_slope(p[axis], size)
         moved = [*plain]
