@@ -8,9 +8,7 @@ from typing import Any, ClassVar, Literal
 from anonymize.classes import Codes
 from anonymize.domain.categories import Categories
 from anonymize.randomization import kronecker
-
-PARAMETERS_FORMAT = "anonymize-randomization"
-PARAMETERS_VERSION = 1
+from anonymize.randomization.parameters import FORMAT, VERSION
 
 
 @dataclass(frozen=True)
@@ -80,12 +78,12 @@ class Randomized:
             "norms": product,
         }
 
-    def parameters(self, rows: int, missing: str) -> dict[str, Any]:
+    def parameters(self, rows: int, separator: str) -> dict[str, Any]:
         """The file for the recipient."""
         return {
-            "format": PARAMETERS_FORMAT,
-            "version": PARAMETERS_VERSION,
+            "format": FORMAT,
+            "version": VERSION,
             "rows": rows,
-            "missing": missing,
+            "separator": separator,
             "attributes": [each.told() for each in self.columns],
         }

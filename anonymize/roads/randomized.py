@@ -51,9 +51,7 @@ def release(request: Request) -> dict[str, Any]:
             found = search(request, table, requirements)
             assert isinstance(found, Randomized)
         order = row_order(request, table)
-        told = json.dumps(
-            found.parameters(table.rows, next(iter(spec.input.missing), "")), ensure_ascii=False, indent=1
-        )
+        told = json.dumps(found.parameters(table.rows, source.separator), ensure_ascii=False, indent=1)
         with timed("write"):
             target.write(distorted_frames(request, table, found, target.format, order))
             for output in handed:
@@ -98,6 +96,11 @@ def _parameters_path(request: Request) -> str | None:
     output = str(request.output)
     if output in ("-", "/dev/stdout"):
         return None
+    return parameters_beside(output)
+
+
+def parameters_beside(output: str) -> str:
+    """The file of parameters beside a release: `released.csv` has `released.params.json`."""
     suffix = next((suffix for suffix in SUFFIXES if output.lower().endswith(suffix)), "")
     return output[: len(output) - len(suffix)] + ".params.json"
 
