@@ -7,17 +7,24 @@ what means missing, what a suppressed cell reads and which attributes are number
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from anonymize import __version__
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.names import sensitive_table_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
+from anonymize.privacy.asked import diversities
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.spec import Spec, make, override
 from anonymize.table.source import Source
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of, measure
+from anonymize.verify_bucketized import COUNT, Reading, measure_bucketized
+
+if TYPE_CHECKING:
+    import polars as pl
 
 UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity")
 """What is measured of every sensitive attribute when nothing is required."""
@@ -41,6 +48,10 @@ class Options(TypedDict, total=False):
     encoding: str | None
     missing: Sequence[str] | None
     suppressed: str | None
+    st: str | None
+    """The ST, where the table is the QIT of a bucketized release."""
+    group: str | None
+    """The column of groups, where the table is bucketized; without it `group`, if there is an ST."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +79,32 @@ def audit(
     make no sense; DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
     wanted = _readable(_wanted(spec, options), path, options.get("encoding"))
-    with Source.open(wanted, path) as source:
-        columns = _released_columns(wanted, source.columns, source.name)
+    with ExitStack() as stack:
+        source = stack.enter_context(Source.open(wanted, path))
+        groups = Groups.of(wanted, source, options.get("group"), _sensitive_table(wanted, path, options, stack))
+        columns = _released_columns(wanted, source.columns if groups is None else groups.columns, source.name)
         exposed = [name for name in wanted.identifiers if name in source.columns]
         if spec is not None:
-            _refuse_unclassified(wanted, columns, source)
-        asked, checks = _checks(wanted)
+            _refuse_unclassified(wanted, columns, source, () if groups is None else (groups.name,))
+        asked, checks = _checks(wanted, grouped=groups is not None)
         source.check()
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        verdict = measure(
-            source.scan(),
-            [name for names in columns.values() for name in names],
-            checks,
-            wanted.input.missing,
-            suppressed=wanted.output.suppressed,
-            threshold=threshold,
-            null_missing=source.format != "csv" or "" in wanted.input.missing,
-        )
+        released = [name for names in columns.values() for name in names]
+        null_missing = source.format != "csv" or "" in wanted.input.missing
+        if groups is not None:
+            reading = Reading(groups.name, wanted.input.missing, null_missing, threshold)
+            verdict = measure_bucketized(source.scan(), groups.sensitive(), released, checks, reading)
+        else:
+            verdict = measure(
+                source.scan(),
+                released,
+                checks,
+                wanted.input.missing,
+                suppressed=wanted.output.suppressed,
+                threshold=threshold,
+                null_missing=null_missing,
+            )
         source.unchanged()
         satisfied = verdict.satisfied if verdict.satisfied is None else verdict.satisfied and not exposed
         report = _report(wanted, source, verdict, satisfied, _warnings(exposed))
@@ -100,7 +119,8 @@ def _wanted(spec: Spec | None, options: Options) -> Spec:
     thresholds = {name: options.get(name) for name in ("k", "l", "t") if options.get(name) is not None}
     if spec is None:
         return _spec_of(options, thresholds)
-    extra = sorted(name for name in options.keys() - {"k", "l", "t", "encoding"} if options.get(name))
+    beside = {"k", "l", "t", "encoding", "st", "group"}
+    extra = sorted(name for name in options.keys() - beside if options.get(name))
     if extra:
         raise UsageError(
             [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
@@ -134,12 +154,16 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _checks(spec: Spec) -> tuple[tuple[Requirement, ...], list[Check]]:
-    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check."""
+def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
+    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check.
+
+    `grouped`: of the groups of a bucketized table, which have no k-anonymity.
+    """
     privacy = spec.privacy
     if privacy.k is None and privacy.l is None and not privacy.models:
-        return (), _unjudged(spec)
-    asked = requirements(spec)
+        found = _unjudged(spec)
+        return (), [check for check in found if check.attribute] if grouped else found
+    asked = diversities(spec) if grouped else requirements(spec)
     return asked, checks_of(spec, asked)
 
 
@@ -150,6 +174,47 @@ def _unjudged(spec: Spec) -> list[Check]:
         models = (*UNJUDGED, "squared-error-diversity") if numeric else UNJUDGED
         checks += [Check(model, name, {}, numeric) for model in models]
     return checks
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Groups:
+    """That a table is bucketized: its column of groups, its columns with the sensitive ones, and the ST, if apart."""
+
+    name: str
+    columns: tuple[str, ...]
+    st: Source | None
+
+    @classmethod
+    def of(cls, spec: Spec, source: Source, name: str | None, st: Source | None) -> Groups | None:
+        """None where neither an ST nor a column of groups is there. Raises DataError for columns that are lacking."""
+        if name is None and st is None:
+            return None
+        name = name or "group"
+        wanted = [(source, name), *([(st, each) for each in (name, COUNT, *spec.sensitive)] if st else [])]
+        lacking = [
+            Problem(f"has no column {each}", file=table.name, hint=f"it has {', '.join(table.columns)}")
+            for table, each in wanted
+            if each not in table.columns
+        ]
+        if lacking:
+            raise DataError(lacking)
+        return cls(name, (*source.columns, *(each for each in spec.sensitive if st)), st)
+
+    def sensitive(self) -> pl.LazyFrame | None:
+        """The ST's rows, once it has been found sound."""
+        if self.st is None:
+            return None
+        self.st.check()
+        return self.st.scan()
+
+
+def _sensitive_table(spec: Spec, path: str | Path | None, options: Options, stack: ExitStack) -> Source | None:
+    """The ST that is named, or that lies beside a table called `.qit`."""
+    st = options.get("st") or (sensitive_table_of(str(path)) if path is not None else None)
+    return None if st is None else stack.enter_context(Source.open(spec, st))
 
 
 # --- the table's columns ---------------------------------------------------------------------------------------------
@@ -176,9 +241,9 @@ def _released_columns(spec: Spec, present: Sequence[str], file: str) -> dict[str
     return shown
 
 
-def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source) -> None:
+def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source, more: Sequence[str]) -> None:
     """Raises DataError for columns to which the spec gives no role: they may be anything."""
-    known = spec.roles().keys() | {column for columns in shown.values() for column in columns}
+    known = spec.roles().keys() | {column for columns in shown.values() for column in columns} | set(more)
     strange = [column for column in source.columns if column not in known]
     if strange:
         hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import datafly, incognito, mingen, mondrian, mu_argus, randomize, research_value, samarati
+from anonymize.algorithms import (
+    anatomy,
+    datafly,
+    incognito,
+    mingen,
+    mondrian,
+    mu_argus,
+    randomize,
+    research_value,
+    samarati,
+)
 from anonymize.algorithms.base import Algorithm, Context, Needs
 
 __all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs"]
@@ -15,5 +25,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     mingen.ID: mingen,
     incognito.ID: incognito,
     research_value.ID: research_value,
+    anatomy.ID: anatomy,
     randomize.ID: randomize,
 }

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
 from anonymize.table import Table
 
-Found: TypeAlias = Recoding | Randomized
+Found: TypeAlias = Recoding | Bucketized | Randomized
 """What a search finds."""
 
 

@@ -33,6 +33,8 @@ def _columns(flag: str, name: str, help: str) -> Any:
     click.option("--encoding", help="Of a CSV.  [default: utf8]"),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
+    click.option("--st", type=PATH, help="Of a bucketized release, the ST.  [default: beside a table called .qit]"),
+    click.option("--group", help="Of a bucketized release, the column of groups.  [default: group, with an ST]"),
     click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
     click.option(
         "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How the result prints."
@@ -51,6 +53,9 @@ def audit(
     name. Where nothing is required, what the table reaches is measured and nothing is judged. The table is compared as
     text: 01234 is not 1234, a missing quasi-identifier is a value of its own, a missing sensitive value is none, and
     suppressed rows are a class like any other.
+
+    A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
+    randomized table cannot be audited, as its risk depends on the original.
 
     Exit code 1: a model is not met, or the table has a direct identifier of the spec.
     """

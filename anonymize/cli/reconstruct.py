@@ -79,7 +79,7 @@ def reconstruct(
 def _beside(released: str) -> str:
     """Where `randomize` puts the parameters of a release. Standard input has none."""
     from anonymize.errors import UsageError
-    from anonymize.roads.randomized import parameters_beside
+    from anonymize.names import parameters_beside
 
     if released == "-":
         raise UsageError("the parameters of a table on standard input are not known: name them with --parameters")

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from anonymize.request import Request
-from anonymize.roads import randomized
+from anonymize.roads import bucketized, randomized
 
-ROADS: dict[str, Callable[[Request], dict[str, Any]]] = {"randomization": randomized.release}
+ROADS: dict[str, Callable[[Request], dict[str, Any]]] = {
+    "bucketization": bucketized.release,
+    "randomization": randomized.release,
+}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anonymize import verify
 from anonymize.errors import UnsafeError, UsageError
 from anonymize.metrics import METRICS
+from anonymize.names import parameters_beside
 from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.randomized import Randomized
@@ -25,8 +26,6 @@ from anonymize.roads.steps import check_targets, search, stage, unmet
 from anonymize.rows import distorted_frames, row_order
 from anonymize.table import Output, Source, Table, commit, read
 from anonymize.verify_randomized import Bound, measure_randomized
-
-SUFFIXES = (".csv.gz", ".csv", ".parquet", ".arrow", ".feather", ".ipc")
 
 
 def release(request: Request) -> dict[str, Any]:
@@ -97,12 +96,6 @@ def _parameters_path(request: Request) -> str | None:
     if output in ("-", "/dev/stdout"):
         return None
     return parameters_beside(output)
-
-
-def parameters_beside(output: str) -> str:
-    """The file of parameters beside a release: `released.csv` has `released.params.json`."""
-    suffix = next((suffix for suffix in SUFFIXES if output.lower().endswith(suffix)), "")
-    return output[: len(output) - len(suffix)] + ".params.json"
 
 
 def _original(found: Randomized, order: NDArray[np.int64] | None) -> pl.DataFrame:

@@ -11,7 +11,6 @@ random, anew each time that every tied bucket has given as many rows as the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +55,8 @@ class _State:
     @property
     def going(self) -> bool:
         """Whether l buckets have rows."""
-        return len(self.above) + np.count_nonzero(self.left[self.tied]) >= self.l and self.left[self.tied].max() > 0
+        left = np.count_nonzero(self.left[self.tied])
+        return bool(left and len(self.above) + left >= self.l)
 
     def stretch(self, random: np.random.Generator) -> Picks:
         """The rounds until the next bucket comes level, (rounds, l); the state is then after them."""
