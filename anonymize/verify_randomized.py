@@ -48,12 +48,13 @@ def measure_randomized(
     for each attribute of `parameters`, which is the recipient's file as it was written. Raises DataError for a release
     of another number of rows.
     """
-    attributes = parameters["attributes"]
+    attributes = [each | {"column": f"a{at}"} for at, each in enumerate(parameters["attributes"])]
+    original = original.select(pl.col(each["name"]).alias(each["column"]) for each in attributes)
     distorted = [each for each in attributes if "values" in each]
     shown = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
     if shown.height != original.height:
         raise DataError("the table changed while it was being verified")
-    wrong = [text for each in distorted for text in _wrong(each, original[each["name"]], shown[each["name"]])]
+    wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], shown[each["column"]])]
     results = tuple(_result(bound, attributes, original) for bound in bounds)
     nothing = dict.fromkeys(_CLASSES), dict.fromkeys(_RISK)
     return Verdict(original.height, 0, results, *nothing), wrong
@@ -62,7 +63,7 @@ def measure_randomized(
 def _codes(attribute: Mapping[str, Any]) -> pl.Expr:
     """The code of each text among the attribute's values; null for another text."""
     text = pl.col(attribute["name"]).cast(pl.String).fill_null("")
-    return text.cast(pl.Enum(attribute["values"]), strict=False).to_physical()
+    return text.cast(pl.Enum(attribute["values"]), strict=False).to_physical().alias(attribute["column"])
 
 
 # --- the distortion --------------------------------------------------------------------------------------------------
@@ -74,7 +75,7 @@ def _wrong(attribute: Mapping[str, Any], before: pl.Series, after: pl.Series) ->
     if after.null_count():
         yield f"{name} has {after.null_count()} values that are not among those of its parameters"
         return
-    moves = pl.DataFrame({"before": before, "after": after}).group_by("before", "after").len()
+    moves = _moves(before, after, size)
     rows = moves.group_by("before").agg(
         rows=pl.col("len").sum(), kept=pl.col("len").filter(pl.col("before") == pl.col("after")).sum()
     )
@@ -90,6 +91,13 @@ def _wrong(attribute: Mapping[str, Any], before: pl.Series, after: pl.Series) ->
     off = sum(_surprise(*test) > allowed for test in tests)
     if off:
         yield f"{name}: {off} of {len(tests)} frequencies are not those of a distortion with p = {p:.6g}"
+
+
+def _moves(before: pl.Series, after: pl.Series, size: int) -> pl.DataFrame:
+    """How many rows ("len") went from each value ("before") to each ("after")."""
+    pair = (pl.col("before").cast(pl.UInt64) * size + pl.col("after")).alias("pair")
+    counts = pl.DataFrame({"before": before, "after": after}).lazy().group_by(pair).len().collect(engine="streaming")
+    return counts.select(before=pl.col("pair") // size, after=pl.col("pair") % size, len=pl.col("len"))
 
 
 def _surprise(hits: int, tries: int, chance: float) -> float:
@@ -109,9 +117,10 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
     """The bound against the largest risk times l. `achieved`: the l that all risks keep, in proportion."""
     own = next(each for each in attributes if each["name"] == bound.attribute)
     quasi = [each for each in attributes if each["role"] == "quasi-identifier"]
-    cells = _cells(original, [each["name"] for each in quasi], bound)
-    cells = cells.join(_identified(original, quasi), on="group")
-    cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[bound.attribute].n_unique())
+    cells = _cells(original, [each["column"] for each in quasi], own["column"], bound)
+    groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / original.height)
+    cells = cells.join(_identified(groups.unnest("group"), quasi), on="group")
+    cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[own["column"]].n_unique())
     asked = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
     risks = cells.select("rows", risk=pl.col("identified") * pl.col("exposed") * pl.col("guessed"), l=asked)
     excess = (risks["risk"] * risks["l"]).rename("excess")
@@ -129,36 +138,35 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
     )
 
 
-def _cells(original: pl.DataFrame, quasi: Sequence[str], bound: Bound) -> pl.DataFrame:
+def _cells(original: pl.DataFrame, quasi: Sequence[str], sensitive: str, bound: Bound) -> pl.DataFrame:
     """Every combination of quasi-identifiers ("group") with every sensitive value that occurs in it: rows, the share of
     it, and the share among the values that are not missing."""
     present = pl.col("rows").filter(
         pl.col("value") != -1 if bound.missing is None else pl.col("value") != bound.missing
     )
     hidden = pl.lit(False) if bound.missing is None else pl.col("value") == bound.missing
-    counts = original.lazy().group_by(*quasi, bound.attribute).agg(rows=pl.len().cast(pl.Int64))
-    named = counts.rename({bound.attribute: "\0value"}).select(
-        group=pl.struct(quasi), value=pl.col("\0value").cast(pl.Int64), rows="rows"
-    )
+    counts = original.lazy().group_by(*quasi, sensitive).agg(rows=pl.len().cast(pl.Int64))
+    named = counts.select(group=pl.struct(quasi), value=pl.col(sensitive).cast(pl.Int64), rows="rows")
     exposed = pl.when(hidden).then(0.0).otherwise(pl.col("rows") / present.sum().over("group"))
     return named.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("group"), exposed=exposed).collect()
 
 
-def _identified(original: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _identified(occurring: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """For each combination that occurs, the chance that a row of it is taken for one of it: formula (5) by sums.
+
+    `occurring`: the combinations, and their share of all rows ("pi").
 
     Attributes that are left alone part the table, and each part is by itself.
     """
-    names = [each["name"] for each in quasi]
+    names = [each["column"] for each in quasi]
     moved = [each for each in quasi if each["p"] < 1]
-    occurring = original.lazy().select(names).group_by(names).agg(pi=pl.len() / original.height).collect()
     if not moved:
         return occurring.select(group=pl.struct(names), identified=pl.lit(1.0))
-    fixed = [each["name"] for each in quasi if each["p"] >= 1]
+    fixed = [each["column"] for each in quasi if each["p"] >= 1]
     cells = occurring.select(fixed).unique() if fixed else None
     for each in moved:
         size = len(each["values"])
-        values = pl.DataFrame({each["name"]: pl.Series(range(size)).cast(original.schema[each["name"]])})
+        values = pl.DataFrame({each["column"]: pl.Series(range(size)).cast(occurring.schema[each["column"]])})
         cells = values if cells is None else cells.join(values, how="cross")
     assert cells is not None
     cells = cells.join(occurring, on=names, how="left").with_columns(pl.col("pi").fill_null(0.0))
@@ -176,12 +184,12 @@ def _through(
 
     Along one attribute: a cell's own figure by p, and those of all others that differ in this attribute alone by q.
     """
-    names = [each["name"] for each in moved]
+    names = [each["column"] for each in moved]
     cells = cells.with_columns(pl.col(source).alias(target))
     for each in moved:
         p, size = each["p"], len(each["values"])
         q = (1 - p) / (size - 1)
-        rest = [name for name in names if name != each["name"]] + fixed
+        rest = [name for name in names if name != each["column"]] + fixed
         total = pl.col(target).sum()
         others = (total.over(rest) if rest else total) - pl.col(target)
         cells = cells.with_columns((p**power * pl.col(target) + q**power * others).alias(target))

@@ -103,3 +103,25 @@ def test_values_that_are_not_the_parameters_and_rows_that_are_lacking() -> None:
     ]
     with pytest.raises(DataError, match="changed"):
         measure_randomized(shown(table, p).head(9), table, told(p), [])
+
+
+def test_attributes_may_be_called_anything() -> None:
+    table, p = original(1).rename({"a": "pi", "b": "rows", "s": "group"}), {"pi": 0.8, "rows": 0.7, "group": 0.9}
+    attributes = [
+        {"name": name, "role": role, "p": p[name], "values": [str(code) for code in range(size)]}
+        for name, role, size in (
+            ("pi", "quasi-identifier", 2),
+            ("rows", "quasi-identifier", 4),
+            ("group", "sensitive", 3),
+        )
+    ]
+    bits = seeded_bits(9)
+    text = pl.DataFrame(
+        {
+            each["name"]: distorted(table[each["name"]].to_numpy(), each["p"], len(each["values"]), bits).astype(str)
+            for each in attributes
+        }
+    )
+    verdict, wrong = measure_randomized(text.lazy(), table, {"attributes": attributes}, [Bound("group", 1, {}, None)])
+    assert not wrong
+    assert verdict.satisfied

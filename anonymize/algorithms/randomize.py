@@ -82,9 +82,10 @@ def _columns(table: Table) -> list[Distorted]:
     """Every quasi-identifier and sensitive attribute, over the categories that occur, not distorted yet."""
     found = []
     for attribute in table.attributes:
-        present = np.bincount(attribute.codes, minlength=attribute.domain.size) > 0
+        present = np.zeros(attribute.domain.size, np.bool_)
+        present[attribute.codes] = True
         categories = attribute.categories.occurring(present)
-        original = _narrow(categories)[attribute.codes]
+        original = _categorized(categories, attribute.codes)
         generalized = attribute.categorize is not None
         found.append(Distorted(attribute.name, "quasi-identifier", categories, original, generalized=generalized))
     for column in table.sensitive:
@@ -93,10 +94,12 @@ def _columns(table: Table) -> list[Distorted]:
     return found
 
 
-def _narrow(categories: Categories) -> Codes:
-    """The category of each code of the domain, in the smallest type."""
+def _categorized(categories: Categories, codes: Codes) -> Codes:
+    """(rows,) the category of each row, in the smallest type; the codes themselves where these are the categories."""
+    if np.array_equal(categories.of_code, np.arange(len(categories.texts))):
+        return codes
     wanted = np.min_scalar_type(max(len(categories.texts) - 1, 0))
-    return np.maximum(categories.of_code, 0).astype(wanted)
+    return np.maximum(categories.of_code, 0).astype(wanted)[codes]
 
 
 def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:

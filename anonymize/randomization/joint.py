@@ -53,25 +53,27 @@ def pose(axes: Sequence[Axis], guarded: Sequence[Guarded]) -> Problem:
     sensitive attributes."""
     free = [axis for axis in axes if axis.free]
     shape = [axis.size for axis in free]
-    number: Integers = np.zeros(len(axes[0].codes), np.int64)
+    rest = [axis for axis in axes if not axis.free]
+    if rest:
+        combined, size = _combined(rest)
+        free, shape = [*free, Axis(combined, size, False)], [*shape, size]
+    number: Integers = np.zeros(len(axes[0].codes), np.min_scalar_type(int(np.prod(shape))))
     for axis in free:
-        number = number * axis.size + axis.codes
-    if len(free) < len(axes):
-        combined, size = _combined([axis for axis in axes if not axis.free])
-        number, shape = number * size + combined, [*shape, size]
+        number *= number.dtype.type(axis.size)
+        number += axis.codes.astype(number.dtype, copy=False)
     counts = np.bincount(number, minlength=int(np.prod(shape)))
     pi = (counts / len(number)).reshape(shape)
-    flags = [True] * len(free) + [False] * (len(shape) - len(free)) + [each.free for each in guarded]
+    flags = [axis.free for axis in free] + [each.free for each in guarded]
     return Problem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags))
 
 
-def _combined(axes: Sequence[Axis]) -> tuple[Ints, int]:
+def _combined(axes: Sequence[Axis]) -> tuple[Codes, int]:
     """(rows,) a number for each combination of codes that occurs, and how many there are."""
     number, size = np.zeros(len(axes[0].codes), np.int64), 1
     for axis in axes:
         found, inverse = np.unique(number * axis.size + axis.codes, return_inverse=True)
         number, size = inverse.astype(np.int64), len(found)
-    return number, size
+    return number.astype(np.uint32), size
 
 
 def _cells(number: Integers, counts: Ints, guarded: Guarded) -> Cells:
