@@ -20,16 +20,15 @@ import numpy as np
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS
-from anonymize.errors import UnsafeError
 from anonymize.privacy import Groups, Histogram, Requirement
 from anonymize.recoding import Recoding, Released
-from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
+from anonymize.report import Clock, Facts, release_report
 from anonymize.request import Request
 from anonymize.roads import ROADS
-from anonymize.roads.steps import check_targets, search, stage, unmet
+from anonymize.roads.steps import check_satisfied, check_targets, publish, search, stage
 from anonymize.rows import frames
 from anonymize.spec import Spec
-from anonymize.table import Output, Source, Table, commit, read
+from anonymize.table import Output, Source, Table, read
 
 Report = dict[str, Any]
 
@@ -68,13 +67,8 @@ def release(request: Request) -> Report:
             sealed.result()
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock))
-        if not verdict.satisfied and not request.allow_unsafe:
-            raise UnsafeError(unmet(verdict))
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        source.unchanged()
-        request.progress("publish", 0, 0)
-        commit([*reports, *([] if request.dry_run else [target])])
+        check_satisfied(request, verdict)
+        publish(request, source, report, reports, [target])
     return report
 
 

@@ -209,4 +209,5 @@ def _explain(posed: Posed, requirement: Requirement, on: str) -> Problem:
     nearest = requirement.required()["l"] / excess
     if nearest > 1:
         return Problem(message, hint=f"nearest feasible: l={nearest * (1 - 1e-6):.4g}")
-    return Problem(message, hint="distort the quasi-identifiers: --on qi, or both")
+    other = "distort the quasi-identifiers: --on qi, or both"
+    return Problem(message, hint=other if on == "sensitive" else "no setting of it is feasible")

@@ -12,17 +12,17 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.bucketized import Bucketized
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import UsageError
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
-from anonymize.report import RENDERERS, Clock, kind_of
+from anonymize.report import Clock
 from anonymize.report.data import assembled, output_block, unused, verdict_blocks
 from anonymize.request import Request
-from anonymize.roads.steps import check_targets, search, stage, unmet
+from anonymize.roads.steps import check_satisfied, check_targets, publish, search, stage
 from anonymize.rows import null_text, passing_column, pieces
-from anonymize.table import Output, Source, Table, commit, read
+from anonymize.table import Output, Source, Table, read
 from anonymize.verify_bucketized import Reading, measure_bucketized
 
 
@@ -51,8 +51,7 @@ def release(request: Request) -> dict[str, Any]:
                 target.write(iter([found.sensitive_table(table.sensitive[0], empty if empty == "" else None)]))
         with timed("verify"):
             verdict = _verify(request, targets, requirements)
-        if not verdict.satisfied and not request.allow_unsafe:
-            raise UnsafeError(unmet(verdict))
+        check_satisfied(request, verdict)
         report = assembled(
             request,
             table,
@@ -63,11 +62,7 @@ def release(request: Request) -> dict[str, Any]:
             recoding=found.summary(),
             warnings=_warnings(request, table, found),
         )
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        source.unchanged()
-        request.progress("publish", 0, 0)
-        commit([*reports, *([] if request.dry_run else targets)])
+        publish(request, source, report, reports, targets)
     return report
 
 

@@ -19,12 +19,12 @@ from anonymize.names import parameters_beside
 from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.randomized import Randomized
-from anonymize.report import RENDERERS, Clock, kind_of
+from anonymize.report import Clock
 from anonymize.report.data import assembled, output_block, unused, verdict_blocks
 from anonymize.request import Request
-from anonymize.roads.steps import check_targets, search, stage, unmet
+from anonymize.roads.steps import check_satisfied, check_targets, publish, search, stage
 from anonymize.rows import distorted_frames, row_order
-from anonymize.table import Output, Source, Table, commit, read
+from anonymize.table import Output, Source, Table, read
 from anonymize.verify_randomized import Bound, measure_randomized
 
 
@@ -61,8 +61,7 @@ def release(request: Request) -> dict[str, Any]:
             verdict, wrong = measure_randomized(text, original, json.loads(told), _bounds(found, requirements))
         if wrong:
             raise UnsafeError(wrong)
-        if not verdict.satisfied and not request.allow_unsafe:
-            raise UnsafeError(unmet(verdict))
+        check_satisfied(request, verdict)
         report = assembled(
             request,
             table,
@@ -73,11 +72,7 @@ def release(request: Request) -> dict[str, Any]:
             recoding=found.summary(),
             warnings=_warnings(request, table, found, beside),
         )
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        source.unchanged()
-        request.progress("publish", 0, 0)
-        commit([*reports, *([] if request.dry_run else [*handed, target])])
+        publish(request, source, report, reports, [*handed, target])
     return report
 
 

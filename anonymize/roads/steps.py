@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.algorithms.base import Found
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
-from anonymize.report import Clock, kind_of
+from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.request import Request
-from anonymize.table import Table
+from anonymize.table import Output, Source, Table, commit
 
 
 @contextmanager
@@ -53,7 +54,23 @@ def check_targets(request: Request, more: Sequence[str] = ()) -> None:
         raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
 
 
-def unmet(verdict: verify.Verdict) -> list[Problem]:
-    """What is not met."""
+def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
+    """Raises UnsafeError, with what is not met, unless that is allowed."""
+    if not verdict.satisfied and not request.allow_unsafe:
+        raise UnsafeError(_unmet(verdict))
+
+
+def publish(
+    request: Request, source: Source, report: dict[str, Any], reports: Sequence[Output], targets: Sequence[Output]
+) -> None:
+    """Reports and release take their places, or none of them does; of a dry run the reports alone."""
+    for output in reports:
+        output.write_text(RENDERERS[kind_of(output.name)](report))
+    source.unchanged()
+    request.progress("publish", 0, 0)
+    commit([*reports, *([] if request.dry_run else targets)])
+
+
+def _unmet(verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
     return [Problem(str(result), hint=hint) for result in verdict.results if result.satisfied is False]
