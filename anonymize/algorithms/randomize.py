@@ -34,7 +34,8 @@ Workshops 2010.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,7 +46,7 @@ from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement, disclosure
 from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
-from anonymize.randomization.joint import MOST_CELLS, Axis, Guarded, cells_spanned, pose
+from anonymize.randomization.joint import MOST_CELLS, Axis, Guarded, pose
 from anonymize.randomization.optimum import optimum
 from anonymize.randomization.problem import Problem as Posed
 from anonymize.randomized import Distorted, Randomized
@@ -68,6 +69,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The distorted columns."""
     columns = _columns(table)
     given = _by_hand(options.p, columns)
+    _check_size([column for column in columns if column.role == "quasi-identifier"], given or _may(columns, options.on))
     chosen = given or _optimal(columns, requirements, options.on)
     bits = system_bits if context.seed is None else seeded_bits(context.seed)
     shown = [_distorted(column, chosen.get(column.name, 1.0), bits) for column in columns]
@@ -143,12 +145,11 @@ def _number(text: str) -> float | None:
 
 
 def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on: str) -> dict[str, float]:
-    """The p of each column that may be distorted. Raises InfeasibleError; UsageError for a joint table too large."""
+    """The p of each column that may be distorted. Raises InfeasibleError."""
     quasi = [column for column in columns if column.role == "quasi-identifier"]
     sensitive = [column for column in columns if column.role == "sensitive"]
-    free = {column.name for column in {"both": columns, "qi": quasi, "sensitive": sensitive}[on]}
+    free = _may(columns, on)
     axes = [Axis(column.original, column.size, column.name in free) for column in quasi]
-    _check_size(axes, quasi)
     guarded = [
         Guarded(column.original, column.missing, column.name in free, _bounds(column, requirements))
         for column in sensitive
@@ -163,10 +164,17 @@ def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on
     return chosen | dict(zip([column.name for column in sensitive], last.tolist(), strict=True))
 
 
-def _check_size(axes: Sequence[Axis], quasi: Sequence[Distorted]) -> None:
-    spanned = cells_spanned(axes)
+def _may(columns: Sequence[Distorted], on: str) -> set[str]:
+    """The columns that `--on` lets be distorted."""
+    roles = {"both": ("quasi-identifier", "sensitive"), "qi": ("quasi-identifier",), "sensitive": ("sensitive",)}[on]
+    return {column.name for column in columns if column.role in roles}
+
+
+def _check_size(quasi: Sequence[Distorted], free: Collection[str]) -> None:
+    """Raises UsageError where the joint table of the quasi-identifiers that may be distorted is too large."""
+    spanned = math.prod(column.size for column in quasi if column.name in free)
     if spanned > MOST_CELLS:
-        sizes = ", ".join(f"{column.name} {column.size}" for column in quasi)
+        sizes = ", ".join(f"{column.name} {column.size}" for column in quasi if column.name in free)
         message = f"the quasi-identifiers span {spanned:.3g} cells, and this is for {MOST_CELLS:.3g} at most"
         raise UsageError(Problem(f"{message}; values: {sizes}", hint="give level or bins in the spec"))
 

@@ -40,14 +40,6 @@ class Guarded:
     l: Floats  # noqa: E741
 
 
-def cells_spanned(axes: Sequence[Axis]) -> int:
-    """How many cells the joint table has, but for the factor of what is left alone."""
-    found = 1
-    for axis in axes:
-        found *= axis.size if axis.free else 1
-    return found
-
-
 def pose(axes: Sequence[Axis], guarded: Sequence[Guarded]) -> Problem:
     """The problem. Its parameters: the quasi-identifiers that are free, one for all others if there are any, then the
     sensitive attributes."""

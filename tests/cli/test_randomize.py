@@ -217,6 +217,17 @@ def test_a_joint_table_too_large_is_refused(call: Call, filled: Desk) -> None:
     assert "values: age 6000, sex 6000 (give level or bins in the spec)" in ended.err
 
 
+@pytest.mark.parametrize("on", ["both", "qi"])
+def test_several_sensitive_attributes_are_bounded_each(call: Call, filled: Desk, on: str) -> None:
+    models = "{models: [{model: disclosure, attribute: ill, l: 2}, {model: disclosure, attribute: ward, l: 5}]}"
+    spec = SPEC.replace("[ill]\ninsensitive: [ward]", "[ill, ward]").replace("{l: 2}", models)
+    filled.spec.write_text(spec, encoding="utf-8")
+    report = report_of(call, filled, "--on", on)
+    assert [(m["attribute"], m["required"]["l"]) for m in report["privacy"]["models"]] == [("ill", 2), ("ward", 5)]
+    reached = [m["achieved"]["l"] / m["required"]["l"] for m in report["privacy"]["models"]]
+    assert min(reached) == pytest.approx(1, rel=1e-6)
+
+
 # --- reconstruct -----------------------------------------------------------------------------------------------------
 
 
