@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from anonymize.auditing import baseline, previous
+from anonymize.auditing.buckets import Grouping
 from anonymize.auditing.facts import Facts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
 from anonymize.privacy import PARAMETERS, Requirement, requirements
+from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
@@ -52,6 +54,10 @@ class Options(TypedDict, total=False):
     """The column that says whom a row is about."""
     require: Sequence[str]
     """Further privacy models, as `anonymize.spec.require` reads them."""
+    st: str | None
+    """The ST, where the table is the QIT of a bucketized release."""
+    group: str | None
+    """The column of groups, where the table is bucketized; without it `group`, if there is an ST."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,15 @@ def audit(
     before = None if against.baseline is None else baseline.read(against.baseline)
     meant = _meaning(_wanted(spec, options), options.get("missing_as"))
     wanted = _readable(meant, path, options.get("encoding"))
-    asked, checks = _checks(wanted)
+    grouping = _grouping(wanted, path, options, against)
+    asked, checks = _checks(wanted, grouped=grouping is not None)
     encoding = wanted.input.encoding if spec is None else spec.input.encoding
     original = None if unit_from is None else Original(unit_from, encoding)
     alone = wanted.model_copy(update={"unit": None, "sampling_weight": None})
     with ExitStack() as stack:
-        table = stack.enter_context(opened(wanted, path, classified=spec is not None, unit_from=original))
+        table = stack.enter_context(
+            opened(wanted, path, classified=spec is not None, unit_from=original, grouping=grouping)
+        )
         found = deeper(table, further, threshold)
         facts = Facts(table, asked, table.measured(checks, threshold), found)
         if against.previous is not None:
@@ -139,7 +148,7 @@ def _wanted(spec: Spec | None, options: Options) -> Spec:
     texts = options.get("require", ())
     if spec is None:
         return require(_spec_of(options, thresholds), texts, PARAMETERS)
-    beside = {"k", "l", "t", "encoding", "require", "missing_as"}
+    beside = {"k", "l", "t", "encoding", "require", "missing_as", "st", "group"}
     extra = sorted(name for name in options.keys() - beside if options.get(name))
     if extra:
         raise UsageError(
@@ -183,12 +192,26 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _checks(spec: Spec) -> tuple[tuple[Requirement, ...], list[Check]]:
-    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check."""
+def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Against) -> Grouping | None:
+    """How the table is bucketized, if it is. Raises UsageError for what cannot be measured of groups."""
+    found = Grouping.of(path, options.get("st"), options.get("group"))
+    if found is not None:
+        found.check(spec)
+        if against.previous is not None:
+            raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
+    return found
+
+
+def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
+    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check.
+
+    `grouped`: of the groups of a bucketized table, which have no k-anonymity.
+    """
     privacy = spec.privacy
     if privacy.k is None and privacy.l is None and not privacy.models:
-        return (), _unjudged(spec)
-    asked = requirements(spec)
+        found = _unjudged(spec)
+        return (), [check for check in found if check.attribute] if grouped else found
+    asked = diversities(spec) if grouped else requirements(spec)
     return asked, checks_of(spec, asked)
 
 

@@ -11,10 +11,8 @@ publish                  report and release take their places; or neither does
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,18 +21,18 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Bools
-from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.people import with_people
 from anonymize.privacy import Groups, Requirement, Whole
 from anonymize.recoding import Recoding, Released
-from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
+from anonymize.report import Clock, Facts, release_report
 from anonymize.request import Request
-from anonymize.risk import Text, sampled
+from anonymize.roads import ROADS
+from anonymize.roads.steps import check_satisfied, check_targets, check_units, publish, sample, search, stage
 from anonymize.rows import frames
 from anonymize.spec import Spec
-from anonymize.table import Codes, Output, Source, Table, commit, read
+from anonymize.table import Codes, Output, Source, Table, read
 
 Report = dict[str, Any]
 
@@ -45,11 +43,13 @@ def release(request: Request) -> Report:
     Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the release was made,
     measured and found not to meet its requirements.
     """
+    check_units(request)
+    if (road := ROADS.get(ALGORITHMS[request.algorithm].NEEDS.family)) is not None:
+        return road(request)
     spec, clock = request.spec, Clock()
-    stage = partial(_stage, request, clock)
+    timed = partial(stage, request, clock)
     requirements = privacy.requirements(spec)
-    _check_targets(request)
-    _check_units(request)
+    check_targets(request)
     units: list[Codes] = []
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
@@ -58,51 +58,26 @@ def release(request: Request) -> Report:
         )
         reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
 
-        with stage("read"):
+        with timed("read"):
             table = read(spec, source)
-        with stage("search"):
-            found = _search(request, table, requirements)
-        with stage("recode"):
+        with timed("search"):
+            found = search(request, table, requirements)
+            assert isinstance(found, Recoding)
+        with timed("recode"):
             released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
-        with stage("write"):
+        with timed("write"):
             target.write(frames(request, table, released, target.format, units))
-        with stage("verify"), ThreadPoolExecutor(1) as aside:
+        with timed("verify"), ThreadPoolExecutor(1) as aside:
             sealed = aside.submit(target.seal)
             verdict = _verify(spec, table, target, released, requirements, units)
-            sample = _sample(spec, table, target, released, units)
+            shown = [[column.name for column in released.columns_of(name)] for name in spec.quasi_identifiers]
+            sampled = sample(request, target, shown, units)
             sealed.result()
 
-        facts = Facts(request, requirements, table, found, released, target, verdict, clock, sample)
-        report = release_report(facts)
-        if not verdict.satisfied and not request.allow_unsafe:
-            raise UnsafeError(_unmet(verdict))
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        source.unchanged()
-        request.progress("publish", 0, 0)
-        commit([*reports, *([] if request.dry_run else [target])])
+        report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock, sampled))
+        check_satisfied(request, verdict)
+        publish(request, source, report, reports, [target])
     return report
-
-
-@contextmanager
-def _stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
-    """One stage of the road: timed, and told to whoever watches. How long it will be, only some stages know."""
-    request.progress(name, 0, 0)
-    with clock(name):
-        yield
-
-
-def _search(request: Request, table: Table, requirements: tuple[Requirement, ...]) -> Recoding:
-    done = 0
-
-    def progress(rows: int) -> None:
-        nonlocal done
-        done += rows
-        request.progress("search", done, table.rows)
-
-    limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
-    context = Context(limit, request.seed, request.threads, progress, request.force)
-    return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 
 def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Requirement, ...]) -> bool:
@@ -164,39 +139,3 @@ def _verify(
             missing_as=spec.privacy.missing,
             units=None if table.units is None else pl.Series(np.concatenate(units)),
         )
-
-
-def _sample(spec: Spec, table: Table, target: Output, released: Released, units: list[Codes]) -> dict[str, Any]:
-    """The risk by sampling weights, measured from the file as it was written."""
-    shown = [[column.name for column in released.columns_of(attribute.name)] for attribute in table.attributes]
-    frame = verify.text_of(target.part, target.format, target.separator)
-    null_missing = target.format not in verify.CSV or "" in spec.input.missing
-    people = None if table.units is None else pl.Series(np.concatenate(units))
-    return sampled(Text(frame, shown, spec, null_missing, people), verify.THRESHOLD)
-
-
-def _check_targets(request: Request) -> None:
-    """Raises UsageError for a report of no known kind, and for two files, input or output, that are one."""
-    for path in request.reports:
-        kind_of(path)
-    given = request.input or request.spec.input.path
-    paths = [str(path) for path in (given, request.output, *request.reports) if path is not None and str(path) != "-"]
-    files = [os.path.realpath(path) for path in paths]
-    twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
-    if twice:
-        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
-
-
-def _check_units(request: Request) -> None:
-    """Raises UsageError for a spec that counts persons and an algorithm that cannot."""
-    if request.spec.unit is not None and not ALGORITHMS[request.algorithm].NEEDS.units:
-        able = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.units)
-        line, column = request.spec.place("unit") or (None, None)
-        file = None if request.spec.path is None else str(request.spec.path)
-        message = f"`unit`: {request.algorithm} counts rows, and not whom they are about"
-        raise UsageError(Problem(message, file, line, column, hint=f"these can: {able}"))
-
-
-def _unmet(verdict: verify.Verdict) -> list[Problem]:
-    hint = "nothing was written; --allow-unsafe writes it all the same"
-    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from anonymize.randomized import Randomized
 from anonymize.recoding import Released
 from anonymize.request import Request
 from anonymize.spec import Spec
@@ -27,7 +28,7 @@ def frames(
     `form`: the format that is written, in which a null may not mean what it means in the input. `units`: a list to
     which whom the rows of each piece are about is added, where the table knows it.
     """
-    null = _null_text(request.spec, table.source.format, form)
+    null = null_text(request.spec, table.source.format, form)
     empty = null if null == "" else None
     texts = {
         column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String) for column in released.columns
@@ -36,14 +37,14 @@ def frames(
     withheld = [name for name in table.columns if roles[name] in WITHHELD]
     passing = [name for name in table.columns if roles[name] != "quasi-identifier" and name not in withheld]
     done = 0
-    for batch in _pieces(request, table, passing):
+    for batch in pieces(request, table, passing):
         class_of = released.class_of[batch.rows]
         columns: list[pl.Series] = []
         for name in table.columns:
             if roles[name] == "quasi-identifier":
                 columns += [texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released.columns_of(name)]
             elif name not in withheld:
-                columns.append(_passing(batch.frame[name], null))
+                columns.append(passing_column(batch.frame[name], null))
         frame, kept = pl.DataFrame(columns), class_of >= 0
         if units is not None and table.units is not None:
             units.append(table.units[batch.rows][kept])
@@ -52,7 +53,7 @@ def frames(
         request.progress("write", done, table.rows)
 
 
-def _null_text(spec: Spec, source: str, target: str) -> str | None:
+def null_text(spec: Spec, source: str, target: str) -> str | None:
     """What a null is written as, where it would not mean the same in the output as in the input; else None.
 
     In a typed file null is missing; in a CSV it is the empty text, which the spec may or may not take for missing.
@@ -62,7 +63,7 @@ def _null_text(spec: Spec, source: str, target: str) -> str | None:
     return "" if source == "csv" else next(iter(spec.input.missing), "")
 
 
-def _passing(column: pl.Series, null: str | None) -> pl.Series:
+def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
     return column if null is None else column.cast(pl.String).fill_null(null)
 
@@ -71,12 +72,17 @@ def _passing(column: pl.Series, null: str | None) -> pl.Series:
 class Piece:
     """Some rows of the input, by number, and their columns that pass through."""
 
-    rows: slice | np.ndarray[Any, np.dtype[np.int64]]
+    rows: slice | NDArray[np.int64]
     frame: pl.DataFrame
 
 
-def _pieces(request: Request, table: Table, passing: list[str]) -> Iterator[Piece]:
-    """The input's rows in order, or shuffled; a shuffle holds the columns that pass through in memory."""
+def pieces(
+    request: Request, table: Table, passing: list[str], order: NDArray[np.int64] | None = None
+) -> Iterator[Piece]:
+    """The input's rows in order, or shuffled; a shuffle holds the columns that pass through in memory.
+
+    `order` (rows,): the shuffle, where it has been drawn already.
+    """
     done = 0
     batches = table.source.batches(passing)
     if request.spec.output.row_order == "keep":
@@ -85,7 +91,42 @@ def _pieces(request: Request, table: Table, passing: list[str]) -> Iterator[Piec
             done += frame.height
         return
     whole = pl.concat(list(batches))
-    order = np.random.default_rng(request.seed).permutation(table.rows)
+    order = row_order(request, table) if order is None else order
+    assert order is not None
     for start in range(0, table.rows, SHUFFLED):
         rows = order[start : start + SHUFFLED]
         yield Piece(rows, whole[rows])
+
+
+def row_order(request: Request, table: Table) -> NDArray[np.int64] | None:
+    """(rows,) the rows in the order of a shuffled release; None where the input's order is kept."""
+    if request.spec.output.row_order == "keep":
+        return None
+    return np.random.default_rng(request.seed).permutation(table.rows)
+
+
+def distorted_frames(
+    request: Request, table: Table, found: Randomized, form: str, order: NDArray[np.int64] | None
+) -> Iterator[pl.DataFrame]:
+    """A randomized release in pieces: the distorted columns in place of their own, in the input's column order."""
+    null = null_text(request.spec, table.source.format, form)
+    empty = null if null == "" else None
+    shown = {column.name: column for column in found.columns if column.shown is not None}
+    texts = {
+        name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
+        for name, column in shown.items()
+    }
+    released = [name for name in table.columns if name not in request.spec.identifiers]
+    done = 0
+    for batch in pieces(request, table, [name for name in released if name not in shown], order):
+        frame = pl.DataFrame(
+            [
+                texts[name].gather(shown[name].shown[batch.rows]).alias(name)  # type: ignore[index]
+                if name in shown
+                else passing_column(batch.frame[name], null)
+                for name in released
+            ]
+        )
+        yield frame
+        done += frame.height
+        request.progress("write", done, table.rows)

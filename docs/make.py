@@ -20,7 +20,7 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.metrics import METRICS
-from anonymize.privacy import MODELS, PARAMETERS
+from anonymize.privacy import MODELS, PARAMETERS, RANDOMIZED
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 
@@ -40,6 +40,16 @@ RELEASE_EXAMPLES = (
     "zcat raw.csv.gz | anonymize {name} configs/patients.yaml -i - -k 10 -r report.json | gzip > released.csv.gz",
 )
 EXAMPLES: dict[str, Sequence[str]] = {
+    "anatomy": (
+        "anonymize anatomy configs/survey.yaml -o released.csv -r report.json",
+        "anonymize anatomy configs/survey.yaml --joined > released.csv",
+        "anonymize audit configs/survey.yaml -i released.qit.csv -l 3",
+    ),
+    "randomize": (
+        "anonymize randomize configs/survey.yaml -o released.csv -r report.json",
+        "anonymize randomize configs/survey.yaml --on qi -l 5 -o released.csv",
+        "anonymize randomize configs/survey.yaml --p age=0.8,sex=0.9 --dry-run -r risk.json",
+    ),
     "audit": (
         "anonymize audit configs/patients.yaml -i released.csv",
         "anonymize audit configs/patients.yaml -i released.csv -q || echo 'not safe'",
@@ -61,8 +71,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize hierarchy make configs/patients.yaml zipcode -o zipcodes.csv",
     ),
     "schema": ("anonymize schema > spec.schema.json",),
+    "reconstruct": (
+        "anonymize reconstruct released.csv --attributes sex,diagnosis",
+        "anonymize reconstruct released.csv --where 'sex = F and diagnosis in (flu, asthma)' --format json",
+        "anonymize reconstruct released.csv --method bayes -o joint.parquet",
+    ),
 }
-"""Of the commands that make no release."""
+"""Of the commands that make no release, or one of another kind."""
 
 ADVICE = {
     exits.DONE: "",
@@ -195,7 +210,7 @@ def _usage(command: click.Command, context: click.Context) -> list[str]:
 
 def examples(name: str) -> list[str]:
     """Lines to try, in the folder of the checkout."""
-    given = RELEASE_EXAMPLES if name in COMMANDS["Release"] else EXAMPLES[name]
+    given = EXAMPLES.get(name, RELEASE_EXAMPLES)
     return [line.format(name=name) for line in given]
 
 
@@ -272,18 +287,20 @@ def cut_rules() -> str:
 
 def privacy_models() -> str:
     """What a spec can require."""
-    rows = [(f"[`{name}`](#{name})", plain(_summary(model))) for name, model in MODELS.items()]
+    models = {**MODELS, **RANDOMIZED}
+    rows = [(f"[`{name}`](#{name})", plain(_summary(model))) for name, model in models.items()]
     lines = [
         NOTE,
         "",
         "# Privacy models",
         "",
         "What a spec can require under [`privacy`](spec.md#privacy). Every equivalence class has to meet all of them. "
-        "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute.",
+        "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute. "
+        "`disclosure` is for randomized tables alone, which have no classes; there `l` is short for it.",
         "",
         table(("model", "in a sentence"), rows),
     ]
-    for name, model in MODELS.items():
+    for name, model in models.items():
         lines += _section(name, _module_doc(model), _parameters(name), _model_example(name))
     return "\n".join([*lines, ""])
 
@@ -296,7 +313,7 @@ def _parameters(name: str) -> str:
 
 def _model_example(name: str) -> str:
     values = ", ".join(f"{key}: {_sample(value)}" for key, value in _properties(name).items())
-    attribute = "" if MODELS[name].SENSITIVE == "none" else "attribute: NAME, "
+    attribute = "" if {**MODELS, **RANDOMIZED}[name].SENSITIVE == "none" else "attribute: NAME, "
     return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
 
 
@@ -306,6 +323,8 @@ def _properties(name: str) -> dict[str, Any]:
 
 
 def _sample(value: Mapping[str, Any]) -> str:
+    if value.get("type") == "object":
+        return "{VALUE: 5}"
     return str(value["enum"][0]) if "enum" in value else "3" if value.get("type") == "integer" else "2.5"
 
 

@@ -22,6 +22,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.recoding import Regions
 from anonymize.release import release
 from anonymize.request import Request
+from anonymize.roads import steps
 from anonymize.spec import load
 from anonymize.table import Source
 
@@ -146,13 +147,13 @@ def test_neither_is_published_where_the_second_cannot_be(
     ask: Callable[..., Request], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = ask(TABLE, reports=[str(tmp_path / "r.json")])
-    real = road.commit
+    real = steps.commit
 
     def late(outputs: Any) -> None:
         (tmp_path / "out.csv").write_text("somebody else's")
         real(outputs)
 
-    monkeypatch.setattr(road, "commit", late)
+    monkeypatch.setattr(steps, "commit", late)
     with pytest.raises(UsageError, match="exists already"):
         release(request)
     assert (tmp_path / "out.csv").read_text() == "somebody else's"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from anonymize.algorithms import (
+    anatomy,
     bottom_up,
     datafly,
     incognito,
     mingen,
     mondrian,
     mu_argus,
+    randomize,
     research_value,
     samarati,
     top_down,
@@ -27,4 +29,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     mingen.ID: mingen,
     incognito.ID: incognito,
     research_value.ID: research_value,
+    anatomy.ID: anatomy,
+    randomize.ID: randomize,
 }

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
+from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
+from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
 from anonymize.table import Table
+
+Found: TypeAlias = Recoding | Bucketized | Randomized
+"""What a search finds."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Algorithm(Protocol):
     """Frozen dataclass; a field's metadata has `help` and, where it applies, `choices`."""
     NEEDS: Needs
 
-    def run(self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Recoding:
+    def run(self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Found:
         """The recoding it finds. Raises InfeasibleError where no release meets the requirements."""
 
 

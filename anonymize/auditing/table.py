@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from anonymize.auditing.buckets import Buckets, Grouping
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
 from anonymize.spec import Spec
@@ -17,18 +18,21 @@ from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
 from anonymize.verify import Check, Verdict, measure
+from anonymize.verify.bucketized import Reading
 
 
 @dataclass(frozen=True)
 class Audited:
     """An opened table that has been read once, as bytes. `shown`: the columns of each quasi-identifier. `units`: whom
-    each row is about, None where every row is about somebody else. `warnings`: of its sampling weights."""
+    each row is about, None where every row is about somebody else. `warnings`: of its sampling weights. `buckets`: the
+    groups by which it is measured, where it is bucketized."""
 
     spec: Spec
     source: Source
     shown: Mapping[str, Sequence[str]]
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
+    buckets: Buckets | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -54,6 +58,9 @@ class Audited:
         columns: Sequence[str] | None = None,
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
+        if self.buckets is not None:
+            reading = Reading(self.buckets.name, self.spec.input.missing, self.null_missing, threshold)
+            return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
                 self.source.scan() if frame is None else frame,
@@ -81,21 +88,29 @@ class Audited:
 
 @contextmanager
 def opened(
-    spec: Spec, path: str | Path | None, *, classified: bool, unit_from: Original | None = None
+    spec: Spec,
+    path: str | Path | None,
+    *,
+    classified: bool,
+    unit_from: Original | None = None,
+    grouping: Grouping | None = None,
 ) -> Iterator[Audited]:
     """The table at `path`, checked record by record. `classified`: every column has to have a role in the spec.
-    `unit_from`: the table that has the spec's unit where this one does not.
+    `unit_from`: the table that has the spec's unit where this one does not. `grouping`: how it is bucketized.
 
     Raises DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
-    with Source.open(spec, path) as source:
-        shown = _shown(spec, source.columns, source.name)
+    with ExitStack() as stack:
+        source = stack.enter_context(Source.open(spec, path))
+        buckets = None if grouping is None else grouping.opened(spec, source, stack)
+        present = source.columns if buckets is None else (*source.columns, *buckets.apart)
+        shown = _shown(spec, present, source.name)
         if classified:
-            _refuse_unclassified(spec, shown, source)
+            _refuse_unclassified(spec, shown, source, () if buckets is None else (buckets.name,))
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, shown, _units(spec, source, unit_from), warnings)
+        yield Audited(spec, source, shown, _units(spec, source, unit_from), warnings, buckets)
 
 
 @dataclass(frozen=True)
@@ -153,9 +168,9 @@ def _shown(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]
     return shown
 
 
-def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source) -> None:
+def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source, more: Sequence[str]) -> None:
     """Raises DataError for columns to which the spec gives no role: they may be anything."""
-    known = spec.roles().keys() | {column for columns in shown.values() for column in columns}
+    known = spec.roles().keys() | {column for columns in shown.values() for column in columns} | set(more)
     strange = [column for column in source.columns if column not in known]
     if strange:
         hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"

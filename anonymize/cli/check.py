@@ -60,6 +60,8 @@ _SIZE = _Size()
         type=click.Choice(["own-category", "wildcard"]),
         help="What a missing or suppressed cell is: a value, or anything; over the spec's privacy.missing.",
     ),
+    click.option("--st", type=PATH, help="Of a bucketized release, the ST.  [default: beside a table called .qit]"),
+    click.option("--group", help="Of a bucketized release, the column of groups.  [default: group, with an ST]"),
     click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
     click.option(
         "--subsets",
@@ -125,6 +127,9 @@ def audit(
     With --previous, the same models are measured on what the classes of both releases have in common. Row n of both is
     taken to be about the same person where they have equally many rows and the spec keeps their order; otherwise the
     report has a bound, from what the classes show, and nothing is judged by it.
+
+    A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
+    randomized table cannot be audited, as its risk depends on the original.
 
     Exit code 1: a model is not met, the table has a direct identifier of the spec, or --no-regress and a figure of
     privacy or risk is worse than in the baseline.

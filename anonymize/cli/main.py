@@ -27,9 +27,14 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
         "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
         "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
+        "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
+        "randomize": ("release:command", "Randomized response with a bound on disclosure."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+    },
+    "Reuse": {
+        "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),

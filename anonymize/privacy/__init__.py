@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from anonymize.privacy import (
     basic_beta_likeness,
     delta_disclosure,
     delta_presence,
+    disclosure,
     distinct_l_diversity,
     enhanced_beta_likeness,
     entropy_l_diversity,
@@ -45,6 +47,7 @@ __all__ = [
     "COMPARING",
     "MODELS",
     "PARAMETERS",
+    "RANDOMIZED",
     "Assessment",
     "Crowd",
     "Groups",
@@ -83,7 +86,10 @@ COMPARING = frozenset(
 )
 """Models that compare a class with all rows that are released: another row can break them in every class."""
 
-PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in MODELS.items()}
+RANDOMIZED: dict[str, ModuleType] = {disclosure.ID: disclosure}
+"""Models of randomized tables, which have no classes to be measured."""
+
+PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in (MODELS | RANDOMIZED).items()}
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,8 @@ def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | No
 
 def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Parameters) -> list[str | None]:
     """The attributes that a model is to be measured on; ValueError says why there is none."""
+    if model in RANDOMIZED:
+        raise ValueError("bounds a randomized table, and cannot be measured from equivalence classes: only `randomize`")
     if MODELS[model].SENSITIVE == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")

@@ -70,26 +70,48 @@ class Facts:
 
 def release_report(facts: Facts) -> dict[str, Any]:
     """The report of a release; keys are fixed, in the contract's order."""
-    request, released, verdict = facts.request, facts.released, facts.verdict
+    released, blocks = facts.released, verdict_blocks(facts.verdict)
+    output = output_block(facts.output, facts.verdict) | {
+        "suppressed_rows": released.suppressed_rows,
+        "dropped_rows": released.dropped_rows,
+        "suppressed_cells": _suppressed_cells(facts),
+    }
+    return assembled(
+        facts.request,
+        facts.table,
+        facts.clock,
+        output=output,
+        measured=blocks | {"risk": merged(blocks["risk"], facts.sampled)},
+        utility=utility(_view(facts)),
+        recoding=facts.recoding.summary(),
+        warnings=_warnings(facts),
+    )
+
+
+def assembled(
+    request: Request,
+    table: Table,
+    clock: Clock,
+    *,
+    output: dict[str, Any],
+    measured: dict[str, Any],
+    utility: dict[str, Any],
+    recoding: dict[str, Any],
+    warnings: list[str],
+) -> dict[str, Any]:
+    """The report of a release of any kind, from the blocks that depend on it."""
     report = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
-        "started_at": facts.clock.started_at.isoformat(timespec="seconds"),
+        "started_at": clock.started_at.isoformat(timespec="seconds"),
         "spec": _spec(request.spec),
         "input": {
-            "path": facts.table.source.name,
-            "sha256": facts.table.source.sha256,
-            "rows": facts.table.rows,
-            "columns": len(facts.table.columns),
+            "path": table.source.name,
+            "sha256": table.source.sha256,
+            "rows": table.rows,
+            "columns": len(table.columns),
         },
-        "output": {
-            "path": facts.output.name,
-            "sha256": facts.output.sha256,
-            "rows": verdict.rows,
-            "suppressed_rows": released.suppressed_rows,
-            "dropped_rows": released.dropped_rows,
-            "suppressed_cells": _suppressed_cells(facts),
-        },
+        "output": output,
         "algorithm": {
             "name": request.algorithm,
             "family": ALGORITHMS[request.algorithm].NEEDS.family,
@@ -97,15 +119,19 @@ def release_report(facts: Facts) -> dict[str, Any]:
             "seed": request.seed,
         },
         "settings": _settings(request.spec),
-        **(blocks := verdict_blocks(verdict)),
-        "risk": merged(blocks["risk"], facts.sampled),
-        "utility": utility(_view(facts)),
-        "recoding": facts.recoding.summary(),
-        "timing": facts.clock.timing(),
+        **measured,
+        "utility": utility,
+        "recoding": recoding,
+        "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
-        "warnings": _warnings(facts),
+        "warnings": warnings,
     }
     return public(report) if request.public else report
+
+
+def output_block(output: Output, verdict: Verdict) -> dict[str, Any]:
+    """The file that was written."""
+    return {"path": output.name, "sha256": output.sha256, "rows": verdict.rows}
 
 
 def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
@@ -232,7 +258,7 @@ def _warnings(facts: Facts) -> list[str]:
         )
     if isinstance(facts.recoding, Levels):
         warnings += _without_effect(spec, request.algorithm)
-    return [*warnings, *_ambiguous(facts), *_unused(request)]
+    return [*warnings, *_ambiguous(facts), *unused(request)]
 
 
 def _ambiguous(facts: Facts) -> list[str]:
@@ -245,7 +271,8 @@ def _ambiguous(facts: Facts) -> list[str]:
     ]
 
 
-def _unused(request: Request) -> list[str]:
+def unused(request: Request) -> list[str]:
+    """A warning of the parts of the spec that the algorithm does not use."""
     uses = ALGORITHMS[request.algorithm].NEEDS.uses
     unused = [part for part in _given(request.spec) if part not in uses]
     return [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
@@ -270,5 +297,6 @@ def _given(spec: Spec) -> list[str]:
         "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
         "weights: correlation": spec.weights == "correlation",
         "workload": bool(spec.workload.targets or spec.workload.selections),
+        "level or bins": any(a.level is not None or a.bins for a in spec.quasi_identifiers.values()),
     }
     return [name for name, present in found.items() if present]

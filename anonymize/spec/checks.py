@@ -86,6 +86,18 @@ def _attributes(spec: Spec) -> Iterator[Finding]:
             message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Finding((*path, "hierarchy", builder), message, hint, at_key=True)
+    yield from _bins(spec)
+
+
+def _bins(spec: Spec) -> Iterator[Finding]:
+    """Bins against the attribute's type, and against `level`."""
+    for name, attribute in spec.quasi_identifiers.items():
+        path: KeyPath = ("quasi_identifiers", name, "bins")
+        if attribute.bins is not None and attribute.type != "numeric":
+            hint = "add `type: numeric`, or use `level`"
+            yield Finding(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
+        if attribute.bins is not None and attribute.level is not None:
+            yield Finding(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
 
 
 def _rules(spec: Spec) -> Iterator[Finding]:

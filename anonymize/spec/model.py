@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -111,6 +112,12 @@ class Attribute(Entry):
     )
 
 
+def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+    if any(after <= before for before, after in pairwise(edges)):
+        raise ValueError("expected numbers that grow, such as [18, 30, 45]")
+    return edges
+
+
 class QuasiIdentifier(Attribute):
     """An attribute that others may know about a person, generalized in the release."""
 
@@ -120,6 +127,14 @@ class QuasiIdentifier(Attribute):
     rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
+    )
+    level: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
+    )
+    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
+        default=None,
+        description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.domain.categories import Categories, of_domain
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.model import Rule
@@ -38,6 +39,13 @@ class Attribute:
     generalize: Callable[[], Generalization] | None = None
     rules: tuple[Rule, ...] = ()
     identifying: Literal["most", "more", "yes"] | None = None
+    categorize: Callable[[Attribute], Categories] | None = None
+    """What a distortion is over; without it, the values."""
+
+    @property
+    def categories(self) -> Categories:
+        """The values that a distortion is over."""
+        return of_domain(self.domain) if self.categorize is None else self.categorize(self)
 
     @cached_property
     def generalization(self) -> Generalization:
@@ -71,6 +79,8 @@ class SensitiveColumn:
     missing: int | None
     values: NDArray[np.float64] | None
     hierarchy: Generalization | None = None
+    texts: tuple[str, ...] = ()
+    """(size,) how each code reads: a number as the shortest text for it."""
 
     @cached_property
     def levels(self) -> NDArray[np.int32] | None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import polars as pl
 
 from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.categories import Categories, of_bins, of_level
 from anonymize.domain.generalization import Generalization
+from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.model import WITHHELD, Spec
+from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
 from anonymize.spec.model import Attribute as Definition
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
@@ -206,13 +208,14 @@ def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules, identifying = definition.rules, definition.identifying
+    categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
         numbers = Numeric(name, values, None if missing is None else _missing_text(spec))
         generalize = _generalize(spec, definition, numbers)
-        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying)
+        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, rules, identifying)
+    return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
 
 
 def _missing_text(spec: Spec) -> str:
@@ -240,22 +243,34 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
     return lambda: made
 
 
+def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
+    """What makes the values that a distortion is over, where the spec says which."""
+    level, bins = definition.level, definition.bins
+    if level is not None:
+        return lambda attribute: of_level(attribute.generalization, level, interval)
+    if bins is not None:
+        return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
+    return None
+
+
 def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
-    definition = spec.sensitive[name]
+    definition, shown = spec.sensitive[name], _missing_text(spec)
     if isinstance(encoder, NumberColumn):
         numbers, codes, missing = encoder.encode()
         values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-        own = Numeric(name, numbers, None if missing is None else _missing_text(spec))
+        names = (*grid_texts(numbers), *([] if missing is None else [shown]))
+        own = Numeric(name, numbers, None if missing is None else shown)
         tree = None if definition.hierarchy is None else _generalize(spec, definition, own)()
-        return SensitiveColumn(name, codes, len(values), missing, values, tree)
+        return SensitiveColumn(name, codes, len(values), missing, values, tree, names)
     if definition.hierarchy is not None:
         domain, codes = _taxonomy(spec, name, definition, encoder)
-        return SensitiveColumn(name, codes, domain.size, domain.missing, None, Generalization.plain(domain))
+        tree, names = Generalization.plain(domain), tuple(domain.leaf_text())
+        return SensitiveColumn(name, codes, domain.size, domain.missing, None, tree, names)
     texts, any_missing = encoder.distinct()
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return SensitiveColumn(name, codes, size, missing, None)
+    return SensitiveColumn(name, codes, size, missing, None, None, (*texts, *([shown] if any_missing else [])))
 
 
 def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:

@@ -1,0 +1,164 @@
+"""Anatomy: exact quasi-identifiers, and sensitive values that are published by group.
+
+What it does. Rows are put into buckets by sensitive value. While at least l buckets have rows, one random row from each
+of the l largest makes a group; each row that is left over joins a random group without its value. Published are the
+quasi-identifiers as they are with the number of their group (`released.qit.csv`, the QIT), and of each group the
+sensitive values with their counts (`released.st.csv`, the ST). With `--joined` it is one file: every row has its group
+and a sensitive value of it, dealt out at random within the group.
+
+What it guarantees. Every group has at least l different sensitive values, none in more than 1/l of its rows: who knows
+a person's quasi-identifiers names the sensitive value with probability at most 1/l. Nothing hides that a person is in
+the table, or a person's quasi-identifiers: there is no k-anonymity, and `k` is refused. The report's `risk` is that of
+the exact quasi-identifiers.
+
+Not possible where one value holds more than 1/l of the rows. Then rows of the most frequent values are left out, if
+`privacy.suppression` allows it; else it ends with exit code 4, and says how frequent which rank of value is.
+
+Missing sensitive values are not counted towards l; their rows are dealt out over the groups evenly.
+
+Recoding model. Bucketization.
+
+Cost. O(n) and a sort by sensitive value.
+
+Reference. Xiao, Tao: Anatomy: simple and effective privacy preservation, VLDB 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.bucketing.schedule import schedule
+from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
+from anonymize.bucketized import Bucketized
+from anonymize.classes import Ints, starts_of
+from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.privacy import Requirement, frequency_l_diversity
+from anonymize.table import SensitiveColumn, Table
+
+ID = "anatomy"
+NEEDS = Needs(family="bucketization", sensitive=True)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    joined: bool = option(False, "One file: sensitive values dealt out at random within each group.")
+    group: str = option("group", "Name of the column of groups.")
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Bucketized:
+    """The groups."""
+    (column,) = table.sensitive
+    _check_names(table, column, options)
+    l = _least(requirements)  # noqa: E741
+    random = np.random.default_rng(context.seed)
+    rows = np.delete(np.arange(table.rows), _left_out(table, column, l, context))
+    group, count = _grouped(column, rows, l, random)
+    return Bucketized(group, count, _mixed(group, random), l, options.joined, options.group)
+
+
+def _least(requirements: tuple[Requirement, ...]) -> int:
+    """The fewest values of a group, all of them once, that meet every model."""
+    found = [minimum_size(requirements)]
+    for requirement in requirements:
+        required = requirement.required()
+        if "c" in required:  # 1 < c (m - l + 1)
+            found.append(int(float(required["l"]) + np.floor(1 / float(required["c"]))))
+    return max(found)
+
+
+def _check_names(table: Table, column: SensitiveColumn, options: Options) -> None:
+    """Raises UsageError where the column of groups, or that of counts, has the name of another one."""
+    others = table.columns if options.joined else (*table.columns, "count")
+    if options.group in others or not options.group:
+        raise UsageError(f"--group: {options.group!r} is a column already: choose another name")
+    if column.name == "count" and not options.joined:
+        raise UsageError("a sensitive attribute called count would clash with that column of the ST: use --joined")
+
+
+# --- whether it is possible ------------------------------------------------------------------------------------------
+
+
+def _left_out(table: Table, column: SensitiveColumn, l: int, context: Context) -> NDArray[np.uint32]:  # noqa: E741
+    """Rows without which no value is too frequent. Raises InfeasibleError where they are more than may be."""
+    required = Requirement(frequency_l_diversity.ID, column.name, frequency_l_diversity.Parameters(l=l))
+    try:
+        return rows_to_suppress(table, (required,), context)
+    except InfeasibleError as error:
+        raise InfeasibleError([*_too_frequent(column, l), *error.problems]) from None
+
+
+def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:  # noqa: E741
+    """The values that hold more than 1/l of the rows, by rank."""
+    counts = np.bincount(column.codes, minlength=column.size)
+    if column.missing is not None:
+        counts[column.missing] = 0
+    total, ranked = int(counts.sum()), np.sort(counts)[::-1]
+    if not total:
+        return [Problem(f"{column.name} has no values that are not missing")]
+    return [
+        Problem(
+            f"{column.name}: the value of rank {rank} by frequency has {count} of {total} rows "
+            f"({count / total:.2%}), and groups of l={l} take at most 1/{l} of them"
+        )
+        for rank, count in enumerate(ranked[ranked * l > total].tolist(), 1)
+    ]
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def _grouped(
+    column: SensitiveColumn,
+    rows: Ints,
+    l: int,  # noqa: E741
+    random: np.random.Generator,
+) -> tuple[NDArray[np.int32], int]:
+    """(rows of the table,) the group of each row, -1 for rows that are left out; and the number of groups."""
+    group = np.full(len(column.codes), -1, np.int32)
+    present = rows if column.missing is None else rows[column.codes[rows] != column.missing]
+    shuffled = present[random.permutation(len(present))]
+    by_value = shuffled[np.argsort(column.codes[shuffled], kind="stable")]
+    counts = np.bincount(column.codes[by_value], minlength=column.size)
+    picks = schedule(counts, l, random)
+    used = np.bincount(picks.ravel(), minlength=column.size)
+    order = np.argsort(picks.ravel(), kind="stable")
+    taken = _first_of_each(counts, used)
+    group[by_value[taken]] = order // l
+    for row in by_value[~taken].tolist():
+        group[row] = _without(group, column, row, len(picks), random)
+    absent = rows[column.codes[rows] == column.missing] if column.missing is not None else rows[:0]
+    group[absent] = random.permutation(len(absent)) % max(len(picks), 1)
+    return group, len(picks)
+
+
+def _first_of_each(counts: Ints, used: Ints) -> NDArray[np.bool_]:
+    """Of rows sorted by value, whether each is among the first so many of its value."""
+    rank = np.arange(counts.sum()) - np.repeat(starts_of(counts)[:-1], counts)
+    return np.asarray(rank < np.repeat(used, counts))
+
+
+def _without(
+    group: NDArray[np.int32], column: SensitiveColumn, row: int, count: int, random: np.random.Generator
+) -> int:
+    """A random group that does not have the row's value; there is one, as no value is too frequent."""
+    free = np.ones(count, np.bool_)
+    same = group[column.codes == column.codes[row]]
+    free[same[same >= 0]] = False
+    return int(random.choice(np.flatnonzero(free)))
+
+
+def _mixed(group: NDArray[np.int32], random: np.random.Generator) -> Ints:
+    """(rows,) for each row a row of its group, all of them once, at random; -1 for rows of no group."""
+    kept = np.flatnonzero(group >= 0)
+    mixed = np.full(len(group), -1)
+    if len(kept):
+        order = kept[np.argsort(group[kept], kind="stable")]
+        shuffled = kept[random.permutation(len(kept))]
+        mixed[order] = shuffled[np.argsort(group[shuffled], kind="stable")]
+    return mixed

@@ -1,0 +1,1 @@
+"""Machinery of bucketization: which sensitive values stand together in a group."""

@@ -1,0 +1,225 @@
+"""Randomize: randomized response with the least distortion that bounds the disclosure of sensitive values.
+
+What it does. Of each attribute every row keeps its value with probability p, else it shows one of the attribute's other
+values, all alike; attributes are distorted independently. `--on qi` distorts the quasi-identifiers (RR-QI), `--on
+sensitive` the sensitive attributes (RR-S), `--on both` whichever of them it takes (RR-Both). The p are those of least
+distortion, by the product of the squared norms of the inverse distortion matrices, that keep Pr(S | QI), the chance of
+an attacker who knows a person's quasi-identifiers to name the sensitive value, at most 1/l for every combination that
+occurs. With `--p` they are given by hand; the report says what risk they leave.
+
+What it guarantees. The risk is bounded on average over the randomization. It is no bound on the posterior that one
+observed row gives, on what is learnt from a second release of the same rows, or on columns that pass through beside the
+distorted ones; values of an attribute do occur in the table, so that a rare one shows that somebody has it. There is no
+k-anonymity: `k` is refused.
+
+What is checked. The written text is read again: in each column, values are kept and replaced as often as p says, within
+bounds that a sound release breaks once in 10^8; and the risk is computed anew, from the original table, the parameters
+of the written file, and other code. The original table is needed for it: a randomized table cannot be audited alone.
+
+For the recipient. `released.params.json`, beside the release or where `--parameters` says, holds p and the values of
+each distorted attribute; `anonymize reconstruct` estimates the original distribution with it.
+
+Random numbers are the operating system's, and are kept nowhere. With `--seed` whoever learns it can undo the release:
+the report says that it is unsafe to publish, and `--public-report` refuses it.
+
+Recoding model. Randomized response over the values of each quasi-identifier, or those of `level`, or `bins`, where the
+spec has one. Missing is a value like any other.
+
+Cost. One pass over the rows for each attribute; the search for p depends on the size of the joint table of the
+distorted quasi-identifiers alone: some milliseconds for hundreds of cells, at most 20 million of them.
+
+Reference. Guo, Ying, Wu: On attribute disclosure in randomization based privacy preserving data publishing, ICDM
+Workshops 2010.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.classes import Codes, Floats
+from anonymize.domain.categories import Categories
+from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.privacy import Requirement, disclosure
+from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
+from anonymize.randomization.joint import MOST_CELLS, Axis, Guarded, pose
+from anonymize.randomization.optimum import optimum
+from anonymize.randomization.problem import Problem as Posed
+from anonymize.randomized import Distorted, Randomized
+from anonymize.table import Table
+
+ID = "randomize"
+NEEDS = Needs(family="randomization", sensitive=True, uses=frozenset({"level or bins"}))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"))
+    p: str = option("", "Parameters by hand, NAME=P,...; attributes that are not named are left alone.")
+    parameters: str = option("", "File of the recipient's parameters; by default beside the release.")
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:
+    """The distorted columns."""
+    columns = _columns(table)
+    given = _by_hand(options.p, columns)
+    _check_size([column for column in columns if column.role == "quasi-identifier"], given or _may(columns, options.on))
+    chosen = given or _optimal(columns, requirements, options.on)
+    bits = system_bits if context.seed is None else seeded_bits(context.seed)
+    shown = [_distorted(column, chosen.get(column.name, 1.0), bits) for column in columns]
+    warnings = tuple(_unknown_values(columns, requirements))
+    return Randomized(options.on, tuple(shown), context.seed is not None, bool(given), warnings)
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(table: Table) -> list[Distorted]:
+    """Every quasi-identifier and sensitive attribute, over the categories that occur, not distorted yet."""
+    found = []
+    for attribute in table.attributes:
+        present = np.zeros(attribute.domain.size, np.bool_)
+        present[attribute.codes] = True
+        categories = attribute.categories.occurring(present)
+        original = _categorized(categories, attribute.codes)
+        generalized = attribute.categorize is not None
+        found.append(Distorted(attribute.name, "quasi-identifier", categories, original, generalized=generalized))
+    for column in table.sensitive:
+        present = np.zeros(column.size, np.bool_)
+        present[column.codes] = True
+        categories = Categories.of(column.texts).occurring(present)
+        missing = None if column.missing is None else int(categories.of_code[column.missing])
+        original = _categorized(categories, column.codes)
+        found.append(Distorted(column.name, "sensitive", categories, original, missing=missing))
+    return found
+
+
+def _categorized(categories: Categories, codes: Codes) -> Codes:
+    """(rows,) the category of each row, in the smallest type; the codes themselves where these are the categories."""
+    if np.array_equal(categories.of_code, np.arange(len(categories.texts))):
+        return codes
+    wanted = np.min_scalar_type(max(len(categories.texts) - 1, 0))
+    return np.maximum(categories.of_code, 0).astype(wanted)[codes]
+
+
+def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:
+    """The column as it is released: one that is left alone, and is not generalized, is not touched."""
+    if p == 1 and not column.generalized:
+        return column
+    return replace(column, shown=distorted(column.original, p, column.size, bits), p=p)
+
+
+# --- parameters by hand ----------------------------------------------------------------------------------------------
+
+
+def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
+    """The parameters of `--p`, rounded to what can be drawn. Raises UsageError, with all problems."""
+    known = {column.name: column.size for column in columns}
+    found: dict[str, float] = {}
+    problems = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (piece.strip() for piece in part.rpartition("="))
+        if name not in known:
+            problems.append(f"--p: {name or part!r} is no attribute of the spec: it has {', '.join(known)}")
+            continue
+        number, least = _number(value), 1 / known[name]
+        if number is None or not (least < number <= 1 or number == 1):
+            problems.append(f"--p: {name} takes a number above {least:.6g} (1 / its values) and at most 1")
+            continue
+        found[name] = representable(number, known[name])
+    if problems:
+        raise UsageError(problems)
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# --- optimal parameters ----------------------------------------------------------------------------------------------
+
+
+def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on: str) -> dict[str, float]:
+    """The p of each column that may be distorted. Raises InfeasibleError."""
+    quasi = [column for column in columns if column.role == "quasi-identifier"]
+    sensitive = [column for column in columns if column.role == "sensitive"]
+    free = _may(columns, on)
+    axes = [Axis(column.original, column.size, column.name in free) for column in quasi]
+    guarded = [
+        Guarded(column.original, column.missing, column.name in free, _bounds(column, requirements))
+        for column in sensitive
+    ]
+    posed = pose(axes, guarded)
+    found = optimum(posed)
+    if found is None:
+        raise InfeasibleError([_explain(posed, requirement, on) for requirement in requirements])
+    first = [column.name for column in quasi if column.name in free]
+    last = found[len(found) - len(sensitive) :]
+    chosen = dict(zip(first, found[: len(first)].tolist(), strict=True))
+    return chosen | dict(zip([column.name for column in sensitive], last.tolist(), strict=True))
+
+
+def _may(columns: Sequence[Distorted], on: str) -> set[str]:
+    """The columns that `--on` lets be distorted."""
+    roles = {"both": ("quasi-identifier", "sensitive"), "qi": ("quasi-identifier",), "sensitive": ("sensitive",)}[on]
+    return {column.name for column in columns if column.role in roles}
+
+
+def _check_size(quasi: Sequence[Distorted], free: Collection[str]) -> None:
+    """Raises UsageError where the joint table of the quasi-identifiers that may be distorted is too large."""
+    spanned = math.prod(column.size for column in quasi if column.name in free)
+    if spanned > MOST_CELLS:
+        sizes = ", ".join(f"{column.name} {column.size}" for column in quasi if column.name in free)
+        message = f"the quasi-identifiers span {spanned:.3g} cells, and this is for {MOST_CELLS:.3g} at most"
+        raise UsageError(Problem(f"{message}; values: {sizes}", hint="give level or bins in the spec"))
+
+
+def _bounds(column: Distorted, requirements: tuple[Requirement, ...]) -> Floats:
+    """(values,) the largest l that is asked for of each value; 1, which nothing can break, where nothing is."""
+    bounds = np.ones(column.size)
+    for given in _asked(column, requirements):
+        asked = [given.values.get(text, given.l) for text in column.categories.texts]
+        bounds = np.maximum(bounds, asked)
+    return bounds
+
+
+def _asked(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator[disclosure.Parameters]:
+    for requirement in requirements:
+        if requirement.attribute == column.name:
+            assert isinstance(requirement.parameters, disclosure.Parameters)
+            yield requirement.parameters
+
+
+def _unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[str]:
+    """Warnings of values with an l of their own that do not occur."""
+    for column in columns:
+        named = {value for given in _asked(column, requirements) for value in given.values}
+        absent = named.difference(column.categories.texts)
+        if absent:
+            told = f"{len(absent)} of {len(named)} values with an l of their own do not occur in {column.name}"
+            yield f"disclosure: {told}"
+
+
+def _explain(posed: Posed, requirement: Requirement, on: str) -> Problem:
+    """Why even the strongest distortion does not keep the bound, and what would."""
+    what = {"qi": "the quasi-identifiers", "sensitive": "the sensitive attributes", "both": "all attributes"}[on]
+    cells = posed.sensitive[0]
+    excess, broken = posed.risk(posed.full(posed.lowest()))
+    message = f"{requirement} cannot be met by distorting {what}: at the strongest {broken} risks exceed the bound"
+    single = int(np.count_nonzero(cells.shares == 1))
+    if on == "sensitive" and single:
+        message += f"; {single} of {len(cells.starts)} groups show one single sensitive value, which nothing hides"
+    nearest = float(requirement.required()["l"]) / excess
+    if nearest > 1:
+        return Problem(message, hint=f"nearest feasible: l={nearest * (1 - 1e-6):.4g}")
+    other = "distort the quasi-identifiers: --on qi, or both"
+    return Problem(message, hint=other if on == "sensitive" else "no setting of it is feasible")

@@ -1,0 +1,121 @@
+"""The recipient's command: `reconstruct`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_options
+
+
+@click.command()
+@with_options(
+    click.argument("released", type=PATH),
+    click.option("--parameters", type=PATH, help="The release's parameters.  [default: beside it]"),
+    click.option("--attributes", multiple=True, metavar="A,B,...", help="Of the joint table.  [default: all]"),
+    click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
+    click.option(
+        "--method",
+        type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
+        default="inverse",
+        show_default=True,
+        help="inverse is unbiased and may be negative; the others give a distribution.",
+    ),
+    click.option(
+        "--about",
+        type=click.Choice(["table", "population"]),
+        default="table",
+        show_default=True,
+        help="What standard errors are about: the table that was distorted, or the population it was drawn from.",
+    ),
+    click.option(
+        "--confidence",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.95,
+        show_default=True,
+        help="Of the intervals of counts.",
+    ),
+    click.option("--separator", help="Of a CSV.  [default: as the parameters say]"),
+    click.option("-o", "--output", default="-", help="The result; - is standard output."),
+    click.option(
+        "--format", "form", type=click.Choice(["csv", "json"]), help="Of the result.  [default: by the suffix]"
+    ),
+    click.option("--force", is_flag=True, help="Overwrite an output that exists."),
+    THREADS,
+    QUIET,
+)
+def reconstruct(
+    released: str, parameters: str | None, output: str, form: str | None, threads: int | None, quiet: bool, **given: Any
+) -> None:
+    """Estimate the original distribution from a randomized table.
+
+    With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
+    values in the original table, with its standard error. It is an estimate of the table as a whole, and says nothing
+    certain of any row. Negative counts of the unbiased estimate are zero within their error; to sum cells of it is
+    sound, and --where does so: `age in 30-40 and sex = M` is answered with a confidence interval.
+
+    Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: that with negative
+    cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals are those
+    of inverse.
+
+    Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
+    >= 30`. Names and values with spaces or signs stand in quotes. Of intervals a range takes those within it, and must
+    not cut one.
+    """
+    use_threads(threads)
+    from anonymize import reconstruct as room
+    from anonymize.randomization.parameters import Parameters
+
+    told = Parameters.read(parameters or _beside(released))
+    as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
+    room.conditions(given["conditions"])
+    names = [name for text in given.pop("attributes") for name in text.split(",") if name]
+    _write(room, released, told, names, as_json, output, given)
+
+
+def _beside(released: str) -> str:
+    """Where `randomize` puts the parameters of a release. Standard input has none."""
+    from anonymize.errors import UsageError
+    from anonymize.names import parameters_beside
+
+    if released == "-":
+        raise UsageError("the parameters of a table on standard input are not known: name them with --parameters")
+    return parameters_beside(released)
+
+
+def _write(
+    room: Any, released: str, told: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
+) -> None:
+    """The joint table, or the answers to the conditions."""
+    import polars as pl
+
+    from anonymize.report import as_json as text_of
+    from anonymize.table import Output, commit
+
+    method, about = given["method"], given["about"]
+    head: dict[str, Any] = {"rows": told.rows, "method": method, "about": about}
+    with Output(output, force=given["force"], form=None if output != "-" else "csv") as target:
+        if given["conditions"]:
+            options = {"method": method, "about": about, "confidence": given["confidence"]}
+            options["separator"] = given["separator"]
+            answers = [asdict(room.answer(released, told, text, **options)) for text in given["conditions"]]
+            head |= {"confidence": given["confidence"], "answers": answers}
+            frames = iter([pl.DataFrame(answers)])
+        else:
+            observed = room.observe(
+                released, told, names or [each.name for each in told.attributes], given["separator"]
+            )
+            frames = room.tables(observed, method, about)
+            if as_json:
+                head |= {"attributes": [each.name for each in observed.attributes]}
+                head |= {"cells": [row for frame in frames for row in frame.rows()]}
+        if as_json:
+            target.write_text(text_of(head))
+        else:
+            target.write(frames)
+        commit([target])
+    if sys.stdout is not None:
+        sys.stdout.flush()

@@ -1,0 +1,116 @@
+"""The values that a distortion is over: an attribute's own, those of a level of its hierarchy, or bins of numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.base import Domain
+from anonymize.domain.generalization import Generalization
+from anonymize.domain.grid import texts
+from anonymize.domain.numeric import Numeric, template
+from anonymize.errors import Problem, SpecError
+
+_NUMBER = r"([-+]?\d*\.?\d+(?:e[-+]?\d+)?)"
+
+Bounds = tuple[float | None, float | None]
+"""Lowest and highest number of a category; None: without an end."""
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Different texts, and which of them each code of a domain is.
+
+    `of_code` (domain.size,) int64. `bounds`: of numbers, what each category spans, None for one that is no number or
+    interval (missing, suppressed); None where the attribute is categorical. `half_open`: the upper ends do not belong
+    to the categories.
+    """
+
+    texts: tuple[str, ...]
+    of_code: NDArray[np.int64]
+    bounds: tuple[Bounds | None, ...] | None = None
+    half_open: bool = False
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> Categories:
+        """From a label of each code; codes of the same label are one category, in the order of codes."""
+        number: dict[str, int] = {}
+        of_code = np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
+        return cls(tuple(number), of_code)
+
+    def occurring(self, present: NDArray[np.bool_]) -> Categories:
+        """Those of some codes (domain.size,) alone; codes of no such category are -1."""
+        kept = np.unique(self.of_code[present])
+        number = np.full(len(self.texts), -1)
+        number[kept] = np.arange(len(kept))
+        bounds = None if self.bounds is None else tuple(self.bounds[at] for at in kept.tolist())
+        return Categories(tuple(self.texts[at] for at in kept.tolist()), number[self.of_code], bounds, self.half_open)
+
+
+def of_domain(domain: Domain) -> Categories:
+    """Every leaf for itself; of numbers with the number as its bounds."""
+    found = Categories.of(domain.leaf_text())
+    if not isinstance(domain, Numeric):
+        return found
+    bounds: list[Bounds | None] = [(value, value) for value in domain.values.astype(np.float64).tolist()]
+    return Categories(found.texts, found.of_code, (*bounds, *[None] * (domain.size - len(bounds))))
+
+
+def of_level(generalization: Generalization, level: int, interval: str) -> Categories:
+    """The nodes at a level of the hierarchy. Raises SpecError for a level that it does not have.
+
+    Of numbers, what an interval spans is read from its label, which is written with the template `interval`.
+    """
+    domain, hierarchy = generalization.domain, generalization.hierarchy
+    if level > hierarchy.height:
+        message = f"quasi_identifiers.{domain.name}.level: {level}, and the root of its hierarchy is {hierarchy.height}"
+        raise SpecError(Problem(message, hint=f"choose one from 0 to {hierarchy.height - 1}"))
+    codes = np.arange(domain.size)
+    found = Categories.of(generalization.text_of(codes, hierarchy.levels[level][generalization.leaf_of(codes)]))
+    if not isinstance(domain, Numeric):
+        return found
+    closed, half = (_pattern(interval, half_open=half_open) for half_open in (False, True))
+    read = [_bounds(text, closed) or _bounds(text, half) for text in found.texts]
+    half_open = any(half.fullmatch(text) and not closed.fullmatch(text) for text in found.texts)
+    return Categories(found.texts, found.of_code, tuple(read), half_open)
+
+
+def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categories:
+    """Bins that begin at each edge, and one below the first: `<18`, `[18-29]`, `>=30`.
+
+    On numbers that are not whole, and between edges that are not, intervals are half-open: `[18-30)`.
+    """
+    whole = domain.whole and all(edge == int(edge) for edge in edges)
+    names = texts(np.array(edges, np.int64) if whole else np.array(edges, np.float64))
+    fill = template(interval, half_open=not whole)
+    labels = [f"<{names[0]}"]
+    bounds: list[Bounds] = [(None, edges[0] - whole)]
+    for low, high in pairwise(range(len(edges))):
+        last = str(int(edges[high]) - 1) if whole else names[high]
+        labels.append(names[low] if names[low] == last else fill(names[low], last))
+        bounds.append((edges[low], edges[high] - whole))
+    labels.append(f">={names[-1]}")
+    bounds.append((edges[-1], None))
+    of_code = np.searchsorted(np.array(edges, np.float64), domain.values.astype(np.float64), side="right")
+    if domain.missing is None:
+        return Categories(tuple(labels), of_code, tuple(bounds), not whole)
+    of_code = np.append(of_code, len(labels))
+    return Categories((*labels, domain.missing_text or ""), of_code, (*bounds, None), not whole)
+
+
+def _pattern(interval: str, *, half_open: bool) -> re.Pattern[str]:
+    """What an interval's label looks like."""
+    marked = template(interval, half_open=half_open)("\0", "\1")
+    return re.compile(re.escape(marked).replace("\0", _NUMBER).replace("\1", _NUMBER))
+
+
+def _bounds(text: str, pattern: re.Pattern[str]) -> Bounds | None:
+    if re.fullmatch(_NUMBER, text):
+        return float(text), float(text)
+    found = pattern.fullmatch(text)
+    return (float(found[1]), float(found[2])) if found else None

@@ -1,0 +1,233 @@
+"""The joint table that a recipient estimates from a release of any kind, beside the original's: one footing for all.
+
+The axes are the leaves of every quasi-identifier and the values of one sensitive attribute. What a recipient estimates:
+
+- of a generalized release: every class spread evenly over the leaves of its region (`generalized`);
+- of a bucketized release: the sensitive values of each group spread evenly over its rows (`bucketized`);
+- of a randomized release: P^-1 lambda, by the parameters that come with it; a category of several leaves (`level`,
+  `bins`) spread evenly over them (`randomized`).
+
+Each works on the released text and the original's encoded table. Rows need not stand in the original's order.
+
+Source: Guo, Ying, Wu, section V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Floats, Integers, Ints
+from anonymize.domain.categories import Categories
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import DataError
+from anonymize.metrics import distributions
+from anonymize.randomization.estimate import Method, estimate
+from anonymize.randomization.parameters import Parameters, Told
+from anonymize.table import Attribute, SensitiveColumn
+
+MOST_CELLS = 20_000_000
+"""Cells of the largest joint table that is compared."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a joint table: the quasi-identifiers of an encoded table, and one of its sensitive attributes.
+
+    `missing`: the texts that mean missing; a null does, too.
+    """
+
+    attributes: tuple[Attribute, ...]
+    sensitive: SensitiveColumn
+    missing: Collection[str] = ("",)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the attributes, the sensitive one last."""
+        return [*(attribute.name for attribute in self.attributes), self.sensitive.name]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Leaves of each quasi-identifier, values of the sensitive attribute."""
+        return (*(attribute.domain.size for attribute in self.attributes), self.sensitive.size)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the joint table is small enough to be compared."""
+        return bool(np.prod(self.shape, dtype=np.float64) <= MOST_CELLS)
+
+    @cached_property
+    def original(self) -> Floats:
+        """(*shape) the rows of each cell."""
+        return self.counts([*(attribute.codes for attribute in self.attributes), self.sensitive.codes], self.shape)
+
+    def counts(self, columns: Sequence[Integers], shape: Sequence[int]) -> Floats:
+        """(*shape) the rows of each combination of codes."""
+        place = np.ravel_multi_index(tuple(np.asarray(codes, np.int64) for codes in columns), tuple(shape))
+        return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+
+    # --- texts ---
+
+    def leaves(self, attribute: Attribute, texts: pl.Series) -> Ints:
+        """(rows,) the leaf that each text is the value of. Raises DataError for texts that are none."""
+        domain = attribute.domain
+        if isinstance(domain, Numeric):
+            return self._numbers(texts, domain.values.astype(np.float64), domain.missing)
+        return self._labels(texts, domain.leaf_text(), domain.missing)
+
+    def values(self, texts: pl.Series) -> Ints:
+        """(rows,) the sensitive value of each text. Raises DataError for texts that are none."""
+        column = self.sensitive
+        if column.values is None:
+            return self._labels(texts, column.texts, column.missing)
+        return self._numbers(texts, column.values[: column.size - (column.missing is not None)], column.missing)
+
+    def _labels(self, texts: pl.Series, labels: Sequence[str], missing: int | None) -> Ints:
+        codes = texts.cast(pl.String).replace_strict(
+            list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64
+        )
+        return self._found(texts, codes, missing)
+
+    def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
+        numbers = texts.cast(pl.String).cast(pl.Float64, strict=False)
+        shown = numbers.fill_null(np.nan).to_numpy()
+        at = np.minimum(np.searchsorted(values, shown), max(len(values) - 1, 0))
+        known = values[at] == shown if len(values) else np.zeros(len(shown), np.bool_)
+        return self._found(texts, pl.Series(np.where(known, at, -1)).replace(-1, None), missing)
+
+    def _found(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
+        """The codes, with that of missing for the texts that mean it."""
+        if missing is not None:
+            absent = texts.is_null() | texts.cast(pl.String).is_in(list(self.missing))
+            codes = pl.select(pl.when(absent).then(missing).otherwise(codes).cast(pl.Int64)).to_series()
+        unknown = codes.null_count()
+        if unknown:
+            raise DataError(f"{texts.name}: {unknown} cells of the release are no values of the original")
+        return codes.to_numpy().astype(np.int64)
+
+
+# --- estimates -------------------------------------------------------------------------------------------------------
+
+
+def generalized(axes: Axes, first: Ints, last: Ints, class_of: Integers, shown: pl.Series) -> Floats:
+    """(*shape) rows, as estimated from classes and what their rows show of the sensitive attribute.
+
+    `first`, `last` (classes, attributes): the leaves that each class's region spans, both included; all of them where
+    it is suppressed. `class_of` (rows,) of the released rows, `shown` (rows,) their sensitive texts.
+    """
+    counts = axes.counts([class_of, axes.values(shown)], (len(first), axes.sensitive.size))
+    return distributions.spread_of_boxes(first, last, counts, axes.shape[:-1])
+
+
+def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
+    """(*shape) rows, as estimated from groups.
+
+    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, with the columns of
+    groups, of the sensitive attribute, and `count`; None where `rows` has the sensitive values as well.
+    """
+    name = axes.sensitive.name
+    if listed is None:
+        listed = rows.group_by(group, name).agg(count=pl.len())
+    number = listed.select(pl.col(group).cast(pl.String).unique().sort()).with_row_index("owner")
+    keys = rows.select(pl.col(group).cast(pl.String)).join(number, on=group, how="left", maintain_order="left")
+    if keys["owner"].null_count():
+        raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
+    told = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
+    told = told.join(number, on=group).sort("owner", "value")
+    entries = (
+        told["owner"].to_numpy().astype(np.int64),
+        told["value"].to_numpy(),
+        told["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
+    )
+    shape = axes.shape[:-1]
+    codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
+    cells = np.ravel_multi_index(codes, shape)
+    owners = keys["owner"].to_numpy().astype(np.int64)
+    found = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
+    return found.reshape(axes.shape)
+
+
+def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
+    """(*shape) rows, by a method of `reconstruct`: the unbiased `inverse` may have negative cells.
+
+    `rows`: every attribute as text.
+    """
+    told = parameters.named(axes.names)
+    every: list[Attribute | SensitiveColumn] = [*axes.attributes, axes.sensitive]
+    codes: list[Ints] = []
+    sizes: list[int] = []
+    for each, subject in zip(told, every, strict=True):
+        codes.append(_shown(axes, each, subject, rows[each.name]))
+        sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
+    observed = axes.counts(codes, sizes) / max(rows.height, 1)
+    found = estimate(observed, [each.p for each in told], method) * rows.height
+    for axis, (each, subject) in enumerate(zip(told, every, strict=True)):
+        if each.values is not None:
+            found = _spread(found, axis, _category_of(each.values, subject))
+    return found
+
+
+def _shown(axes: Axes, told: Told, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
+    """(rows,) which of its categories each text is; of an attribute that was left alone, which leaf."""
+    if told.values is None:
+        return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
+    numbers = list(range(len(told.values)))
+    codes = (
+        texts.cast(pl.String)
+        .fill_null("")
+        .replace_strict(list(told.values), numbers, default=None, return_dtype=pl.Int64)
+    )
+    if codes.null_count():
+        raise DataError(f"{told.name}: {codes.null_count()} cells of the release are not among its parameters' values")
+    return codes.to_numpy().astype(np.int64)
+
+
+def _category_of(values: Sequence[str], subject: Attribute | SensitiveColumn) -> Ints:
+    """(size,) which of the values each code of the original is in, -1 for none. Raises DataError for unknown values."""
+    categories = subject.categories if isinstance(subject, Attribute) else Categories.of(subject.texts)
+    unknown = len(set(values) - set(categories.texts))
+    if unknown:
+        raise DataError(f"{subject.name}: {unknown} values of the parameters are no categories of the original")
+    at = {value: number for number, value in enumerate(values)}
+    return np.array([at.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
+
+
+def _spread(table: Floats, axis: int, category: Ints) -> Floats:
+    """The table with an axis of categories turned into one of codes, each category spread evenly over its codes."""
+    known = category >= 0
+    codes = np.bincount(category[known], minlength=table.shape[axis])
+    share = np.where(known, 1 / np.maximum(codes, 1)[category], 0.0)
+    wide = [1] * table.ndim
+    wide[axis] = len(category)
+    return np.take(table, category, axis=axis) * share.reshape(wide)
+
+
+# --- the comparison --------------------------------------------------------------------------------------------------
+
+
+def compared(axes: Axes, estimated: Floats) -> dict[str, Any] | None:
+    """Distances, errors of counts, and correlations of the estimated joint table against the original's.
+
+    None where either is empty. `uncertainty`: for every ordered pair of attributes X, Y the coefficient U(X, Y) of the
+    original and of the release.
+    """
+    original, names = axes.original, axes.names
+    if not (original > 0).any() or not (estimated > 0).any():
+        return None
+    before, after = distributions.uncertainties(original), distributions.uncertainties(estimated)
+    pairs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in names}
+    for x, y in before:
+        pairs[names[x]][names[y]] = {"original": before[x, y], "released": after[x, y]}
+    return {
+        "distances": distributions.distances(original, estimated, int(original.sum())),
+        "count_error": {
+            "base": distributions.base_error(original, estimated),
+            "cube": distributions.cube_error(original, estimated),
+        },
+        "uncertainty": pairs,
+    }

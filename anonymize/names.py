@@ -1,0 +1,33 @@
+"""The names of the files that a release consists of, where it is more than one."""
+
+from __future__ import annotations
+
+import os
+
+SUFFIXES = (".csv.gz", ".csv", ".parquet", ".arrow", ".feather", ".ipc")
+QIT, ST = ".qit", ".st"
+
+
+def split(path: str) -> tuple[str, str]:
+    """A path without the suffix of its format, and that suffix."""
+    suffix = next((suffix for suffix in SUFFIXES if path.lower().endswith(suffix)), "")
+    cut = len(path) - len(suffix)
+    return path[:cut], path[cut:]
+
+
+def parameters_beside(path: str) -> str:
+    """The recipient's parameters of a randomized release: `released.csv` has `released.params.json`."""
+    return split(path)[0] + ".params.json"
+
+
+def pair_of(path: str) -> tuple[str, str]:
+    """The two files of a bucketized release: `released.csv` stands for `released.qit.csv` and `released.st.csv`."""
+    stem, suffix = split(path)
+    return f"{stem}{QIT}{suffix}", f"{stem}{ST}{suffix}"
+
+
+def sensitive_table_of(path: str) -> str | None:
+    """The ST of a QIT, by its name, where there is such a file."""
+    stem, suffix = split(path)
+    other = f"{stem.removesuffix(QIT)}{ST}{suffix}"
+    return other if stem.endswith(QIT) and os.path.isfile(other) else None

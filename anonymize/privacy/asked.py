@@ -1,0 +1,70 @@
+"""What a spec's `privacy` asks for where a release has no equivalence classes of similar people: of `anatomy`, whose
+groups only have to be diverse, and of `randomize`, which bounds the probability of disclosure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anonymize.errors import Problem, SpecError
+from anonymize.privacy import PARAMETERS, Requirement, disclosure, requirements
+from anonymize.spec.model import Spec
+
+DIVERSE = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity", "recursive-cl-diversity")
+"""The models that are about the sensitive values of a group alone."""
+
+
+def diversities(spec: Spec) -> tuple[Requirement, ...]:
+    """What is asked of anatomy: models of DIVERSE on the one sensitive attribute. SpecError for anything else."""
+    problems = list(_refused(spec, "anatomy", DIVERSE))
+    if len(spec.sensitive) != 1:
+        hint = "list one under sensitive, the others under insensitive or identifiers"
+        message = f"anatomy takes one sensitive attribute, the spec has {len(spec.sensitive)}"
+        problems.append(Problem(message, _file(spec), hint=hint))
+    if problems:
+        raise SpecError(problems)
+    return requirements(spec)
+
+
+def disclosures(spec: Spec) -> tuple[Requirement, ...]:
+    """What is asked of randomize: `disclosure`, and `privacy.l` as such, of every sensitive attribute.
+
+    SpecError where there is none, and for anything else that is asked for.
+    """
+    problems = list(_refused(spec, "randomize", (disclosure.ID,)))
+    found: dict[Requirement, None] = {}
+    if spec.privacy.l is not None:
+        line = (spec.place("privacy", "l") or (None,))[0]
+        parameters = disclosure.Parameters(l=spec.privacy.l)
+        found.update(dict.fromkeys(Requirement(disclosure.ID, name, parameters, line) for name in spec.sensitive))
+    for entry in spec.privacy.models:
+        if entry.model == disclosure.ID:
+            given = PARAMETERS[disclosure.ID].model_validate(entry.parameters)
+            names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
+            found.update(dict.fromkeys(Requirement(disclosure.ID, name, given, entry.line) for name in names))
+    if not found and not problems:
+        what = "needs a sensitive attribute" if not spec.sensitive else "needs l, or the model disclosure"
+        problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
+    if problems:
+        raise SpecError(problems)
+    return tuple(found)
+
+
+def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Problem]:
+    """What the algorithm cannot give: k, and models of other kinds."""
+    if spec.privacy.k is not None:
+        place = spec.place("privacy", "k")
+        hint = "leave k out, or use an algorithm that generalizes"
+        message = f"k: {algorithm} gives no k-anonymity, only a bound on the sensitive attribute"
+        yield Problem(message, _file(spec) if place else None, place[0] if place else None, hint=hint)
+    if spec.privacy.missing == "wildcard":
+        place = spec.place("privacy", "missing")
+        message = f"missing: wildcard: {algorithm} makes no classes that a missing value could match"
+        yield Problem(message, _file(spec) if place else None, place[0] if place else None, hint="leave missing out")
+    for entry in spec.privacy.models:
+        if entry.model not in models:
+            message = f"{entry.model}: {algorithm} takes {', '.join(models)} and l"
+            yield Problem(message, _file(spec), entry.line)
+
+
+def _file(spec: Spec) -> str | None:
+    return None if spec.path is None else str(spec.path)

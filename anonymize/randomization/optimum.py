@@ -1,0 +1,140 @@
+"""The parameters that lose least, found by sequential quadratic programming from several starts.
+
+Of thousands of bounds a handful binds. A search is given those that are worst at its start; bounds that its result
+breaks are added, and it goes on from there, until none is broken. The best of all starts is moved along a line until it
+lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
+
+Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
+attribute. The problem has several local optima in general: what is found is the best of these, and it is told so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from anonymize.randomization.draw import representable
+from anonymize.randomization.kronecker import Floats
+from anonymize.randomization.problem import Problem
+from anonymize.randomization.risk import Ints
+
+WORST = 12
+"""Bounds that a search starts with, and that each round may add."""
+ROUNDS = 30
+HALVINGS = 45
+FEW = 12
+"""Halvings of an interval: where a point has to lie on the bound, and where a search starts."""
+TOUCHING = 1e-7
+"""So close to 1 a parameter is 1."""
+LARGE = 1 << 18
+"""Cells of the joint table from which on a search has fewer starts."""
+
+
+def optimum(problem: Problem) -> Floats | None:
+    """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds.
+
+    Where the table meets them without distortion, every p is 1.
+    """
+    ones = np.ones(len(problem.sizes))
+    if _fine(problem, ones):
+        return ones
+    least = problem.lowest()
+    if not problem.variables or not _fine(problem, problem.full(least)):
+        return None
+    found = [_search(problem, start) for start in _starts(problem, least)]
+    best = min(found, key=lambda chosen: problem.loss(problem.full(chosen)))
+    return _rounded(problem, _settled(problem, best, least))
+
+
+def _fine(problem: Problem, p: Floats) -> bool:
+    return bool((problem.excess(p) <= 1 + 1e-12).all())
+
+
+def _starts(problem: Problem, least: Floats) -> Iterator[Floats]:
+    """Points on the bound: from no distortion straight down, and bent towards each variable."""
+    count = len(problem.variables)
+    bends = [np.ones(count)]
+    if count > 1 and problem.pi.size <= LARGE:
+        bends += [np.where(np.arange(count) == at, 4.0, 1.0) for at in range(count)]
+    elif count > 1:
+        bends.append(np.arange(1.0, count + 1))
+    for bend in bends:
+        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, FEW)  # type: ignore[misc]
+
+
+def _on_bound(problem: Problem, path: Callable[[float], Floats], halvings: int = HALVINGS) -> Floats:
+    """The last point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _fine(problem, problem.full(path(middle))) else (low, middle)
+    return path(low)
+
+
+def _search(problem: Problem, start: Floats) -> Floats:
+    """A local optimum that keeps all bounds, up to the tolerance of the solver."""
+    chosen, active = start, _worst(problem, start)
+    for _ in range(ROUNDS):
+        chosen = _solved(problem, chosen, active)
+        broken = _worst(problem, chosen, above=1 + 1e-7)
+        if np.isin(broken, active).all():
+            break
+        active = np.union1d(active, broken)
+    return chosen
+
+
+def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
+    """Numbers, ascending, of the bounds of largest excess."""
+    excess = problem.excess(problem.full(chosen))
+    worst = np.argpartition(excess, -min(WORST, len(excess)))[-WORST:]
+    return np.sort(worst[excess[worst] > above])
+
+
+def _solved(problem: Problem, start: Floats, active: Ints) -> Floats:
+    from scipy.optimize import minimize
+
+    seen: dict[bytes, Floats] = {}
+
+    def excess(chosen: Floats) -> Floats:
+        """That of the active bounds; the solver asks for value and gradient at the same points."""
+        key = chosen.tobytes()
+        if key not in seen:
+            seen.clear()
+            seen[key] = problem.excess(problem.full(chosen))[active]
+        return seen[key]
+
+    def slack(chosen: Floats) -> Floats:
+        return np.asarray(-np.log(excess(chosen)))
+
+    def slack_slope(chosen: Floats) -> Floats:
+        return np.asarray(-problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None])
+
+    least = problem.lowest()
+    result = minimize(
+        lambda chosen: problem.loss(problem.full(chosen)),
+        start,
+        jac=lambda chosen: problem.loss_slope(problem.full(chosen)),
+        bounds=list(zip(least, np.ones(len(least)), strict=True)),
+        constraints=[{"type": "ineq", "fun": slack, "jac": slack_slope}],
+        method="SLSQP",
+        options={"maxiter": 200, "ftol": 1e-12},
+    )
+    return np.asarray(np.clip(result.x, least, 1.0))
+
+
+def _settled(problem: Problem, chosen: Floats, least: Floats) -> Floats:
+    """The point moved onto the bound; what is 1 but for the solver's tolerance is 1, unless that breaks the bound."""
+    for fixed in (chosen > 1 - TOUCHING, np.zeros(len(chosen), np.bool_)):
+        snapped, bottom = np.where(fixed, 1.0, chosen), np.where(fixed, 1.0, least)
+        if _fine(problem, problem.full(snapped)):
+            return _on_bound(problem, lambda t, start=snapped: start + (1 - start) * t)  # type: ignore[misc]
+        if _fine(problem, problem.full(bottom)):
+            break
+    return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t)
+
+
+def _rounded(problem: Problem, chosen: Floats) -> Floats:
+    """Parameters that can be drawn exactly, none of them above what was found."""
+    sizes = [problem.sizes[at] for at in problem.variables]
+    return problem.full(np.array([representable(p, d) for p, d in zip(chosen, sizes, strict=True)]))

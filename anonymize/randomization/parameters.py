@@ -1,0 +1,126 @@
+"""The file that a randomized release comes with: what its recipient has to know to undo the distortion on average."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.randomization.kronecker import Floats
+from anonymize.randomization.where import Comparison, Span
+
+FORMAT = "anonymize-randomization"
+VERSION = 1
+
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An attribute: p, its values, and what each spans where they are numbers.
+
+    `values` is None where the attribute was left alone: then they are those of the table.
+    """
+
+    name: str
+    role: str
+    p: float
+    values: tuple[str, ...] | None = None
+    bounds: tuple[Bounds | None, ...] | None = None
+    half_open: bool = False
+
+    def chosen(self, comparison: Comparison, values: tuple[str, ...]) -> Floats:
+        """(values,) 1 for each value that a comparison selects, 0 for the others.
+
+        Raises UsageError for a value that there is not, for a range over values that are no numbers, and for one that
+        cuts an interval in two.
+        """
+        if comparison.span is not None:
+            bounds = self.bounds or tuple(_as_number(value) for value in values)
+            return np.array([self._within(comparison.span, each) for each in bounds], np.float64)
+        if not set(comparison.values) <= set(values):
+            raise UsageError(f"--where: {self.name} has no such value")
+        found = np.array([value in comparison.values for value in values], np.float64)
+        return 1 - found if comparison.negated else found
+
+    def _within(self, span: Span, bounds: Bounds | None) -> bool:
+        """Whether a value lies in a span as a whole."""
+        if bounds is None:
+            return False
+        low = -np.inf if bounds[0] is None else bounds[0]
+        high = np.inf if bounds[1] is None else bounds[1]
+        start = -np.inf if span.low is None else span.low
+        stop = np.inf if span.high is None else span.high
+        if low == high:
+            return start < low < stop if span.open else start <= low <= stop
+        half = self.half_open or span.open
+        inside = start <= low and high <= stop
+        outside = high < start or low > stop or (half and (high <= start or low >= stop))
+        if not inside and not outside:
+            hint = "choose bounds at the ends of the intervals"
+            raise UsageError(f"--where: the range of {self.name} cuts an interval in two ({hint})")
+        return inside
+
+
+def _as_number(text: str) -> Bounds | None:
+    """A value of a table as a number; None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number, number
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a parameters file says. `rows`: of the release."""
+
+    rows: int
+    separator: str
+    attributes: tuple[Told, ...]
+
+    @classmethod
+    def read(cls, path: str) -> Parameters:
+        """The file's. Raises DataError for one that cannot be read or is no such file."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(Problem(f"cannot be read: {error.strerror}", file=path)) from None
+        except ValueError:
+            raise DataError(Problem("is no JSON", file=path)) from None
+        try:
+            if (content["format"], content["version"]) != (FORMAT, VERSION):
+                raise ValueError
+            attributes = tuple(_told(each) for each in content["attributes"])
+            return cls(int(content["rows"]), str(content["separator"]), attributes)
+        except (KeyError, TypeError, ValueError):
+            message = f"is no file of parameters that randomize writes (version {VERSION})"
+            raise DataError(Problem(message, file=path)) from None
+
+    def named(self, names: list[str]) -> list[Told]:
+        """Some of the attributes. Raises UsageError for one that there is not, or is named twice."""
+        known = {each.name: each for each in self.attributes}
+        wrong = [f"{name!r} is no attribute of the parameters: they have {', '.join(known)}" for name in names]
+        wrong = [text for text, name in zip(wrong, names, strict=True) if name not in known]
+        wrong += [f"{name!r} is named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
+        if wrong:
+            raise UsageError(wrong)
+        return [known[name] for name in names]
+
+
+def _told(each: dict[str, Any]) -> Told:
+    """An attribute. Raises ValueError, KeyError or TypeError for what is none."""
+    values = tuple(map(str, each["values"])) if "values" in each else None
+    found: list[Bounds | None] = [None if pair is None else (pair[0], pair[1]) for pair in each.get("bounds") or ()]
+    p = float(each["p"])
+    size = 1 if values is None else len(values)
+    if not (p == 1 or (values is not None and 1 / size < p < 1)) or (found and len(found) != size):
+        raise ValueError
+    if values is not None and len(set(values)) != size:
+        raise ValueError
+    bounds = tuple(found) if "bounds" in each else None
+    return Told(str(each["name"]), str(each["role"]), p, values, bounds, bool(each.get("half_open", False)))

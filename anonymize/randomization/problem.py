@@ -1,0 +1,118 @@
+"""What is asked of the parameters: as little distortion as keeps every risk within its bound.
+
+Problem 1 and result 2 of Guo, Ying, Wu: minimize the product of ||P_i^-1||_F^2 over the randomized attributes, subject
+to Pr(S = u | QI = a) <= 1 / l for every cell that occurs. Here the logarithms of both: the sum of log norms, and log of
+risk times l, which must not be above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anonymize.randomization import kronecker
+from anonymize.randomization.kronecker import Floats
+from anonymize.randomization.risk import Cells, Identification, Ints
+
+LEAST = 1e-6
+"""How far above 1 / d a p is, at least, of what lies between 1 / d and 1: at 1 / d nothing could be undone."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A joint distribution `pi` of the quasi-identifiers, the cells of every sensitive attribute, and which of their
+    parameters are free: the others stay 1. Parameters are one array, quasi-identifiers first."""
+
+    pi: Floats
+    sensitive: tuple[Cells, ...]
+    free: tuple[bool, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of values of each attribute."""
+        return (*self.pi.shape, *(cells.size for cells in self.sensitive))
+
+    @cached_property
+    def variables(self) -> list[int]:
+        """The parameters that can be chosen: those free, of attributes with several values."""
+        return [at for at, (free, size) in enumerate(zip(self.free, self.sizes, strict=True)) if free and size > 1]
+
+    def full(self, chosen: Floats) -> Floats:
+        """All parameters, given the variables."""
+        p = np.ones(len(self.sizes))
+        p[self.variables] = chosen
+        return p
+
+    def lowest(self) -> Floats:
+        """The least value of each variable."""
+        uniform = 1 / np.array([self.sizes[at] for at in self.variables], np.float64)
+        return uniform + LEAST * (1 - uniform)
+
+    # --- the objective ---
+
+    def loss(self, p: Floats) -> float:
+        """Log of the product of the variables' norms."""
+        return float(sum(np.log(kronecker.norm_squared(p[at], self.sizes[at])) for at in self.variables))
+
+    def loss_slope(self, p: Floats) -> Floats:
+        """(variables,) its gradient."""
+        sizes = np.array([self.sizes[at] for at in self.variables], np.float64)
+        gap = np.array([kronecker.distortion(p[at], self.sizes[at])[0] for at in self.variables])
+        return np.asarray(-2 * sizes / (gap * (gap * gap + sizes - 1)))
+
+    # --- the bounds ---
+
+    @cached_property
+    def _bounded(self) -> tuple[Cells, ...]:
+        """The cells that can bind: of an attribute that is left alone, one a group."""
+        alone = [not free for free in self.free[self.pi.ndim :]]
+        return tuple(cells.worst() if left else cells for cells, left in zip(self.sensitive, alone, strict=True))
+
+    @cached_property
+    def _identification(self) -> Identification:
+        return Identification(self.pi)
+
+    def excess(self, p: Floats) -> Floats:
+        """(bounds,) risk times l of every cell that can bind, one sensitive attribute after the other."""
+        known = self._identification.probability(p[: self.pi.ndim])
+        parts = [
+            known[cells.groups] * cells.exposed * cells.l * cells.reconstructed(each)
+            for cells, each in zip(self._bounded, p[self.pi.ndim :], strict=True)
+        ]
+        return np.concatenate(parts)
+
+    def excess_slope(self, p: Floats, at: Ints) -> Floats:
+        """(at, variables) gradient of some of the bounds."""
+        axes = self.pi.ndim
+        known = self._identification.probability(p[:axes])
+        slopes = self._identification.slopes(p[:axes], [axis for axis in self.variables if axis < axes])
+        begin, rows = 0, []
+        for number, cells in enumerate(self._bounded):
+            mine = at[(at >= begin) & (at < begin + len(cells.groups))] - begin
+            rows.append(self._slopes(number, cells, mine, p, known, slopes))
+            begin += len(cells.groups)
+        return np.concatenate(rows)
+
+    def _slopes(
+        self, number: int, cells: Cells, mine: Ints, p: Floats, known: Floats, slopes: dict[int, Floats]
+    ) -> Floats:
+        """The gradients of the bounds of one sensitive attribute."""
+        own = self.pi.ndim + number
+        guessed, groups = cells.reconstructed(p[own])[mine], cells.groups[mine]
+        weight = cells.exposed[mine] * cells.l[mine]
+        columns = []
+        for at in self.variables:
+            if at < self.pi.ndim:
+                columns.append(slopes[at][groups] * guessed)
+            else:
+                slope = cells.reconstructed_slope(p[own])[mine] if at == own else np.zeros(len(mine))
+                columns.append(known[groups] * slope)
+        return weight[:, None] * np.stack(columns, axis=1) if columns else np.zeros((len(mine), 0))
+
+    def risk(self, p: Sequence[float] | Floats) -> tuple[float, int]:
+        """The largest risk times l over all cells, and how many exceed 1 (by more than 1e-9)."""
+        excess = self.excess(np.asarray(p, np.float64))
+        return float(excess.max(initial=0.0)), int(np.count_nonzero(excess > 1 + 1e-9))

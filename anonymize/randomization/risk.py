@@ -1,0 +1,125 @@
+"""The risk of attribute disclosure under randomized response.
+
+Pr(S = u | QI = a) = R_QI(a) * (pi[a, u] / pi[a]) * R_S(u | a): the chance that an attacker who knows the person's
+quasi-identifiers a, who sees the distorted table and guesses in proportion to the posterior (formula 4), gets both the
+quasi-identifiers and then the sensitive value right. It is an average over the randomization: for one observed row the
+posterior may be higher.
+
+R_QI(a) = pi[a] * sum over b of P[b, a]^2 / (P pi)[b] (formula 9), for all a at once. R_S(u | a) is the same sum over
+the distribution of S within a; of a value that does not occur in a the term is q^2 / q, so that only cells that occur
+are gone through.
+
+Source: Guo, Ying, Wu: formulas (4) to (9), property 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.randomization import kronecker
+from anonymize.randomization.kronecker import Floats
+
+Ints = NDArray[np.int64]
+Chances: TypeAlias = Sequence[float] | Floats
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells (a, u) of one sensitive attribute that occur, sorted by group, then value.
+
+    `groups` (C,) number of each cell's combination of quasi-identifiers, its place in the flattened joint table.
+    `shares` (C,) pi[a, u] / pi[a] over all rows of a: what the distortion acts on. `exposed` (C,) the share that the
+    risk is made of: over the rows of a whose value is not missing, and 0 of a missing one. `l` (C,) the bound on the
+    risk is 1 / l. `size`: number of values of the attribute.
+    """
+
+    groups: Ints
+    shares: Floats
+    exposed: Floats
+    l: Floats  # noqa: E741
+    size: int
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the cells of each group begin."""
+        return np.flatnonzero(np.diff(self.groups, prepend=-1))
+
+    @cached_property
+    def absent(self) -> Ints:
+        """How many values do not occur in each group that occurs."""
+        return self.size - np.diff(self.starts, append=len(self.shares))
+
+    @cached_property
+    def owner(self) -> Ints:
+        """(C,) which of the groups that occur each cell belongs to."""
+        return np.cumsum(np.diff(self.groups, prepend=-1) != 0) - 1
+
+    def worst(self) -> Cells:
+        """Of every group the cell with the largest exposed share times l: enough where S is left alone."""
+        weight = self.exposed * self.l
+        order = np.lexsort((weight, self.owner))
+        last = order[np.append(self.starts[1:], len(order)) - 1]
+        return Cells(self.groups[last], self.shares[last], self.exposed[last], self.l[last], self.size)
+
+    def reconstructed(self, p: float) -> Floats:
+        """(C,) R_S."""
+        q = kronecker.other(p, self.size)
+        if p == 1:
+            return np.ones(len(self.shares))
+        seen = (p - q) * self.shares + q
+        rest = q * q * self._sum(1 / seen) + q * self.absent
+        return self.shares * ((p * p - q * q) / seen + rest[self.owner])
+
+    def reconstructed_slope(self, p: float) -> Floats:
+        """(C,) the derivative of R_S by p."""
+        q, c = kronecker.other(p, self.size), -1 / (self.size - 1)
+        seen = (p - q) * self.shares + q
+        slope = (1 - c) * self.shares + c
+        rest = 2 * q * c * self._sum(1 / seen) - q * q * self._sum(slope / seen**2) + c * self.absent
+        own = (2 * p - 2 * q * c) / seen - (p * p - q * q) * slope / seen**2
+        return self.shares * (own + rest[self.owner])
+
+    def _sum(self, entries: Floats) -> Floats:
+        return np.add.reduceat(entries, self.starts)
+
+
+@dataclass(frozen=True)
+class Identification:
+    """R_QI of a joint distribution `pi` (d1, ..., dm) of the quasi-identifiers."""
+
+    pi: Floats
+
+    def probability(self, p: Chances) -> Floats:
+        """(D,) flattened: the chance that a row of each combination is taken for one of it."""
+        back = kronecker.apply(self._factors(kronecker.squared, p), self._inverse_seen(p))
+        return np.asarray((self.pi * back).ravel())
+
+    def slopes(self, p: Chances, axes: Sequence[int]) -> dict[int, Floats]:
+        """(D,) its derivatives by the p of some attributes, which have several values."""
+        inverse = self._inverse_seen(p)
+        return {axis: self._slope(p, axis, inverse) for axis in axes}
+
+    def _slope(self, p: Chances, axis: int, inverse: Floats) -> Floats:
+        plain, squares = self._factors(kronecker.distortion, p), self._factors(kronecker.squared, p)
+        size = self.pi.shape[axis]
+        turned = [*squares]
+        turned[axis] = kronecker.squared_slope(p[axis], size)
+        moved = [*plain]
+        moved[axis] = kronecker.distortion_slope(p[axis], size)
+        back = kronecker.apply(turned, inverse)
+        back -= kronecker.apply(squares, kronecker.apply(moved, self.pi) * inverse**2)
+        return np.asarray((self.pi * back).ravel())
+
+    def _factors(self, kind: Callable[[float, int], kronecker.Factor], p: Chances) -> list[kronecker.Factor]:
+        return [kind(each, size) for each, size in zip(p, self.pi.shape, strict=True)]
+
+    def _inverse_seen(self, p: Chances) -> Floats:
+        """1 / (P pi); 0 where nothing is ever seen, as such a combination adds nothing."""
+        seen = kronecker.apply(self._factors(kronecker.distortion, p), self.pi)
+        return np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)

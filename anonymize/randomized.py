@@ -1,0 +1,89 @@
+"""What `randomize` returns: columns with distorted values, and the parameters by which they were distorted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from anonymize.classes import Codes
+from anonymize.domain.categories import Categories
+from anonymize.randomization import kronecker
+from anonymize.randomization.parameters import FORMAT, VERSION
+
+
+@dataclass(frozen=True)
+class Distorted:
+    """One column: the categories it is over, (rows,) codes of them as they were and as they are released, and p.
+
+    `shown` is None where the column is left alone: it passes through as the text it came in. `missing`: the category of
+    missing sensitive values. `generalized`: the categories are not the values themselves.
+    """
+
+    name: str
+    role: Literal["quasi-identifier", "sensitive"]
+    categories: Categories
+    original: Codes
+    shown: Codes | None = None
+    p: float = 1.0
+    missing: int | None = None
+    generalized: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories.texts)
+
+    def told(self) -> dict[str, Any]:
+        """What the recipient has to know: p and q, the values, and what they span where they are numbers."""
+        if self.shown is None:
+            return {"name": self.name, "role": self.role, "p": 1.0}
+        found: dict[str, Any] = {"name": self.name, "role": self.role, "p": self.p, "values": self.categories.texts}
+        if self.categories.bounds is not None:
+            found |= {"bounds": self.categories.bounds, "half_open": self.categories.half_open}
+        return found
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """A randomized table: its quasi-identifiers and sensitive attributes. `on`: which of them could be distorted.
+
+    `seeded`: the random numbers can be had again by whoever knows the seed. `by_hand`: parameters that were given.
+    `warnings`: for the report.
+    """
+
+    KIND: ClassVar[str] = "randomized"
+
+    on: str
+    columns: tuple[Distorted, ...]
+    seeded: bool
+    by_hand: bool
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        distortion = {
+            each.name: {"p": each.p, "q": kronecker.other(each.p, each.size), "values": each.size}
+            for each in self.columns
+        }
+        product = 1.0
+        for each in self.columns:
+            product *= kronecker.norm_squared(each.p, each.size)
+        return {
+            "kind": self.KIND,
+            "on": self.on,
+            "parameters": "by hand" if self.by_hand else "optimal",
+            "entropy": "seed" if self.seeded else "system",
+            "safe_to_publish": not self.seeded,
+            "distortion": distortion,
+            "norms": product,
+        }
+
+    def parameters(self, rows: int, separator: str) -> dict[str, Any]:
+        """The file for the recipient."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "rows": rows,
+            "separator": separator,
+            "attributes": [each.told() for each in self.columns],
+        }

@@ -1,0 +1,68 @@
+"""The second opinion of a bucketized release: groups and sensitive values read from the written text.
+
+The groups are the classes: what a person's group shows is all that the quasi-identifiers tell of the sensitive value.
+Of two files the sensitive table is spread out, a row for each that it counts, and both have to have the same groups
+with the same numbers of rows. The risk of re-identification is that of the quasi-identifiers, which are published as
+they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from anonymize.errors import DataError
+from anonymize.verify.measuring import measure
+from anonymize.verify.verdict import THRESHOLD, Check, Verdict
+
+COUNT = "count"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the text is read: the column of groups, what means missing, and whether a null does."""
+
+    group: str
+    missing: Sequence[str] = ("",)
+    null_missing: bool = True
+    threshold: float = THRESHOLD
+
+
+def measure_bucketized(
+    table: pl.LazyFrame,
+    sensitive: pl.LazyFrame | None,
+    quasi_identifiers: Sequence[str],
+    checks: Sequence[Check],
+    reading: Reading,
+) -> Verdict:
+    """Measures the groups of a table against models of sensitive values.
+
+    `table`: the QIT, or all in one file. `sensitive`: the ST with the columns of groups, of a sensitive attribute, and
+    `count`; None where the table has the sensitive values. Raises DataError where the files do not belong together, or
+    counts are no whole numbers above 0.
+    """
+    values = table if sensitive is None else _spread(table, sensitive, reading.group)
+    given = {"threshold": reading.threshold, "null_missing": reading.null_missing}
+    grouped = measure(values, [reading.group], checks, reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
+    people = measure(table, quasi_identifiers, [], reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
+    return replace(grouped, risk=people.risk)
+
+
+def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.LazyFrame:
+    """The sensitive table with a row for each that it counts, once its groups are those of the table."""
+    key = pl.col(group).cast(pl.String)
+    counts = sensitive.with_columns(key, pl.col(COUNT).cast(pl.String).cast(pl.Int64, strict=False)).collect()
+    wrong = int((counts[COUNT].fill_null(0) < 1).sum())
+    if wrong:
+        raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
+    told = counts.group_by(group).agg(told=pl.col(COUNT).sum())
+    found = table.select(key).group_by(group).agg(rows=pl.len().cast(pl.Int64)).collect(engine="streaming")
+    both = told.join(found, on=group, how="full", nulls_equal=True)
+    off = both.filter(pl.col("told").ne_missing(pl.col("rows"))).height
+    if off:
+        raise DataError(
+            f"{off} groups have other numbers of rows in the sensitive table: the files do not belong together"
+        )
+    return counts.lazy().select(pl.exclude(COUNT).repeat_by(COUNT).explode())

@@ -1,0 +1,207 @@
+"""The second opinion of a randomized release: its distortion counted in the written text, its risk computed anew.
+
+Two things are measured. *The distortion*: the values of the written table against those of the original, row by row.
+In every column each value has to be kept, and each other value shown, as often as the p of the written parameters says.
+How far a frequency may be off follows from the Chernoff bound, n KL(k / n, p), which holds for any number of rows; all
+of these together are broken by a sound release once in 10^8. *The risk*: Pr(S | QI) by its definition, from the
+original's joint table and the written parameters, by sums over groups of cells.
+
+A risk is no property of the written text alone, as equivalence classes are: it depends on the original, and is the
+average over what the text could have been. Nothing is imported from the rooms that choose and draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from anonymize.errors import DataError
+from anonymize.verify.verdict import Result, Verdict
+
+SURPRISE = math.log(1e8)
+_TOLERANCE = 1e-6
+_CLASSES = ("count", "min_size", "mean_size", "max_size")
+_RISK = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques", "threshold")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is asked of a sensitive attribute: l, another l for some of its values (by their code), which code is
+    missing."""
+
+    attribute: str
+    l: float  # noqa: E741
+    values: Mapping[int, float]
+    missing: int | None
+
+
+def measure_randomized(
+    frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound]
+) -> tuple[Verdict, list[str]]:
+    """The verdict, and what is wrong with the distortion (nothing, of a sound release).
+
+    `frame`: the release as text. `original`: the category of each of its rows before the distortion, a column of codes
+    for each attribute of `parameters`, which is the recipient's file as it was written. Raises DataError for a release
+    of another number of rows.
+    """
+    attributes = [each | {"column": f"a{at}"} for at, each in enumerate(parameters["attributes"])]
+    original = original.select(pl.col(each["name"]).alias(each["column"]) for each in attributes)
+    distorted = [each for each in attributes if "values" in each]
+    shown = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
+    if shown.height != original.height:
+        raise DataError("the table changed while it was being verified")
+    wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], shown[each["column"]])]
+    results = tuple(_result(bound, attributes, original) for bound in bounds)
+    nothing = dict.fromkeys(_CLASSES), dict.fromkeys(_RISK)
+    return Verdict(original.height, 0, results, *nothing), wrong
+
+
+def _codes(attribute: Mapping[str, Any]) -> pl.Expr:
+    """The code of each text among the attribute's values; null for another text."""
+    text = pl.col(attribute["name"]).cast(pl.String).fill_null("")
+    return text.cast(pl.Enum(attribute["values"]), strict=False).to_physical().alias(attribute["column"])
+
+
+# --- the distortion --------------------------------------------------------------------------------------------------
+
+
+def _wrong(attribute: Mapping[str, Any], before: pl.Series, after: pl.Series) -> Iterator[str]:
+    """What the moves from value to value do not agree with."""
+    name, p, size = attribute["name"], attribute["p"], len(attribute["values"])
+    if after.null_count():
+        yield f"{name} has {after.null_count()} values that are not among those of its parameters"
+        return
+    moves = _moves(before, after, size)
+    rows = moves.group_by("before").agg(
+        rows=pl.col("len").sum(), kept=pl.col("len").filter(pl.col("before") == pl.col("after")).sum()
+    )
+    tests = [(int(kept), int(count), p) for count, kept in rows.select("rows", "kept").iter_rows()]
+    if size > 1:
+        arrived = dict(
+            moves.filter(pl.col("before") != pl.col("after")).group_by("after").agg(pl.col("len").sum()).rows()
+        )
+        there = dict(rows.select("before", "rows").iter_rows())
+        others = (before.len() - there.get(code, 0) for code in range(size))
+        tests += [(arrived.get(code, 0), count, (1 - p) / (size - 1)) for code, count in enumerate(others)]
+    allowed = SURPRISE + math.log(2 * len(tests))
+    off = sum(_surprise(*test) > allowed for test in tests)
+    if off:
+        yield f"{name}: {off} of {len(tests)} frequencies are not those of a distortion with p = {p:.6g}"
+
+
+def _moves(before: pl.Series, after: pl.Series, size: int) -> pl.DataFrame:
+    """How many rows ("len") went from each value ("before") to each ("after")."""
+    pair = (pl.col("before").cast(pl.UInt64) * size + pl.col("after")).alias("pair")
+    counts = pl.DataFrame({"before": before, "after": after}).lazy().group_by(pair).len().collect(engine="streaming")
+    return counts.select(before=pl.col("pair") // size, after=pl.col("pair") % size, len=pl.col("len"))
+
+
+def _surprise(hits: int, tries: int, chance: float) -> float:
+    """-log of a bound on the probability of a share at least so far off: tries times KL(hits / tries, chance)."""
+    share = hits / tries if tries else chance
+    found = 0.0
+    for part, expected in ((share, chance), (1 - share, 1 - chance)):
+        if part > 0:
+            found += part * math.log(part / expected) if expected > 1e-15 else (math.inf if part > 1e-15 else 0.0)
+    return tries * found
+
+
+# --- the risk --------------------------------------------------------------------------------------------------------
+
+
+def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame) -> Result:
+    """The bound against the largest risk times l. `achieved`: the l that all risks keep, in proportion."""
+    own = next(each for each in attributes if each["name"] == bound.attribute)
+    quasi = [each for each in attributes if each["role"] == "quasi-identifier"]
+    cells = _cells(original, [each["column"] for each in quasi], own["column"], bound)
+    groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / original.height)
+    cells = cells.join(_identified(groups.unnest("group"), quasi), on="group")
+    cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[own["column"]].n_unique())
+    asked = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
+    risks = cells.select("rows", risk=pl.col("identified") * pl.col("exposed") * pl.col("guessed"), l=asked)
+    excess = (risks["risk"] * risks["l"]).rename("excess")
+    broken = risks.filter(excess > 1 + _TOLERANCE)["rows"]
+    worst = excess.max()
+    assert worst is None or isinstance(worst, float)
+    return Result(
+        model="disclosure",
+        attribute=bound.attribute,
+        required={"l": bound.l},
+        achieved={"l": bound.l / worst if worst else None},
+        satisfied=broken.is_empty(),
+        failing_classes=len(broken),
+        failing_rows=int(broken.sum()),
+    )
+
+
+def _cells(original: pl.DataFrame, quasi: Sequence[str], sensitive: str, bound: Bound) -> pl.DataFrame:
+    """Every combination of quasi-identifiers ("group") with every sensitive value that occurs in it: rows, the share of
+    it, and the share among the values that are not missing."""
+    present = pl.col("rows").filter(
+        pl.col("value") != -1 if bound.missing is None else pl.col("value") != bound.missing
+    )
+    hidden = pl.lit(False) if bound.missing is None else pl.col("value") == bound.missing
+    counts = original.lazy().group_by(*quasi, sensitive).agg(rows=pl.len().cast(pl.Int64))
+    named = counts.select(group=pl.struct(quasi), value=pl.col(sensitive).cast(pl.Int64), rows="rows")
+    exposed = pl.when(hidden).then(0.0).otherwise(pl.col("rows") / present.sum().over("group"))
+    return named.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("group"), exposed=exposed).collect()
+
+
+def _identified(occurring: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """For each combination that occurs, the chance that a row of it is taken for one of it: formula (5) by sums.
+
+    `occurring`: the combinations, and their share of all rows ("pi").
+
+    Attributes that are left alone part the table, and each part is by itself.
+    """
+    names = [each["column"] for each in quasi]
+    moved = [each for each in quasi if each["p"] < 1]
+    if not moved:
+        return occurring.select(group=pl.struct(names), identified=pl.lit(1.0))
+    fixed = [each["column"] for each in quasi if each["p"] >= 1]
+    cells = occurring.select(fixed).unique() if fixed else None
+    for each in moved:
+        size = len(each["values"])
+        values = pl.DataFrame({each["column"]: pl.Series(range(size)).cast(occurring.schema[each["column"]])})
+        cells = values if cells is None else cells.join(values, how="cross")
+    assert cells is not None
+    cells = cells.join(occurring, on=names, how="left").with_columns(pl.col("pi").fill_null(0.0))
+    cells = _through(cells, moved, fixed, "pi", "seen", 1)
+    cells = cells.with_columns(inverse=pl.when(pl.col("seen") > 0).then(1 / pl.col("seen")).otherwise(0.0))
+    cells = _through(cells, moved, fixed, "inverse", "back", 2)
+    found = cells.filter(pl.col("pi") > 0)
+    return found.select(group=pl.struct(names), identified=pl.col("pi") * pl.col("back"))
+
+
+def _through(
+    cells: pl.DataFrame, moved: Sequence[Mapping[str, Any]], fixed: list[str], source: str, target: str, power: int
+) -> pl.DataFrame:
+    """A column summed over all ways in which its cells are distorted; with the chances to a power.
+
+    Along one attribute: a cell's own figure by p, and those of all others that differ in this attribute alone by q.
+    """
+    names = [each["column"] for each in moved]
+    cells = cells.with_columns(pl.col(source).alias(target))
+    for each in moved:
+        p, size = each["p"], len(each["values"])
+        q = (1 - p) / (size - 1)
+        rest = [name for name in names if name != each["column"]] + fixed
+        total = pl.col(target).sum()
+        others = (total.over(rest) if rest else total) - pl.col(target)
+        cells = cells.with_columns((p**power * pl.col(target) + q**power * others).alias(target))
+    return cells
+
+
+def _guessed(cells: pl.DataFrame, p: float, size: int) -> pl.DataFrame:
+    """With the chance that the sensitive value is guessed by who knows the group: formula (5) within each group."""
+    if p >= 1:
+        return cells.with_columns(guessed=pl.lit(1.0))
+    q = (1 - p) / (size - 1)
+    seen = p * pl.col("share") + q * (1 - pl.col("share"))
+    absent = (size - pl.len()).over("group") / q
+    others = (1 / seen).sum().over("group") - 1 / seen + absent
+    return cells.with_columns(guessed=pl.col("share") * (p**2 / seen + q**2 * others))

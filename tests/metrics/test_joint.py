@@ -1,0 +1,168 @@
+"""What recipients of releases estimate, from releases as they are written."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.errors import DataError
+from anonymize.metrics import joint
+from anonymize.privacy import PARAMETERS
+from anonymize.randomization.parameters import Parameters
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import make
+from anonymize.table import Source, read
+
+ROWS = 600
+ILLS = ["a", "b", "c", "d", ""]
+
+
+def people() -> list[list[str]]:
+    random = np.random.default_rng(3)
+    ages, sexes = random.integers(20, 26, ROWS), random.choice(["F", "M", ""], ROWS, p=[0.5, 0.4, 0.1])
+    ills = np.array(ILLS)[(ages + random.integers(0, 4, ROWS)) % 5]
+    return [[str(age), str(sex), str(ill)] for age, sex, ill in zip(ages, sexes, ills, strict=True)]
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["age", "sex", "ill"], *people()])
+    return path
+
+
+def spec_of(path: Path, **age: Any) -> Any:
+    quasi = {"age": {"type": "numeric", **age}, "sex": {}}
+    given = {"path": str(path), "missing": [""]}
+    return make(
+        {"version": 1, "input": given, "quasi_identifiers": quasi, "sensitive": ["ill"], "privacy": {"l": 2}},
+        PARAMETERS,
+    )
+
+
+def axes_of(spec: Any) -> joint.Axes:
+    with Source.open(spec, None) as source:
+        table = read(spec, source)
+    return joint.Axes(table.attributes, table.sensitive[0])
+
+
+def released(spec: Any, algorithm: str, **options: Any) -> Path:
+    path = Path(spec.input.path).with_name("out.csv")
+    release(Request(spec, algorithm, ALGORITHMS[algorithm].Options(**options), output=str(path), seed=1))
+    return path
+
+
+def text(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def test_the_original_table_counts_its_rows(original: Path) -> None:
+    axes = axes_of(spec_of(original))
+    assert axes.names == ["age", "sex", "ill"]
+    assert axes.shape == (6, 3, 5)
+    assert axes.fits
+    assert axes.original.sum() == ROWS
+    assert axes.original[2, axes.attributes[1].domain.leaf_text().index("M"), 0] == people().count(["22", "M", "a"])
+
+
+def test_the_original_is_its_own_estimate(original: Path) -> None:
+    axes, rows = axes_of(spec_of(original)), text(original)
+    codes = np.stack([axes.leaves(each, rows[each.name]) for each in axes.attributes], axis=1)
+    np.testing.assert_array_equal(codes[:, 1], axes.attributes[1].codes)
+    found = joint.generalized(axes, codes, codes, np.arange(ROWS), rows["ill"])
+    np.testing.assert_allclose(found, axes.original, atol=1e-9)
+    compared = joint.compared(axes, found)
+    assert compared is not None
+    assert all(abs(value) < 1e-9 for value in compared["distances"].values())
+    assert compared["count_error"] == {"base": pytest.approx(0, abs=1e-9), "cube": pytest.approx(0, abs=1e-9)}
+    told = compared["uncertainty"]["age"]["ill"]
+    assert told["original"] == pytest.approx(told["released"])
+    assert told["original"] > 0.01
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_groups_spread_their_values_over_their_rows(original: Path, joined: bool) -> None:
+    spec = spec_of(original)
+    axes, path = axes_of(spec), released(spec, "anatomy", joined=joined)
+    rows = text(path if joined else path.with_name("out.qit.csv"))
+    listed = None if joined else text(path.with_name("out.st.csv"))
+    found = joint.bucketized(axes, rows, listed)
+    expected = np.zeros(axes.shape)
+    codes = [axes.leaves(each, rows[each.name]) for each in axes.attributes]
+    groups = rows["group"].to_list()
+    shown = rows["ill"] if joined else original_ills(groups, listed)
+    members: dict[str, list[int]] = {}
+    for at, group in enumerate(groups):
+        members.setdefault(group, []).append(at)
+    values = axes.values(shown)
+    for mates in members.values():
+        for at in mates:
+            for mate in mates:
+                expected[codes[0][at], codes[1][at], values[mate]] += 1 / len(mates)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(found.sum(axis=-1), axes.original.sum(axis=-1))
+
+
+def original_ills(groups: list[str], listed: pl.DataFrame) -> pl.Series:
+    """A value for each row, as the sensitive table counts them."""
+    left = {
+        group: [ill for ill, count in zip(part["ill"], part["count"], strict=True) for _ in range(int(count))]
+        for (group,), part in listed.group_by("group", maintain_order=True)
+    }
+    return pl.Series("ill", [left[group].pop() for group in groups])
+
+
+def test_what_was_left_alone_is_known(original: Path) -> None:
+    spec = spec_of(original)
+    path = released(spec, "randomize", p="sex=0.95,ill=0.9")
+    axes = axes_of(spec)
+    found = joint.randomized(axes, text(path), Parameters.read(str(path.with_name("out.params.json"))))
+    np.testing.assert_allclose(found.sum(axis=(1, 2)), axes.original.sum(axis=(1, 2)))
+    assert np.abs(found - axes.original).max() < 15
+    assert found.min() < 0
+    clipped = joint.randomized(axes, text(path), Parameters.read(str(path.with_name("out.params.json"))), "simplex")
+    assert clipped.min() >= 0
+    assert clipped.sum() == pytest.approx(ROWS)
+
+
+def test_bins_are_spread_over_their_values(original: Path) -> None:
+    spec = spec_of(original, bins=[22, 25])
+    path = released(spec, "randomize", p="age=0.9")
+    axes = axes_of(spec)
+    found = joint.randomized(axes, text(path), Parameters.read(str(path.with_name("out.params.json"))))
+    np.testing.assert_allclose(found[0], found[1])
+    np.testing.assert_allclose(found[2], found[4])
+    assert not np.allclose(found[4], found[5])
+    np.testing.assert_allclose(found.sum(axis=0), axes.original.sum(axis=0))
+    assert found[:2].sum() == pytest.approx(axes.original[:2].sum(), abs=60)
+
+
+def test_texts_of_no_value_are_refused_without_showing_them(original: Path) -> None:
+    axes, rows = axes_of(spec_of(original)), text(original)
+    for name, attribute in (("age", axes.attributes[0]), ("sex", axes.attributes[1])):
+        with pytest.raises(DataError) as raised:
+            axes.leaves(attribute, pl.Series(name, ["9999", *rows[name][1:]]))
+        assert str(raised.value) == f"{name}: 1 cells of the release are no values of the original"
+    with pytest.raises(DataError, match="1 cells"):
+        axes.values(pl.Series("ill", ["zz"]))
+
+
+def test_groups_without_a_list_are_refused(original: Path) -> None:
+    spec = spec_of(original)
+    path = released(spec, "anatomy")
+    rows, listed = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    with pytest.raises(DataError, match="rows are of groups"):
+        joint.bucketized(axes_of(spec), rows, listed.filter(pl.col("group") != "1"))
+
+
+def test_nothing_is_compared_with_an_empty_release(original: Path) -> None:
+    axes = axes_of(spec_of(original))
+    assert joint.compared(axes, np.zeros(axes.shape)) is None

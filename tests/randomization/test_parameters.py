@@ -1,0 +1,110 @@
+"""The recipient's file: what is read, what is refused, which values a comparison takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anonymize.errors import DataError, UsageError
+from anonymize.randomization.parameters import Parameters, Told
+from anonymize.randomization.where import parse
+
+SEX = {"name": "sex", "role": "quasi-identifier", "p": 0.8, "values": ["F", "M"]}
+FILE: dict[str, Any] = {
+    "format": "anonymize-randomization",
+    "version": 1,
+    "rows": 9,
+    "separator": ";",
+    "attributes": [SEX],
+}
+
+
+def read(tmp_path: Path, **changes: Any) -> Parameters:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(FILE | changes), encoding="utf-8")
+    return Parameters.read(str(path))
+
+
+def test_a_file(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found == Parameters(9, ";", (Told("sex", "quasi-identifier", 0.8, ("F", "M")),))
+    assert found.named(["sex"]) == [found.attributes[0]]
+    with pytest.raises(UsageError, match="'age' is no attribute of the parameters: they have sex"):
+        found.named(["age"])
+    with pytest.raises(UsageError, match="twice"):
+        found.named(["sex", "sex"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2},
+        {"format": "else"},
+        {"rows": "many"},
+        {"attributes": [SEX | {"p": 0.5}]},
+        {"attributes": [SEX | {"p": 1.1}]},
+        {"attributes": [SEX | {"values": ["F", "F"]}]},
+        {"attributes": [{"name": "sex", "role": "sensitive", "p": 0.7}]},
+        {"attributes": [SEX | {"bounds": [[1, 2]]}]},
+        {"attributes": [3]},
+    ],
+    ids=str,
+)
+def test_what_is_no_such_file(tmp_path: Path, changes: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="is no file of parameters"):
+        read(tmp_path, **changes)
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        Parameters.read(str(tmp_path / "none.json"))
+    (tmp_path / "x.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match="is no JSON"):
+        Parameters.read(str(tmp_path / "x.json"))
+
+
+AGES = Told(
+    "age",
+    "quasi-identifier",
+    0.5,
+    ("<20", "[20-29]", "[30-39]", ">=40", "?"),
+    ((None, 19), (20, 29), (30, 39), (40, None), None),
+)
+HALVES = Told("h", "quasi-identifier", 0.5, ("[0-10)", "[10-20)"), ((0, 10), (10, 20)), half_open=True)
+PLAIN = Told("n", "quasi-identifier", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "text", "expected"),
+    [
+        (AGES, "age in 20-39", [0, 1, 1, 0, 0]),
+        (AGES, "age >= 30", [0, 0, 1, 1, 0]),
+        (AGES, "age < 20", [1, 0, 0, 0, 0]),
+        (AGES, "age = '?'", [0, 0, 0, 0, 1]),
+        (AGES, "age != [20-29]", [1, 0, 1, 1, 1]),
+        (HALVES, "h in 0-10", [1, 0]),
+        (HALVES, "h >= 10", [0, 1]),
+        (PLAIN, "n in 2-3", [0, 1, 1, 0]),
+        (PLAIN, "n > 2", [0, 0, 1, 0]),
+    ],
+)
+def test_what_a_comparison_takes(told: Told, text: str, expected: list[int]) -> None:
+    (comparison,) = parse(text)
+    assert told.chosen(comparison, told.values or ("1", "2", "3", "x")).tolist() == expected
+
+
+@pytest.mark.parametrize("text", ["age in 25-39", "age > 35", "age <= 25"])
+def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
+    (comparison,) = parse(text)
+    with pytest.raises(UsageError, match="cuts an interval in two"):
+        AGES.chosen(comparison, AGES.values or ())
+
+
+def test_a_value_that_there_is_not_is_refused_without_its_text() -> None:
+    (comparison,) = parse("age = SECRET")
+    with pytest.raises(UsageError, match="age has no such value") as raised:
+        AGES.chosen(comparison, AGES.values or ())
+    assert "SECRET" not in str(raised.value)

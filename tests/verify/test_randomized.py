@@ -1,0 +1,127 @@
+"""The second opinion of a randomized table: against the other formula, and releases that are not what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.errors import DataError
+from anonymize.randomization.draw import distorted, representable, seeded_bits
+from anonymize.randomization.joint import Axis, Guarded, pose
+from anonymize.verify.randomized import Bound, measure_randomized
+
+ROWS = 5000
+SIZES = {"a": 2, "b": 4, "s": 3}
+
+
+def original(seed: int) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    a, b = random.integers(0, 2, ROWS), random.choice(4, ROWS, p=[0.7, 0.1, 0.1, 0.1])
+    s = np.where(random.random(ROWS) < 0.4, (a + b) % 3, random.integers(0, 3, ROWS))
+    return pl.DataFrame({name: codes.astype(np.uint8) for name, codes in {"a": a, "b": b, "s": s}.items()})
+
+
+def told(p: dict[str, float]) -> dict[str, object]:
+    """Parameters; what is left alone has no values."""
+    attributes = []
+    for name, size in SIZES.items():
+        role = "sensitive" if name == "s" else "quasi-identifier"
+        each = {"name": name, "role": role, "p": p.get(name, 1.0)}
+        attributes.append(each | ({"values": [f"{name}{code}" for code in range(size)]} if name in p else {}))
+    return {"attributes": attributes}
+
+
+def shown(table: pl.DataFrame, p: dict[str, float], seed: int = 2) -> pl.LazyFrame:
+    """The table as text, distorted."""
+    bits = seeded_bits(seed)
+    columns = {}
+    for name, size in SIZES.items():
+        codes = distorted(table[name].to_numpy(), p.get(name, 1.0), size, bits)
+        columns[name] = pl.Series([f"{name}{code}" for code in range(size)]).gather(codes)
+    return pl.DataFrame(columns).lazy()
+
+
+def drawn(**p: float) -> dict[str, float]:
+    return {name: representable(each, SIZES[name]) for name, each in p.items()}
+
+
+@given(st.integers(0, 50), st.sampled_from([(), ("a",), ("b",), ("s",), ("a", "b"), ("a", "s"), ("a", "b", "s")]))
+def test_the_risk_is_that_of_the_search(seed: int, moved: tuple[str, ...]) -> None:
+    random, table = np.random.default_rng(seed), original(seed).head(200)
+    p = drawn(**{name: random.uniform(1 / SIZES[name] + 0.05, 0.99) for name in moved})
+    missing = 1 if seed % 3 == 0 else None
+    axes = [Axis(table[name].to_numpy(), SIZES[name], name in p) for name in ("a", "b")]
+    posed = pose(axes, [Guarded(table["s"].to_numpy(), missing, "s" in p, np.array([2.0, 3.0, 2.0]))])
+    chosen = [p[name] for name in ("a", "b") if name in p] + [1.0] * (posed.pi.ndim - len({"a", "b"} & p.keys()))
+    worst, _ = posed.risk([*chosen, p.get("s", 1.0)])
+    verdict, _ = measure_randomized(shown(table, p), table, told(p), [Bound("s", 2, {1: 3.0}, missing)])
+    (result,) = verdict.results
+    assert result.achieved["l"] == pytest.approx(2 / worst)
+    assert result.satisfied == (worst <= 1 + 1e-6)
+    assert (result.failing_rows > 0) == (not result.satisfied)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sound_releases_pass(seed: int) -> None:
+    table, p = original(seed), drawn(a=0.8, b=0.6, s=0.9)
+    verdict, wrong = measure_randomized(shown(table, p, seed + 100), table, told(p), [Bound("s", 1, {}, None)])
+    assert not wrong
+    assert verdict.satisfied
+    assert verdict.rows == ROWS
+
+
+@pytest.mark.parametrize(
+    ("really", "attribute"),
+    [
+        ({"a": 1.0, "b": 0.6, "s": 0.9}, "a"),
+        ({"a": 0.8, "b": 0.75, "s": 0.9}, "b"),
+        ({"a": 0.8, "b": 0.6, "s": 0.8}, "s"),
+    ],
+    ids=["not at all", "too little", "too much"],
+)
+def test_another_distortion_than_the_parameters_say_is_noticed(really: dict[str, float], attribute: str) -> None:
+    table, p = original(1), drawn(a=0.8, b=0.6, s=0.9)
+    _, wrong = measure_randomized(shown(table, drawn(**really)), table, told(p), [])
+    assert len(wrong) == 1
+    assert wrong[0].startswith(f"{attribute}: ")
+
+
+def test_replacements_that_favour_a_value_are_noticed() -> None:
+    table, p = original(1), drawn(b=0.6)
+    text = shown(table, p).with_columns(b=pl.when(pl.col("b") == "b2").then(pl.lit("b3")).otherwise("b"))
+    assert measure_randomized(text, table, told(p), [])[1]
+
+
+def test_values_that_are_not_the_parameters_and_rows_that_are_lacking() -> None:
+    table, p = original(1), drawn(a=0.8)
+    text = shown(table, p).with_columns(a=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("?")).otherwise("a"))
+    assert measure_randomized(text, table, told(p), [])[1] == [
+        "a has 1 values that are not among those of its parameters"
+    ]
+    with pytest.raises(DataError, match="changed"):
+        measure_randomized(shown(table, p).head(9), table, told(p), [])
+
+
+def test_attributes_may_be_called_anything() -> None:
+    table, p = original(1).rename({"a": "pi", "b": "rows", "s": "group"}), {"pi": 0.8, "rows": 0.7, "group": 0.9}
+    attributes = [
+        {"name": name, "role": role, "p": p[name], "values": [str(code) for code in range(size)]}
+        for name, role, size in (
+            ("pi", "quasi-identifier", 2),
+            ("rows", "quasi-identifier", 4),
+            ("group", "sensitive", 3),
+        )
+    ]
+    bits = seeded_bits(9)
+    text = pl.DataFrame(
+        {
+            each["name"]: distorted(table[each["name"]].to_numpy(), each["p"], len(each["values"]), bits).astype(str)
+            for each in attributes
+        }
+    )
+    verdict, wrong = measure_randomized(text.lazy(), table, {"attributes": attributes}, [Bound("group", 1, {}, None)])
+    assert not wrong
+    assert verdict.satisfied
