@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms import ALGORITHMS, Context, reads_workload
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Groups, Histogram, Requirement
 from anonymize.recoding import Recoding, Released
@@ -44,6 +44,7 @@ def release(request: Request) -> Report:
     stage = partial(_stage, request, clock)
     requirements = privacy.requirements(spec)
     _check_targets(request)
+    _check_needs(request)
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
         target = stack.enter_context(
@@ -52,7 +53,8 @@ def release(request: Request) -> Report:
         reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
 
         with stage("read"):
-            table = read(spec, source)
+            wanted = reads_workload(ALGORITHMS[request.algorithm], request.options)
+            table = read(spec, source, workload=wanted)
         with stage("search"):
             found = _search(request, table, requirements)
         with stage("recode"):
@@ -131,6 +133,13 @@ def _check_targets(request: Request) -> None:
     twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
     if twice:
         raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+
+
+def _check_needs(request: Request) -> None:
+    """Raises UsageError where the algorithm needs a target and the spec names none."""
+    if ALGORITHMS[request.algorithm].NEEDS.target and not request.spec.workload.targets:
+        message = f"{request.algorithm} needs a target, and the spec names none"
+        raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:

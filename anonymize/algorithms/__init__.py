@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from anonymize.algorithms import datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati
-from anonymize.algorithms.base import Algorithm, Context, Needs
+from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload
 
-__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs"]
+__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from anonymize.privacy import Requirement
@@ -55,6 +55,17 @@ class Algorithm(Protocol):
         """The recoding it finds. Raises InfeasibleError where no release meets the requirements."""
 
 
-def option(default: Any, help: str, choices: tuple[str, ...] | None = None) -> Any:
-    """A field of an Options dataclass: the CLI's option and its line in the docs are made from it."""
-    return field(default=default, metadata={"help": help, "choices": choices})
+def option(
+    default: Any, help: str, choices: tuple[str, ...] | None = None, *, workload: frozenset[Any] = frozenset()
+) -> Any:
+    """A field of an Options dataclass: the CLI's option and its line in the docs are made from it.
+
+    `workload`: the values with which the algorithm looks at the table's targets and selections.
+    """
+    return field(default=default, metadata={"help": help, "choices": choices, "workload": workload})
+
+
+def reads_workload(algorithm: Algorithm, options: Any) -> bool:
+    """Whether the table has to be read with its targets: the algorithm needs one, or an option asks for them."""
+    asked = (getattr(options, each.name) in each.metadata.get("workload", ()) for each in fields(options))
+    return algorithm.NEEDS.target or any(asked)

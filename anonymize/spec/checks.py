@@ -16,6 +16,7 @@ _ROLES = {
     "insensitive": "insensitive",
     "targets": "a target",
 }
+_NOUNS = {"identifier": "an identifier", "sensitive": "sensitive", "insensitive": "insensitive", "target": "a target"}
 
 
 def check(spec: Spec) -> Iterator[Finding]:
@@ -24,6 +25,7 @@ def check(spec: Spec) -> Iterator[Finding]:
     yield from _attributes(spec)
     yield from _rules(spec)
     yield from _privacy(spec)
+    yield from _targets(spec)
     yield from _selections(spec)
     yield from _output(spec)
 
@@ -37,7 +39,7 @@ def _named(spec: Spec) -> Iterator[tuple[str, str, KeyPath]]:
         names = getattr(spec, section)
         for position, name in enumerate(names):
             yield section, name, (section, name if isinstance(names, dict) else position)
-    for position, name in enumerate(spec.workload.targets):
+    for position, name in enumerate(spec.workload.target_names):
         yield "targets", name, ("workload", "targets", position)
 
 
@@ -114,18 +116,28 @@ def _privacy(spec: Spec) -> Iterator[Finding]:
 # --- workload -------------------------------------------------------------------------------------------------------
 
 
+def _targets(spec: Spec) -> Iterator[Finding]:
+    types = enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True))
+    for position, (name, given) in types:
+        own = spec.quasi_identifiers.get(name)
+        if own is not None and given is not None and given != own.type:
+            path: KeyPath = ("workload", "targets", position, name, "type")
+            hint = "a quasi-identifier's type is given where it is listed"
+            yield Finding(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
+
+
 def _selections(spec: Spec) -> Iterator[Finding]:
     roles = spec.roles()
-    kinds = {str(path[-1]): attribute.type for path, attribute in _all_attributes(spec)}
     for position, selection in enumerate(spec.workload.selections):
         for name, condition in selection.items():
             path: KeyPath = ("workload", "selections", position, name)
             if name not in roles:
                 yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
-            elif roles[name] == "identifier":
-                yield Finding(path, f"column `{name}` is an identifier: it is not in a release", at_key=True)
+            elif name not in spec.quasi_identifiers:
+                message = f"column `{name}` is {_NOUNS[roles[name]]}: selections are over quasi-identifiers"
+                yield Finding(path, message, nearest_or_all(name, spec.quasi_identifiers), at_key=True)
             else:
-                yield from _condition(condition, path, kinds.get(name, "categorical"))
+                yield from _condition(condition, path, spec.quasi_identifiers[name].type)
 
 
 def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Finding]:

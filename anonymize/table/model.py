@@ -55,11 +55,12 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class SensitiveColumn:
-    """A sensitive attribute. Codes follow the sorted distinct values; the code of a missing value is the last one.
+class CodedColumn:
+    """A column whose values are counted or summed but never generalized.
 
-    `codes` has shape (rows,), each below `size`. `values` (size,) gives the number of each code, nan for a missing one,
-    where the attribute is numeric; it is None where it is categorical.
+    `codes` has shape (rows,), each below `size`; they follow the sorted distinct values (of a target that is a
+    quasi-identifier: its leaves), and `missing` is the code of a missing value, the last one. `values` (size,) gives
+    the number of each code, nan for a missing one, where the column is numeric; it is None where it is categorical.
     """
 
     name: str
@@ -68,10 +69,28 @@ class SensitiveColumn:
     missing: int | None
     values: NDArray[np.float64] | None
 
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.values is not None
+
+
+class SensitiveColumn(CodedColumn):
+    """A sensitive attribute."""
+
+
+class TargetColumn(CodedColumn):
+    """A column that a model will be trained to predict: class labels, or numbers.
+
+    A missing label is a label of its own; a missing number stays out of every sum.
+    """
+
 
 @dataclass(frozen=True)
 class Table:
     """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
+
+    `targets` is empty unless the reading was asked for them.
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate.
@@ -84,3 +103,4 @@ class Table:
     source: Source
     warnings: tuple[str, ...]
     weights: Literal["given", "correlation"] = "given"
+    targets: tuple[TargetColumn, ...] = ()

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,36 +23,50 @@ from anonymize.spec.model import Attribute as Definition
 from anonymize.spec.model import Spec
 from anonymize.table import rules
 from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
-from anonymize.table.model import Attribute, SensitiveColumn, Table
+from anonymize.table.model import Attribute, CodedColumn, SensitiveColumn, Table, TargetColumn
 from anonymize.table.source import Source
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
+Column = TypeVar("Column", bound=CodedColumn)
 _ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
-def read(spec: Spec, source: Source) -> Table:
-    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes.
+def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets too.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
     number. What the domains raise for values outside a hierarchy passes through.
     """
     check_columns(spec, source)
-    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive}
+    kinds = spec.targets() if workload else {}
+    targets = {name: Definition(type=kind) for name, kind in kinds.items() if name not in spec.quasi_identifiers}
+    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **targets}
     fields = {name: _field(spec, source, name) for name in source.columns}
     _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role != "identifier"])
     keys = {name: str(number) for number, name in enumerate(source.columns)}
     encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
-    passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
+    passing = [Uniqueness(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
     _stream(source, [*encoders.values(), *passing])
     _check_numbers(source, encoders)
     attributes = _attributes(spec, encoders)
-    sensitive = tuple(_sensitive(name, encoders[name]) for name in spec.sensitive)
+    sensitive = tuple(_coded(SensitiveColumn, name, encoders[name]) for name in spec.sensitive)
+    coded = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    coded |= {name: _coded(TargetColumn, name, encoders[name]) for name in targets}
     warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
-    return Table(source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights)
+    return Table(
+        rows=source.rows or 0,
+        attributes=attributes,
+        sensitive=sensitive,
+        columns=source.columns,
+        source=source,
+        warnings=warnings,
+        weights=spec.weights,
+        targets=tuple(coded[name] for name in kinds),
+    )
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
@@ -124,8 +139,8 @@ def _place(spec: Spec, name: str) -> tuple[int, int] | None:
     lists = {"identifiers": spec.identifiers, "insensitive": spec.insensitive}
     places = [spec.place("quasi_identifiers", name), spec.place("sensitive", name)]
     places += [spec.place(key, names.index(name)) for key, names in lists.items() if name in names]
-    if name in spec.workload.targets:
-        places.append(spec.place("workload", "targets", spec.workload.targets.index(name)))
+    if name in spec.workload.target_names:
+        places.append(spec.place("workload", "targets", spec.workload.target_names.index(name)))
     return next((place for place in places if place), None)
 
 
@@ -211,16 +226,24 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
     return lambda: made
 
 
-def _sensitive(name: str, encoder: Encoder) -> SensitiveColumn:
+def _as_target(attribute: Attribute) -> TargetColumn:
+    """A quasi-identifier as a target: its own codes."""
+    domain, values = attribute.domain, None
+    if isinstance(domain, Numeric):
+        values = np.append(domain.values.astype(np.float64), [] if domain.missing is None else [np.nan])
+    return TargetColumn(attribute.name, attribute.codes, domain.size, domain.missing, values)
+
+
+def _coded(kind: type[Column], name: str, encoder: Encoder) -> Column:
     if isinstance(encoder, NumberColumn):
         numbers, codes, missing = encoder.encode()
         values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-        return SensitiveColumn(name, codes, len(values), missing, values)
+        return kind(name, codes, len(values), missing, values)
     texts, any_missing = encoder.distinct()
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return SensitiveColumn(name, codes, size, missing, None)
+    return kind(name, codes, size, missing, None)
 
 
 def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:
