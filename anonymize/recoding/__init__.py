@@ -13,8 +13,10 @@ from anonymize.recoding.levels import Levels
 from anonymize.recoding.regions import Regions
 from anonymize.recoding.released import Recoding, Released, render
 from anonymize.recoding.showing import Showing, escaped, format_number
+from anonymize.recoding.single import Cut, SingleDimensional
 
 __all__ = [
+    "Cut",
     "Generalized",
     "Levels",
     "Recoding",
@@ -23,6 +25,7 @@ __all__ = [
     "ReleasedColumn",
     "Showing",
     "Shown",
+    "SingleDimensional",
     "escaped",
     "format_number",
     "named",

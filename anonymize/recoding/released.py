@@ -14,10 +14,11 @@ from anonymize.recoding.generalized import Generalized
 from anonymize.recoding.levels import Levels
 from anonymize.recoding.regions import Regions
 from anonymize.recoding.showing import Showing
+from anonymize.recoding.single import ByInterval, SingleDimensional
 from anonymize.spec import Output
 from anonymize.table import Table
 
-Recoding: TypeAlias = Regions | Levels
+Recoding: TypeAlias = Regions | Levels | SingleDimensional
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,13 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
     return _united(released)
 
 
-def _shown(recoding: Recoding, table: Table, output: Output) -> list[Showing | Generalized]:
+def _shown(recoding: Recoding, table: Table, output: Output) -> list[Showing | Generalized | ByInterval]:
     """What shows each quasi-identifier."""
     partition = recoding.partition
     if isinstance(recoding, Regions):
         return [Showing(a, partition, *partition.boxes(a.codes), output) for a in table.attributes]
+    if isinstance(recoding, SingleDimensional):
+        return [ByInterval.of(a, recoding.cuts[a.name], partition, output) for a in table.attributes]
     first = partition.order[partition.starts[:-1]]
     return [
         Generalized(attribute, attribute.codes[first], level, output)
