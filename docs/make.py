@@ -56,6 +56,12 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize hierarchy check hierarchies/adult/race.csv hierarchies/patients/diagnosis.yaml",
         "anonymize hierarchy make configs/patients.yaml zipcode -o zipcodes.csv",
     ),
+    "generate": (
+        "anonymize generate agrawal --function 2 --rows 1000 --seed 1 > people.csv",
+        "anonymize generate agrawal --function 2 --function 7 --perturb 0.05 -o train.csv --spec train.yaml",
+        "anonymize generate census --rows 10000000 --seed 1 -o census.parquet --spec census.yaml",
+        "anonymize mondrian census.yaml > released.csv",
+    ),
     "schema": ("anonymize schema > spec.schema.json",),
 }
 """Of the commands that make no release."""

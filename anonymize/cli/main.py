@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Prepare": {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
+        "generate": ("generate:generate", "Make a synthetic table of any size."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
