@@ -19,6 +19,8 @@ class Needs:
     `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
     spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`: what it
     returns meets the requirements; where it does not guarantee that, the check of the release may find it unsafe.
+    `reusable`: its recoding is a function of the values, which can be saved and applied to other rows, but for values
+    of options that say otherwise.
     """
 
     family: str
@@ -28,18 +30,20 @@ class Needs:
     monotone: bool = False
     uses: frozenset[str] = frozenset()
     guarantees: bool = True
+    reusable: bool = True
 
 
 @dataclass(frozen=True)
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is,
-    and whether a file that an option names may replace another."""
+    whether a file that an option names may replace another, and whether the recoding will be saved."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
     force: bool = False
+    save: bool = False
 
 
 class Algorithm(Protocol):
@@ -56,13 +60,28 @@ class Algorithm(Protocol):
 
 
 def option(
-    default: Any, help: str, choices: tuple[str, ...] | None = None, *, workload: frozenset[Any] = frozenset()
+    default: Any,
+    help: str,
+    choices: tuple[str, ...] | None = None,
+    *,
+    workload: frozenset[Any] = frozenset(),
+    local: frozenset[Any] = frozenset(),
 ) -> Any:
     """A field of an Options dataclass: the CLI's option and its line in the docs are made from it.
 
-    `workload`: the values with which the algorithm looks at the table's targets and selections.
+    `workload`: the values with which the algorithm looks at the table's targets and selections. `local`: those with
+    which equal rows may be released differently, so that the recoding is no function of the values.
     """
-    return field(default=default, metadata={"help": help, "choices": choices, "workload": workload})
+    return field(default=default, metadata={"help": help, "choices": choices, "workload": workload, "local": local})
+
+
+def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:
+    """Why a recoding of the algorithm cannot be saved with these options; None where it can."""
+    if not algorithm.NEEDS.reusable:
+        return f"{algorithm.ID} may release equal values differently"
+    local = [each for each in fields(options) if getattr(options, each.name) in each.metadata.get("local", ())]
+    names = ", ".join("--" + each.name.replace("_", "-") for each in local)
+    return f"{algorithm.ID} with {names} may release equal values differently" if local else None
 
 
 def reads_workload(algorithm: Algorithm, options: Any) -> bool:

@@ -39,6 +39,7 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
+from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.privacy import Groups, Histogram, Requirement, check
 from anonymize.recoding import Regions
@@ -57,7 +58,7 @@ class Options:
     """Options of the subcommand."""
 
     cut: str = option("auto", "How the next cut is chosen; auto tries rules where it matters.", ("auto", *RULES))
-    relaxed: bool = option(False, "Rows of equal value may part at a median.")
+    relaxed: bool = option(False, "Rows of equal value may part at a median.", local=frozenset({True}))
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
@@ -66,7 +67,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     rows = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
     search = _Search(table, requirements, options.relaxed, context)
     cut = _best_rule(search, rows) if options.cut == "auto" else options.cut
-    return Regions(search.grow(rows, cut, context.progress), suppressed, cut)
+    history = History() if context.save else None
+    partition = search.grow(rows, cut, context.progress, history)
+    return Regions(partition, suppressed, cut, history.tree(partition) if history else None)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,9 @@ class _Search:
     relaxed: bool
     context: Context
 
-    def grow(self, rows: NDArray[np.uint32], cut: str, progress: Callable[[int], None]) -> Partition:
+    def grow(
+        self, rows: NDArray[np.uint32], cut: str, progress: Callable[[int], None], history: History | None = None
+    ) -> Partition:
         """The classes that a rule cuts some rows, ascending, into."""
         attributes = self.table.attributes
         asked = {requirement.attribute for requirement in self.requirements}
@@ -88,7 +93,7 @@ class _Search:
             minimum=minimum_size(self.requirements),
             relaxed=self.relaxed,
         )
-        return grow(whole, rule, _allowed(self.requirements, looked_at), self.context.threads, progress)
+        return grow(whole, rule, _allowed(self.requirements, looked_at), self.context.threads, progress, history)
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""

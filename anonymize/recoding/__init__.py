@@ -14,6 +14,7 @@ from anonymize.recoding.regions import Regions
 from anonymize.recoding.released import Recoding, Released, render
 from anonymize.recoding.showing import Showing, escaped, format_number
 from anonymize.recoding.single import Cut, SingleDimensional
+from anonymize.recoding.tree import Tree
 
 __all__ = [
     "Cut",
@@ -26,6 +27,7 @@ __all__ = [
     "Showing",
     "Shown",
     "SingleDimensional",
+    "Tree",
     "escaped",
     "format_number",
     "named",

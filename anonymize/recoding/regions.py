@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Partition
+from anonymize.recoding.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Regions:
     """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
-    by which the classes were cut, where there was a choice.
+    by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -24,6 +25,7 @@ class Regions:
     partition: Partition
     suppressed: NDArray[np.uint32]
     cut: str | None = None
+    tree: Tree | None = None
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
