@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati
+from anonymize.algorithms import bug, datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati, tds
 from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload
 
 __all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload"]
@@ -15,4 +15,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     mingen.ID: mingen,
     incognito.ID: incognito,
     research_value.ID: research_value,
+    tds.ID: tds,
+    bug.ID: bug,
 }

@@ -48,6 +48,28 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     return given_up.astype(np.uint32)
 
 
+def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit: int) -> InfeasibleError:
+    """Why no generalization is safe where rows are suppressed by whole classes: which requirement binds, and what would
+    be feasible."""
+    try:
+        rows_to_suppress(table, requirements, Context(limit))
+    except InfeasibleError as error:
+        return error
+    everyone = np.ones(table.rows, np.bool_)
+    binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
+    hint = "mondrian, which suppresses single rows of a class, meets it within the limit"
+    return InfeasibleError(
+        [
+            Problem(
+                f"{found.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
+                "whole table as one class does not meet it",
+                hint=hint,
+            )
+            for found in binding
+        ]
+    )
+
+
 def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools, list[Assessment]]:
     """(rows,) the rows that stay, and the requirements that they still do not meet.
 

@@ -20,6 +20,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
         "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
         "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
+        "tds": ("release:command", "Single-dimensional: specialize what tells most of a target."),
+        "bug": ("release:command", "Single-dimensional: generalize what tells least of a target."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),

@@ -131,12 +131,12 @@ def _together(interval_of_row: Ints, partition: Partition) -> Partition:
 
 
 def _intervals(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Interval:
-    """Intervals of codes. One of categories that is no node is as narrow as its rows allow."""
+    """Intervals of codes. Of categories, one that is shown as a set of values is as narrow as its rows allow."""
     low, high = cut.starts[present], cut.stops(attribute.domain.size)[present] - 1
     domain = attribute.domain
     if isinstance(domain, Taxonomy) and len(present):
         node = domain.lca(low, high)
-        whole = (domain.start[node] == low) & (domain.stop[node] == high + 1)
+        whole = (domain.start[node] == low) & (domain.stop[node] == high + 1) & (output.categorical != "set")
         least, most = rows.boxes(attribute.codes)
         low, high = np.where(whole, low, least), np.where(whole, high, most)
     kind = attribute.codes.dtype

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.classes import Bools, Ints, run_starts
+from anonymize.classes import Bools, Integers, Ints, run_starts
 from anonymize.privacy import Groups, Histogram, Requirement
 from anonymize.table import Table
 
@@ -57,7 +57,7 @@ class Grouping:
         return group
 
 
-def mixed_radix(columns: Sequence[Ordinals], sizes: Sequence[int]) -> tuple[Ints, int]:
+def mixed_radix(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Ints, int]:
     """(n,) a number for each combination of the columns, and what all are below; renumbered where 63 bits are short."""
     keys, span = np.zeros(len(columns[0]) if columns else 0, np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
@@ -69,6 +69,22 @@ def mixed_radix(columns: Sequence[Ordinals], sizes: Sequence[int]) -> tuple[Ints
         keys += column
         span *= size
     return keys, span
+
+
+def histograms_of(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    group: Ints,
+    count: int,
+    picked: slice | NDArray[np.uint32],
+) -> dict[str, Histogram]:
+    """Of the sensitive attributes that requirements look at, in `count` groups: the group (n,) of each row picked."""
+    asked = {requirement.attribute for requirement in requirements}
+    return {
+        column.name: Histogram.from_rows(group, column.codes[picked], count, column.size, column.missing, column.values)
+        for column in table.sensitive
+        if column.name in asked
+    }
 
 
 @dataclass(frozen=True)
@@ -105,13 +121,7 @@ class FrequencySet:
         grouping = Grouping.of(*mixed_radix(leaves, [ladder.sizes[0] for ladder in ladders]))
         first, count = grouping.first, len(grouping.starts)
         group = grouping.group
-        histograms = {
-            column.name: Histogram.from_rows(
-                group, column.codes[picked], count, column.size, column.missing, column.values
-            )
-            for column in table.sensitive
-            if any(requirement.attribute == column.name for requirement in requirements)
-        }
+        histograms = histograms_of(table, requirements, group, count, picked)
         counts = np.diff(grouping.starts, append=len(group))
         return cls((0,) * len(ladders), tuple(leaf[first] for leaf in leaves), counts, histograms, ladders), group
 
