@@ -6,12 +6,11 @@ recoding    ─▶ released  how each class reads
 released    ─▶ file      a temporary one, beside its target
 file        ─▶ verdict   read again, measured by code that shares nothing with the search
 everything  ─▶ report    privacy, risk, utility
-publish                  report and release take their places; or neither does
+publish                  report, saved recoding and release take their places; or none does
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -21,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms import ALGORITHMS, Context, reads_workload
+from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Groups, Histogram, Requirement
 from anonymize.recoding import Recoding, Released
+from anonymize.recoding.saved import save
 from anonymize.report import RENDERERS, Clock, Facts, kind_of, release_report
-from anonymize.request import Request
+from anonymize.request import Request, refuse_twice
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Output, Source, Table, commit, read
@@ -51,6 +51,7 @@ def release(request: Request) -> Report:
             Output(request.output, force=request.force, form=request.output_format, separator=source.separator)
         )
         reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
+        kept = [stack.enter_context(Output(path, force=request.force, private=True)) for path in _saved(request)]
 
         with stage("read"):
             wanted = reads_workload(ALGORITHMS[request.algorithm], request.options)
@@ -58,7 +59,10 @@ def release(request: Request) -> Report:
         with stage("search"):
             found = _search(request, table, requirements)
         with stage("recode"):
-            released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
+            drop = _must_drop(spec, table, found, requirements)
+            released = recoding.render(found, table, spec.output, drop=drop)
+            for output in kept:
+                output.write_text(save(found, table, released, spec, request.algorithm, drop=drop).as_json())
         with stage("write"):
             target.write(frames(request, table, released, target.format))
         with stage("verify"), ThreadPoolExecutor(1) as aside:
@@ -73,7 +77,7 @@ def release(request: Request) -> Report:
             output.write_text(RENDERERS[kind_of(output.name)](report))
         source.unchanged()
         request.progress("publish", 0, 0)
-        commit([*reports, *([] if request.dry_run else [target])])
+        commit([*reports, *kept, *([] if request.dry_run else [target])])
     return report
 
 
@@ -94,7 +98,8 @@ def _search(request: Request, table: Table, requirements: tuple[Requirement, ...
         request.progress("search", done, table.rows)
 
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
-    context = Context(limit, request.seed, request.threads, progress, request.force)
+    keep = request.save_recoding is not None
+    context = Context(limit, request.seed, request.threads, progress, request.force, keep)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 
@@ -123,23 +128,31 @@ def _verify(spec: Spec, target: Output, released: Released, requirements: tuple[
     )
 
 
+def _saved(request: Request) -> list[str]:
+    """Where the recoding is saved: nowhere, or one path."""
+    return [] if request.save_recoding is None else [request.save_recoding]
+
+
 def _check_targets(request: Request) -> None:
     """Raises UsageError for a report of no known kind, and for two files, input or output, that are one."""
     for path in request.reports:
         kind_of(path)
+    if request.save_recoding == "-":
+        raise UsageError("--save-recoding: is a file; it holds values of the input, and is private")
     given = request.input or request.spec.input.path
-    paths = [str(path) for path in (given, request.output, *request.reports) if path is not None and str(path) != "-"]
-    files = [os.path.realpath(path) for path in paths]
-    twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
-    if twice:
-        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+    refuse_twice([given, request.output, request.save_recoding, *request.reports])
 
 
 def _check_needs(request: Request) -> None:
-    """Raises UsageError where the algorithm needs a target and the spec names none."""
+    """Raises UsageError where the algorithm needs a target and the spec names none, and where its recoding cannot be
+    saved."""
     if ALGORITHMS[request.algorithm].NEEDS.target and not request.spec.workload.targets:
         message = f"{request.algorithm} needs a target, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
+    if request.save_recoding is not None:
+        reason = why_not_reusable(ALGORITHMS[request.algorithm], request.options)
+        if reason:
+            raise UsageError(f"--save-recoding: {reason}, so that its recoding is no function of the values")
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:

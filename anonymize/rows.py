@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize.recoding import Released
 from anonymize.request import Request
-from anonymize.spec import Spec
+from anonymize.spec import Role, Spec
 from anonymize.table import Table
 
 SHUFFLED = 500_000
@@ -23,26 +25,46 @@ def frames(request: Request, table: Table, released: Released, form: str) -> Ite
 
     `form`: the format that is written, in which a null may not mean what it means in the input.
     """
-    null = _null_text(request.spec, table.source.format, form)
-    empty = null if null == "" else None
-    texts = {
-        column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String) for column in released.columns
-    }
     roles = request.spec.roles()
+    shown = Shown(released, roles, table.columns, _null_text(request.spec, table.source.format, form))
     passing = [name for name in table.columns if roles[name] not in ("identifier", "quasi-identifier")]
     done = 0
     for batch in _pieces(request, table, passing):
-        class_of = released.class_of[batch.rows]
-        columns: list[pl.Series] = []
-        for name in table.columns:
-            if roles[name] == "quasi-identifier":
-                columns += [texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released.columns_of(name)]
-            elif roles[name] != "identifier":
-                columns.append(_passing(batch.frame[name], null))
-        frame = pl.DataFrame(columns)
-        yield frame if not released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
-        done += len(class_of)
+        yield shown.piece(batch.frame, released.class_of[batch.rows])
+        done += batch.frame.height
         request.progress("write", done, table.rows)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How rows read: the `columns` of the input, by their roles. `null`: what a null of a column that passes through is
+    written as; None leaves it."""
+
+    released: Released
+    roles: Mapping[str, Role]
+    columns: Sequence[str]
+    null: str | None = None
+
+    @cached_property
+    def texts(self) -> dict[str, pl.Series]:
+        """What each released column shows."""
+        empty = self.null if self.null == "" else None
+        return {
+            column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String)
+            for column in self.released.columns
+        }
+
+    def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
+        """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
+        columns: list[pl.Series] = []
+        for name in self.columns:
+            if self.roles[name] == "quasi-identifier":
+                released = self.released.columns_of(name)
+                columns += [self.texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
+            elif self.roles[name] != "identifier":
+                columns.append(_passing(passing[name], self.null))
+        frame = pl.DataFrame(columns)
+        return frame if not self.released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
 
 
 def _null_text(spec: Spec, source: str, target: str) -> str | None:

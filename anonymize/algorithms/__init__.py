@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from anonymize.algorithms import bug, datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati, tds
-from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload
+from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload, why_not_reusable
 
-__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload"]
+__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload", "why_not_reusable"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,

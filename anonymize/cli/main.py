@@ -26,6 +26,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
     },
+    "Reuse": {
+        "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),
+    },
     "Prepare": {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),

@@ -33,6 +33,7 @@ OUTPUT = click.option(
 OUTPUT_FORMAT = click.option(
     "--output-format", type=click.Choice(FORMATS), help="Format of the output, over the suffix."
 )
+REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads; by default one a core.")
 

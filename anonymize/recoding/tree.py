@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.classes import Bools, Codes, Integers, Ints
+from anonymize.classes import Bools, Integers, Ints
 
 PIECE = 1 << 17
 """Rows that go down the tree together."""
@@ -28,7 +28,7 @@ class Tree:
     first: Ints
     second: Ints
 
-    def classes_of(self, columns: Sequence[Codes | Ints]) -> Ints:
+    def classes_of(self, columns: Sequence[Integers] | Integers) -> Ints:
         """(rows,) class of each row, from the codes (rows,) of every quasi-identifier."""
         rows = len(columns[0])
         found = np.zeros(rows, np.int64)

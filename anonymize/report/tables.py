@@ -18,7 +18,7 @@ class Section:
 
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
-    makers = {"privacy": _privacy, "classes": _classes, "risk": _risk, "utility": _utility}
+    makers = {"outside": _outside, "privacy": _privacy, "classes": _classes, "risk": _risk, "utility": _utility}
     found = [maker(report) for key, maker in makers.items() if key in report]
     if "utility" in report:
         found.append(_attributes(report))
@@ -82,6 +82,21 @@ def _risk(report: dict[str, Any]) -> Section:
         (name, figure(report["risk"][name]), meaning) for name, meaning in meanings.items() if name in report["risk"]
     ]
     return Section("Re-identification risk", ("measure", "figure", "meaning"), rows)
+
+
+def _outside(report: dict[str, Any]) -> Section:
+    """What of a recoded table the recoding had no answer for, or one that was made without it."""
+    meanings = {
+        "rows": "rows that are outside for any reason",
+        "unknown": "suppressed: a value that the recoding does not know",
+        "suppressed_class": "suppressed: a class or a value that the release suppressed",
+        "out_of_range": "a number beyond all that the recoding was made from",
+        "outside_interval": "a value that is none of those its class spans",
+        "new_combination": "values that no class of the release has together",
+    }
+    rows = [(name, figure(report["outside"][name]), meaning) for name, meaning in meanings.items()]
+    of = f"of {figure(report['input']['rows'])} rows"
+    return Section("Outside the recoding", (of, "figure", "meaning"), rows)
 
 
 def _utility(report: dict[str, Any]) -> Section:

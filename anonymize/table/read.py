@@ -22,7 +22,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Attribute as Definition
 from anonymize.spec.model import Spec
 from anonymize.table import rules
-from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
+from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, CodedColumn, SensitiveColumn, Table, TargetColumn
 from anonymize.table.source import Source
 
@@ -67,6 +67,35 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         weights=spec.weights,
         targets=tuple(coded[name] for name in kinds),
     )
+
+
+def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
+    """Reads an input once; the quasi-identifiers of the spec, by name, as their distinct values.
+
+    For an input of which every column has a role. Raises DataError as `read` does for types, records, rows and numbers.
+    """
+    names = list(spec.quasi_identifiers)
+    fields = {name: _field(spec, source, name) for name in source.columns if name not in spec.identifiers}
+    _check_types(source, dict(spec.quasi_identifiers), list(fields.values()))
+    encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
+    _stream(source, list(encoders.values()))
+    _check_numbers(source, encoders)
+    return {name: Distinct.of(encoder) for name, encoder in encoders.items()}
+
+
+def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
+    """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
+    found, wrong = {}, []
+    for name, definition in spec.quasi_identifiers.items():
+        encoder = _encoder(definition, Field(name, frame.schema[name], spec.input.missing, True), "value")
+        encoder.add(frame.select(encoder.expressions))
+        if isinstance(encoder, NumberColumn) and encoder.bad.count:
+            wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
+        else:
+            found[name] = Distinct.of(encoder)
+    if wrong:
+        raise DataError(wrong)
+    return found
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:

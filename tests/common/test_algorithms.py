@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import ALGORITHMS
-from anonymize.errors import InfeasibleError
+from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
+from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
@@ -46,9 +47,9 @@ def variations() -> list[Any]:
     return found
 
 
-def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> bytes | None:
-    """The release, written as `out.csv` with `report.json` beside it; None where it is refused as infeasible."""
-    request = Request(
+def request_of(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> Request:
+    """A release written as `out.csv` with `report.json` beside it."""
+    return Request(
         load(case.write(folder), PARAMETERS),
         algorithm,
         ALGORITHMS[algorithm].Options(**options),
@@ -59,6 +60,11 @@ def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], 
         force=True,
         allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees,
     )
+
+
+def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> bytes | None:
+    """The release; None where it is refused as infeasible."""
+    request = request_of(case, folder, algorithm, options, threads)
     before = sorted(folder.iterdir())
     try:
         release(request)
@@ -97,6 +103,28 @@ def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]
     assert {key: again[key] for key in again if key not in CHANGING} == {
         key: report[key] for key in report if key not in CHANGING
     }
+    check_reuse(request_of(case, folder, algorithm, options, threads=1), folder, first, report)
+
+
+def check_reuse(request: Request, folder: Path, first: bytes, report: dict[str, Any]) -> None:
+    """A saved recoding gives the rows that it was made from what they read in the release, and calls none of them
+    outside but those that were suppressed; a recoding that is no function of the values is not saved."""
+    local = why_not_reusable(ALGORITHMS[request.algorithm], request.options)
+    request = replace(request, save_recoding=str(folder / "recoding.json"))
+    try:
+        release(request)
+    except UsageError as error:
+        assert local or ("cannot be saved" in str(error) and report["recoding"]["suppressed_rows"])
+        assert not (folder / "recoding.json").exists()
+        return
+    assert local is None
+    assert (folder / "out.csv").read_bytes() == first
+    again = str(folder / "again.csv")
+    found = recode(Recode(str(request.save_recoding), str(folder / "table.csv"), again, seed=5))
+    assert Path(again).read_bytes() == first
+    outside = dict(found["outside"])
+    assert outside.pop("rows") == outside.pop("suppressed") == outside.pop("suppressed_class")
+    assert not any(outside[name] for name in outside if name != "attributes")
 
 
 def check_rows(truth: Truth, report: dict[str, Any]) -> None:
