@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -87,10 +87,20 @@ class TargetColumn(CodedColumn):
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Rows that will be asked for: those whose every quasi-identifier named here has one of the leaves that it takes.
+
+    `leaves`: for the index of a quasi-identifier, (domain.size,) whether each leaf is taken.
+    """
+
+    leaves: Mapping[int, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
 class Table:
     """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
 
-    `targets` is empty unless the reading was asked for them.
+    `targets` and `selections` are the workload; empty unless the reading was asked for it.
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate.
@@ -104,3 +114,4 @@ class Table:
     warnings: tuple[str, ...]
     weights: Literal["given", "correlation"] = "given"
     targets: tuple[TargetColumn, ...] = ()
+    selections: tuple[Selection, ...] = ()

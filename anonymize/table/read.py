@@ -21,7 +21,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Attribute as Definition
 from anonymize.spec.model import Spec
-from anonymize.table import rules
+from anonymize.table import rules, selections
 from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Attribute, CodedColumn, SensitiveColumn, Table, TargetColumn
 from anonymize.table.source import Source
@@ -35,7 +35,8 @@ _ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
 def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
-    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets too.
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets
+    and selections too.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
@@ -56,7 +57,13 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     sensitive = tuple(_coded(SensitiveColumn, name, encoders[name]) for name in spec.sensitive)
     coded = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
     coded |= {name: _coded(TargetColumn, name, encoders[name]) for name in targets}
-    warnings = (*_unique_warnings(passing), *_constant_warnings(attributes), *rules.check(spec, attributes))
+    selected = selections.resolve(spec, attributes) if workload else ()
+    warnings = (
+        *_unique_warnings(passing),
+        *_constant_warnings(attributes),
+        *rules.check(spec, attributes),
+        *selections.warnings(selected),
+    )
     return Table(
         rows=source.rows or 0,
         attributes=attributes,
@@ -66,6 +73,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         warnings=warnings,
         weights=spec.weights,
         targets=tuple(coded[name] for name in kinds),
+        selections=selected,
     )
 
 
