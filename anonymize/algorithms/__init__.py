@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import bug, datafly, incognito, mingen, mondrian, mu_argus, research_value, samarati, tds
+from anonymize.algorithms import (
+    bug,
+    datafly,
+    incognito,
+    k_optimize,
+    mingen,
+    mondrian,
+    mu_argus,
+    research_value,
+    samarati,
+    tds,
+)
 from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload, why_not_reusable
 
 __all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload", "why_not_reusable"]
@@ -17,4 +28,5 @@ ALGORITHMS: dict[str, Algorithm] = {
     research_value.ID: research_value,
     tds.ID: tds,
     bug.ID: bug,
+    k_optimize.ID: k_optimize,
 }

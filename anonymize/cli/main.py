@@ -22,6 +22,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
         "tds": ("release:command", "Single-dimensional: specialize what tells most of a target."),
         "bug": ("release:command", "Single-dimensional: generalize what tells least of a target."),
+        "k-optimize": ("release:command", "Single-dimensional: least cost, proved or with its gap."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.algorithms import ALGORITHMS, mondrian, reads_workload, why_not_reusable
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.recode import Recode, recode
@@ -77,10 +77,16 @@ def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], 
 
 @pytest.mark.parametrize(("algorithm", "options", "share"), variations())
 def test_common_checks(algorithm: str, options: dict[str, Any], share: float) -> None:
+    module = ALGORITHMS[algorithm]
+
     @settings(max_examples=max(int(settings().max_examples * share), 1))
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        case = data.draw(cases(ALGORITHMS[algorithm].NEEDS))
+        reads = reads_workload(module, module.Options(**options))
+        if module is mondrian:  # which takes targets of either kind and selections, and needs none unless it is told
+            case = data.draw(cases(module.NEEDS, workload=reads and (bool(options) or data.draw(st.booleans()))))
+        else:
+            case = data.draw(cases(replace(module.NEEDS, target=reads)))
         with tempfile.TemporaryDirectory() as name:
             check_case(case, Path(name), algorithm, options)
 
