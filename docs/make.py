@@ -62,6 +62,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize generate census --rows 10000000 --seed 1 -o census.parquet --spec census.yaml",
         "anonymize mondrian census.yaml > released.csv",
     ),
+    "recode": (
+        "anonymize mondrian configs/patients.yaml -o released.csv --save-recoding recoding.json",
+        "anonymize recode recoding.json -i next-month.csv -o next-month.released.csv -r recoded.json",
+        "anonymize audit configs/patients.yaml -i next-month.released.csv",
+    ),
     "schema": ("anonymize schema > spec.schema.json",),
 }
 """Of the commands that make no release."""

@@ -121,10 +121,12 @@ class Column(Part):
 
 class Box(Part):
     """The values of each class or segment: numbers, or leaves of a hierarchy, both ends included; None has no end. A
-    missing number lies at the largest float."""
+    missing number lies at the largest float. `nodes`: of a hierarchy, the node that is shown, -1 for a set of values.
+    """
 
     low: tuple[Number | None, ...]
     high: tuple[Number | None, ...]
+    nodes: Indices = ()
 
 
 class TableBlock(Part):
@@ -216,7 +218,8 @@ def _wrong(saved: Saved) -> str | None:
         if not columns or any(len(column.shown) != wanted for column in columns):
             return f"what column {attribute.name!r} shows"
         box = saved.boxes.get(attribute.name)
-        if box is not None and not len(box.low) == len(box.high) == wanted:
+        lengths = () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted)
+        if any(length != wanted for length in lengths):
             return f"the boxes of {attribute.name!r}"
         if isinstance(attribute, CategoricalAttribute) and not _sound(attribute):
             return f"the hierarchy of {attribute.name!r}"

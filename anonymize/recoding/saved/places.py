@@ -16,6 +16,7 @@ from anonymize.table.encode import Distinct, Numbers
 MISSING = sys.float_info.max
 """Where a missing number lies: beyond all others."""
 UNKNOWN = -1
+NAMES = ("segment", "low", "high", "beyond", "near", "node")
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Places:
     `segment`: the one that each lies in, UNKNOWN where the recoding has none for it. `low`, `high`: the values that it
     may stand for, as a `Box` has them; for a value that the hierarchy has not got, but whose ancestor it has, the
     leaves under that. `beyond`: numbers below or above all that the recoding was made from. `near`: values that have
-    only an ancestor.
+    only an ancestor, which is `node`; -1 for the others.
     """
 
     segment: Ints
@@ -33,10 +34,11 @@ class Places:
     high: Floats
     beyond: Bools
     near: Bools
+    node: Ints
 
     def of_rows(self, codes: Codes) -> Places:
         """The same of rows (rows,), from the number of each row's value."""
-        return Places(*(getattr(self, name)[codes] for name in ("segment", "low", "high", "beyond", "near")))
+        return Places(*(getattr(self, name)[codes] for name in NAMES))
 
 
 def places(attribute: NumericAttribute | CategoricalAttribute, column: Distinct) -> Places:
@@ -59,7 +61,7 @@ def _numbers(attribute: NumericAttribute, column: Distinct) -> Places:
         own = UNKNOWN if attribute.missing is None else attribute.missing
         segment = np.append(segment, 0 if attribute.any else own)
         position, beyond = np.append(position, MISSING), np.append(beyond, False)
-    return Places(segment, position, position, beyond, np.zeros_like(beyond))
+    return Places(segment, position, position, beyond, np.zeros_like(beyond), np.full(len(segment), -1))
 
 
 def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
@@ -84,37 +86,35 @@ def _categories(attribute: CategoricalAttribute, column: Distinct) -> Places:
     """A value that is no leaf of a hierarchy made by a builder is near where the builder puts it."""
     leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
     low = np.array([leaf_of.get(str(text), UNKNOWN) for text in column.values], np.int64)
-    high, near = low.copy(), np.zeros(len(low), np.bool_)
+    high, node = low.copy(), np.full(len(low) + (column.missing is not None), -1)
     unknown = np.flatnonzero(low < 0)
     if attribute.any:
         low[unknown], high[unknown] = 0, attribute.leaves - 1
     elif attribute.builder is not None and len(unknown):
-        low[unknown], high[unknown] = _ancestors(
-            attribute, attribute.builder, [str(column.values[at]) for at in unknown]
-        )
-        near[unknown] = low[unknown] >= 0
+        node[unknown] = _ancestors(attribute, attribute.builder, [str(column.values[at]) for at in unknown])
+        first, last = _extents(attribute)
+        low[unknown] = np.where(node[unknown] < 0, UNKNOWN, first[node[unknown]])
+        high[unknown] = np.where(node[unknown] < 0, UNKNOWN, last[node[unknown]])
     if column.missing is not None:
         own = UNKNOWN if attribute.missing is None else attribute.missing
         own = 0 if attribute.any and own == UNKNOWN else own
-        low, high, near = np.append(low, own), np.append(high, own), np.append(near, False)
+        low, high = np.append(low, own), np.append(high, own)
     segment = np.searchsorted(np.array(attribute.cuts, np.int64), low, side="right")
     segment = np.where(low < 0, UNKNOWN, segment)
-    return Places(segment, low.astype(np.float64), high.astype(np.float64), np.zeros(len(low), np.bool_), near)
+    none = np.zeros(len(low), np.bool_)
+    return Places(segment, low.astype(np.float64), high.astype(np.float64), none, node >= 0, node)
 
 
-def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequence[str]) -> tuple[Ints, Ints]:
-    """(n,) first and last leaf under the lowest ancestor below the root that the hierarchy has for each text, or
-    UNKNOWN."""
+def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequence[str]) -> Ints:
+    """(n,) the lowest ancestor below the root that the hierarchy has for each text, or -1."""
     steps, fits = _steps(builder)
     inner = range(attribute.leaves, len(attribute.labels) - 1)
     node_of = {attribute.labels[node]: node for node in reversed(inner)}
     found = []
     for text in texts:
         labels = (step(text) for step in steps) if fits(text) else ()
-        found.append(next((node_of[label] for label in labels if label in node_of), UNKNOWN))
-    first, last = _extents(attribute)
-    node = np.array(found, np.int64)
-    return np.where(node < 0, UNKNOWN, first[node]), np.where(node < 0, UNKNOWN, last[node])
+        found.append(next((node_of[label] for label in labels if label in node_of), -1))
+    return np.array(found, np.int64)
 
 
 def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[str], bool]]:

@@ -135,7 +135,10 @@ class _Recoding:
             return np.zeros(self.rows, np.bool_)
         low = _ends(box.low, -np.inf)[entry]
         high = _ends(box.high, np.inf)[entry]
-        return np.asarray((place.segment >= 0) & ((place.low < low) | (place.high > high)))
+        outside = (place.low < low) | (place.high > high)
+        if box.nodes:  # a parent's number is above its children's
+            outside |= place.near & (place.node > np.array(box.nodes)[entry])
+        return np.asarray((place.segment >= 0) & outside)
 
     def _unshown(self, entry: Ints) -> Bools:
         """(rows,) whether a cell lies in a segment that the release did not show."""

@@ -33,7 +33,7 @@ from anonymize.recoding.saved.model import (
 from anonymize.recoding.saved.places import MISSING
 from anonymize.recoding.single import SingleDimensional
 from anonymize.recoding.tree import Tree
-from anonymize.spec import Dates, Intervals, Mask, Prefix, QuasiIdentifier, Spec
+from anonymize.spec import Dates, Intervals, Mask, Output, Prefix, QuasiIdentifier, Spec
 from anonymize.table import Attribute, Table
 
 
@@ -96,7 +96,7 @@ def _regions(recoding: Regions, table: Table, released: Released, spec: Spec) ->
         "kind": "regions",
         "attributes": attributes,
         "columns": _columns(released, lambda _: of_class),
-        "boxes": {a.name: _box(a, *recoding.partition.boxes(a.codes)) for a in table.attributes},
+        "boxes": {a.name: _box(a, *recoding.partition.boxes(a.codes), spec.output) for a in table.attributes},
         "tree": _tree(recoding.tree, edges, [attribute.domain.size for attribute in table.attributes]),
     }
 
@@ -149,12 +149,14 @@ def _range(domain: Numeric) -> tuple[Number | None, Number | None]:
     return domain.values[0].item(), domain.values[-1].item()
 
 
-def _box(attribute: Attribute, low: Codes | Ints, high: Codes | Ints) -> Box:
+def _box(attribute: Attribute, low: Codes | Ints, high: Codes | Ints, output: Output) -> Box:
     """The values of classes; nothing is outside of what is released as suppressed."""
     domain = attribute.domain
     if isinstance(domain, Taxonomy):
         node = domain.lca(low, high)
-        return Box(low=tuple(domain.start[node].tolist()), high=tuple((domain.stop[node] - 1).tolist()))
+        nodes = np.full(len(node), -1) if output.categorical == "set" else node
+        first, last = domain.start[node].tolist(), (domain.stop[node] - 1).tolist()
+        return Box(low=tuple(first), high=tuple(last), nodes=tuple(nodes.tolist()))
     assert isinstance(domain, Numeric)
     values = [*domain.values.tolist(), MISSING]
     open_ended = domain.suppressed(low, high).tolist()
@@ -234,9 +236,21 @@ def _segments(recoding: Levels | SingleDimensional, index: int, attribute: Attri
     everything = bool(levels[0] == hierarchy.height)
     if isinstance(attribute.domain, Taxonomy):
         made = _categorical(attribute.name, hierarchy, starts[1:], _definition(spec, attribute), any=everything)
-        stops = np.append(starts[1:], hierarchy.size) - 1
-        return _Segments(made, of_leaf[leaves], Box(low=tuple(starts.tolist()), high=tuple(stops.tolist())))
+        return _Segments(made, of_leaf[leaves], _nodes(recoding, index, hierarchy, starts, spec.output))
     return _Segments(_labelled(attribute, of_leaf, levels, everything, spec), of_leaf[leaves], None)
+
+
+def _nodes(recoding: Levels | SingleDimensional, index: int, hierarchy: Taxonomy, starts: Ints, output: Output) -> Box:
+    """The leaves of segments, and the node that each reads as, if it is one."""
+    last = np.append(starts[1:], hierarchy.size) - 1
+    if isinstance(recoding, Levels):
+        assert recoding.vector is not None
+        nodes = hierarchy.levels[recoding.vector[index], starts]
+    else:
+        nodes = hierarchy.lca(starts, last)
+        is_node = (hierarchy.start[nodes] == starts) & (hierarchy.stop[nodes] == last + 1)
+        nodes = np.where(is_node & (output.categorical == "node"), nodes, -1)
+    return Box(low=tuple(starts.tolist()), high=tuple(last.tolist()), nodes=tuple(nodes.tolist()))
 
 
 def _intervals(attribute: Attribute, starts: Ints, spec: Spec) -> _Segments:
@@ -245,7 +259,7 @@ def _intervals(attribute: Attribute, starts: Ints, spec: Spec) -> _Segments:
     assert isinstance(domain, Numeric)
     of_code = np.searchsorted(starts, np.arange(domain.size), side="right") - 1
     stops = np.append(starts[1:], domain.size) - 1
-    return _Segments(_cut(attribute, starts[1:], spec), of_code, _box(attribute, starts, stops))
+    return _Segments(_cut(attribute, starts[1:], spec), of_code, _box(attribute, starts, stops, spec.output))
 
 
 def _labelled(attribute: Attribute, of_leaf: Ints, levels: Ints, everything: bool, spec: Spec) -> NumericAttribute:
