@@ -226,6 +226,6 @@ class Climb:
         others = [column[rows] for at, column in enumerate(self.columns) if at != index]
         sizes = [size for at, size in enumerate(self.distinct.sizes) if at != index]
         if not others:
-            return np.full(len(rows), rows[0])
+            return np.repeat(rows[:1], len(rows))
         grouping = Grouping.of(*mixed_radix(others, sizes))
         return rows[grouping.first][grouping.group]

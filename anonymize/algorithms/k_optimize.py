@@ -164,6 +164,7 @@ def _search(local: Local, tree: Tree, budget: Budget) -> None:
     while local.idle < local.patience and (budget.open or budget.left(best.work)):
         local.step()
     budget.begin(best.work)
+    tree.step()  # whatever is left of the budget: the root has a bound to report
     while not tree.done and budget.left(best.work):
         before = best.work
         if read <= 0 or local.stuck:

@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
-from anonymize.errors import InfeasibleError
+from anonymize.algorithms.optimize.cells import Splits
+from anonymize.algorithms.optimize.local import Best
+from anonymize.algorithms.optimize.moves import Problem
+from anonymize.algorithms.optimize.tree import Tree
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Attribute, Table, TargetColumn
-from tests.algorithms.tables import k_anonymity, requirement, seeds, tables
+from tests.algorithms.tables import categorical, k_anonymity, numeric, requirement, seeds, table_of, tables, taxonomy
 
 MODELS = [
     (k_anonymity(2),),
@@ -143,3 +147,85 @@ def test_equals_every_set_of_splits(table: Table, wanted: Any, rng: np.random.Ge
     assert summary["optimal"] and summary["gap"] == 0
     assert summary["cost"] == summary["lower_bound"] == least == released_cost(table, found, kind)
     assert len(found.suppressed) <= limit
+
+
+# --- the machinery ----------------------------------------------------------------------------------------------------
+
+
+def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> Problem:
+    options, context = k_optimize.Options(cost=kind), Context(limit)
+    return k_optimize._problem(table, wanted, options, context, Splits.of_table(table, 0))[0]
+
+
+@given(tables(max_rows=40, max_attributes=3, sensitive_columns=1), st.sampled_from(MODELS), seeds)
+def test_figures_of_one_split_more_or_less(table: Table, wanted: Any, rng: np.random.Generator) -> None:
+    table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
+    problem = problem_of(table, wanted, 0, str(rng.choice(["discernibility", "classification"])))
+    head = rng.random(problem.splits.count) < 0.3
+    allset = head | (rng.random(problem.splits.count) < 0.6)
+    view, own = problem.view(head, allset), problem.view(head, head)
+    added, without, (removed, freed) = view.additions(), view.exclusions(), own.removals()
+    for at in np.flatnonzero(allset & ~head).tolist():
+        more, rest = head.copy(), allset.copy()
+        more[at], rest[at] = True, False
+        after = problem.view(more, allset)
+        assert after.cost - view.cost == added.cost[at]
+        assert after.suppressed - view.suppressed == added.suppressed[at]
+        assert after.hopeless - view.hopeless == added.hopeless[at]
+        assert after.bound - view.bound == added.bound[at]
+        assert problem.view(head, rest).bound - view.bound == without[at]
+    for at in np.flatnonzero(head).tolist():
+        less = head.copy()
+        less[at] = False
+        after = problem.view(less, less)
+        assert (after.cost - own.cost, after.suppressed - own.suppressed) == (removed[at], freed[at])
+
+
+@given(tables(max_rows=30, max_attributes=3, sensitive_columns=1), st.sampled_from(MODELS), seeds)
+def test_the_bound_is_below_every_set_at_every_step(table: Table, wanted: Any, rng: np.random.Generator) -> None:
+    assume(sum(len(places(attribute)) for attribute in table.attributes) <= 7)
+    table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
+    kind, limit = str(rng.choice(["discernibility", "classification"])), int(rng.choice([0, 2, table.rows]))
+    least = best(table, wanted, limit, kind)
+    known = Best()
+    tree = Tree(problem_of(table, wanted, limit, kind), known)  # without the local search
+    while not tree.done:
+        assert tree.bound is not None and (least is None or tree.bound <= least)
+        tree.step()
+    assert known.cost == least
+
+
+def test_what_is_not_finished_says_so() -> None:
+    rng = np.random.default_rng(3)
+    table = table_of(*(numeric(rng.integers(0, 40, 300).tolist(), f"x{at}") for at in range(3)))
+    found = run(table, (k_anonymity(5),), 30, work=2).summary()
+    assert not found["optimal"] and 0 < found["lower_bound"] < found["cost"]
+    assert found["gap"] == pytest.approx(1 - found["lower_bound"] / found["cost"])
+    assert found == run(table, (k_anonymity(5),), 30, work=2).summary()
+
+
+def test_level_keeps_nodes_whole() -> None:
+    job = categorical(list("aabbccddee"), taxonomy("a A *", "b A *", "c C *", "d C *", "e E *", name="job"))
+    found = run(table_of(job, numeric([1] * 5 + [2] * 5)), (k_anonymity(2),), level=1)
+    assert found.cuts["job"].starts.tolist() == [0, 2, 4]
+    assert found.cuts["x"].starts.tolist() == [0]
+    assert found.summary()["splits"] == 2
+
+
+def test_splits_prefer_nodes_where_values_do_not_occur() -> None:
+    job = categorical(list("aaccdd"), taxonomy("a A *", "b A *", "c C *", "d C *", name="job"))
+    assert run(table_of(job), (k_anonymity(2),)).cuts["job"].starts.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": "classification"}, "needs a target"),
+        ({"level": -1}, "--level has to be at least 0"),
+        ({"work": -1}, "--work has to be at least 0"),
+        ({"time_limit": math.nan}, "--time-limit has to be at least 0"),
+    ],
+)
+def test_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(table_of(numeric([1, 2])), (k_anonymity(1),), **options)
