@@ -21,6 +21,8 @@ from anonymize.table import TargetColumn
 
 Number = TypeVar("Number", np.int64, np.float64)
 
+PURE = 1e-6
+"""A class with less impurity than this is pure: bits of all its labels, or standard deviations of its numbers."""
 FEW = 8
 """Up to so many labels are counted one after the other, more by their places in the order of the cells."""
 
@@ -76,7 +78,7 @@ class Labels:
         """See `Target`."""
         weigh = self._few if self.size <= FEW else self._many
         gain, before = weigh(cells, sides, alone)
-        return self.scale * gain, self.scale * before
+        return _cleared(self.scale * gain, self.scale * before, sides, self.scale * PURE)
 
     def _few(self, cells: Cells, sides: Sides, alone: bool) -> tuple[Floats, Floats]:
         """Label by label; the rows of the last one are those that are left."""
@@ -167,11 +169,17 @@ class Numbers:
         sums, rows = _between(total, sides.start, sides.stop), _between(count, sides.start, sides.stop)
         other_sums = _between(total, begin, end)[sides.owner] - sums
         gain = sums**2 / np.maximum(rows, 1) + other_sums**2 / np.maximum(whole[sides.owner] - rows, 1)
-        return gain, _between(cells.cumulated(numbers**2), begin, end)
+        return _cleared(gain, _between(cells.cumulated(numbers**2), begin, end), sides, PURE**2 * whole)
 
     def changes(self, cells: Cells, item: Ints) -> Bools | None:
         """See `Target`."""
         return None
+
+
+def _cleared(gain: Floats, before: Floats, sides: Sides, least: Floats | float) -> tuple[Floats, Floats]:
+    """Gains (cuts,) and impurities (m,), both 0 in a class whose impurity is less than `least`: it is rounding."""
+    pure = before < least
+    return np.where(pure[sides.owner], 0.0, gain), np.where(pure, 0.0, before)
 
 
 def _extents(cells: Cells) -> tuple[Ints, Ints]:
