@@ -11,11 +11,13 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
+from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
@@ -26,7 +28,7 @@ from anonymize.spec.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md")
+WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md")
 """Pages by hand with blocks that are made."""
 
 BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -367,6 +369,19 @@ def _command_table() -> str:
     return table(("command", "what it does"), rows)
 
 
+def _not_reusable() -> str:
+    """What cannot save its recoding, an algorithm or one with an option, and what that does."""
+    lines = []
+    for name, algorithm in ALGORITHMS.items():
+        if not algorithm.NEEDS.reusable:
+            lines.append(f"- `{name}`: {plain(algorithm.NEEDS.family)}")
+        for each in fields(algorithm.Options):
+            values = ["" if value is True else f" {value}" for value in sorted(each.metadata["local"], key=str)]
+            flag = each.name.replace("_", "-")
+            lines += [f"- `{name} --{flag}{value}`: {plain(each.metadata['help'])}" for value in values]
+    return "\n".join(lines)
+
+
 def _spec_table(definition: str | None = None) -> Callable[[], str]:
     """The keys of a mapping of the spec: the whole, or a definition of the JSON Schema."""
 
@@ -421,6 +436,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "exit-codes": _short_exit_codes,
     "commands": _command_table,
+    "not-reusable": _not_reusable,
     "spec": _spec_table(),
     **{
         f"spec.{name}": _spec_table(name)
