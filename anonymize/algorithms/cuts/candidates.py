@@ -22,6 +22,9 @@ from anonymize.domain.taxonomy import Taxonomy
 SAMPLE = 1 << 10
 """Of a class of more rows, so many at most, evenly spread, say where it is cut."""
 
+BINS_BITS = 7
+"""Of a class of more than twice as many rows, numbers fall into at most 2 ** BINS_BITS items of equally many codes."""
+
 Unsigned = NDArray[np.unsignedinteger[Any]]
 Integers = NDArray[np.integer[Any]]
 
@@ -83,7 +86,8 @@ class Items:
     """What an attribute can be cut between, in m classes.
 
     `codes` (n,) item of each row, `low` and `high` (m,) lowest and highest item that may occur in each class. An item
-    is a code or, where there is a `level` (m,) of each class, its ancestor there: that ancestor's first leaf.
+    is a code or, where there is a `level` (m,) of each class, its ancestor there: that ancestor's first leaf. Where
+    `shift` (m,) is not 0, it is a bin: the distance of the code from `origin` (m,), over 2 ** shift.
     """
 
     rows: Rows
@@ -91,6 +95,8 @@ class Items:
     low: Ints
     high: Ints
     level: Ints | None
+    origin: Ints
+    shift: Ints
 
     @classmethod
     def of(cls, domain: Domain, batch: Batch, attribute: int, rows: Rows) -> Items:
@@ -101,8 +107,24 @@ class Items:
             level = np.maximum(domain.level[domain.lca(low, high)].astype(np.int64) - 1, 0)
             first_leaf = domain.start[domain.levels]
             items = first_leaf.ravel()[np.repeat(level * domain.size, rows.sizes) + codes]
-            return cls(rows, items, first_leaf[level, low], first_leaf[level, high], level)
-        return cls(rows, codes, low.astype(np.int64), high.astype(np.int64), None)
+            none = np.zeros(len(low), np.int64)
+            return cls(rows, items, first_leaf[level, low], first_leaf[level, high], level, none, none)
+        return cls._of_numbers(rows, codes, low.astype(np.int64), high.astype(np.int64))
+
+    @classmethod
+    def _of_numbers(cls, rows: Rows, codes: Codes, low: Ints, high: Ints) -> Items:
+        """Codes as they are, or as bins in classes where both rows and codes are many."""
+        bits = np.frexp((high - low).astype(np.float64))[1].astype(np.int64)
+        shift = np.where(rows.sizes > 2 << BINS_BITS, np.maximum(bits - BINS_BITS, 0), 0)
+        if not shift.any():
+            return cls(rows, codes, low, high, None, np.zeros_like(low), shift)
+        bins = codes - np.repeat(low.astype(codes.dtype), rows.sizes)
+        bins >>= np.repeat(shift.astype(codes.dtype), rows.sizes)
+        return cls(rows, bins, np.zeros_like(low), (high - low) >> shift, None, low, shift)
+
+    def code_of(self, item: Ints) -> Ints:
+        """The first code of an item (m,) of each class."""
+        return self.origin + (item << self.shift)
 
     @property
     def grouped(self) -> bool:

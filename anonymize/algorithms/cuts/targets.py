@@ -8,7 +8,8 @@ A class in which no candidate of any attribute saves impurity is cut by the rule
 normalized, weighted range, at its median. The attributes' weights count there alone. A cut that a privacy model refuses
 is followed by the best one that leaves a quarter of the rows on either side, then by cuts near the median.
 
-Classes of more than 1,024 rows are judged by 1,024 of them at most, spread evenly over the class.
+Classes of more than 1,024 rows are judged by 1,024 of them at most, spread evenly over the class. In those of more than
+256, neighbouring numbers are taken together where there are more than 128 between the least and the greatest.
 """
 
 from __future__ import annotations
@@ -118,9 +119,10 @@ class ByTarget(Widest):
             best.stop[better] = items.stop_of(domain, best.start[better], better)
             return best, np.zeros(len(classes), np.bool_)
         uncut = np.diff(np.searchsorted(allowed, cells[0].first)) == 0
-        uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (not self.relaxed)
+        uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (items.shift == 0) & (not self.relaxed)
         sides = Sides.of(cells[0], self._changing(cells, allowed), alone=False)
-        return self._among(cells, sides, alone=False), uncut
+        best = self._among(cells, sides, alone=False)
+        return Best(best.gain, best.start, items.code_of(best.stop)), uncut
 
     def _changing(self, cells: Sequence[Cells], item: Ints) -> Ints:
         """Those of the items at which a label changes; all of them where a target has no labels."""
