@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Codes, Floats, Ints
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.columns import ReleasedColumn, named
+from anonymize.recoding.showing import positions
 from anonymize.spec import Output
 from anonymize.table import Attribute
 
@@ -37,8 +39,12 @@ class Generalized:
     def columns(self) -> list[ReleasedColumn]:
         """The column, or the two, that the attribute is released as."""
         nodes, first, of_class = np.unique(self.nodes, return_index=True, return_inverse=True)
+        domain = self.attribute.domain
+        if isinstance(domain, Taxonomy) and self.output.categorical == "bounds":
+            ends = positions(domain, domain.start[nodes], domain.stop[nodes] - 1, of_class)
+            return named(self.attribute.name, ends, ["_low", "_high"], self.output.suppressed)
         shown = self.attribute.generalization.text_of(self.codes[first], nodes), of_class
-        two = self.attribute.domain.kind == "numeric" and self.output.numeric == "bounds"
+        two = domain.kind == "numeric" and self.output.numeric == "bounds"
         suffixes = ["_low", "_high"] if two else [""]
         return named(self.attribute.name, [shown] * len(suffixes), suffixes, self.output.suppressed)
 

@@ -29,6 +29,8 @@ class Showing:
         """The column, or the two, that the attribute is released as."""
         domain = self.attribute.domain
         if isinstance(domain, Taxonomy):
+            if self.output.categorical == "bounds":
+                return self._named(self._positions(domain), ["_low", "_high"])
             shown = [self._sets(domain) if self.output.categorical == "set" else self._nodes(domain)]
             return self._named(shown, [""])
         assert isinstance(domain, Numeric)
@@ -58,6 +60,12 @@ class Showing:
     def _nodes(self, domain: Taxonomy) -> Shown:
         low, high, of_class = self._distinct()
         return domain.node_text(low, high), of_class
+
+    def _positions(self, domain: Taxonomy) -> list[Shown]:
+        """The first and the last leaf under each class's node."""
+        low, high, of_class = self._distinct()
+        node = domain.lca(low, high)
+        return positions(domain, domain.start[node], domain.stop[node] - 1, of_class)
 
     def _interval(self, domain: Numeric) -> Shown:
         low, high, of_class = self._distinct()
@@ -93,6 +101,19 @@ class Showing:
         if domain.missing is not None:
             of_class = np.where(self.low == domain.missing, len(texts) - 1, of_class)
         return texts, of_class
+
+
+def positions(domain: Taxonomy, first: Ints, last: Ints, of_class: Ints) -> list[Shown]:
+    """Two columns of leaves, counted from 0 in leaf order: the first and the last (n,) of each text; the missing text
+    where that leaf is all."""
+    missing = (first == last) & (first == (-1 if domain.missing is None else domain.missing))
+    shown = []
+    for ends in (first, last):
+        texts = [str(leaf) for leaf in ends.tolist()]
+        for at in np.flatnonzero(missing).tolist():
+            texts[at] = domain.labels[int(first[at])]
+        shown.append((texts, of_class))
+    return shown
 
 
 def escaped(text: str) -> str:

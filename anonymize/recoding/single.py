@@ -17,7 +17,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.columns import ReleasedColumn, Shown
 from anonymize.recoding.generalized import Generalized
-from anonymize.recoding.showing import Showing
+from anonymize.recoding.showing import Showing, positions
 from anonymize.spec import Output
 from anonymize.table import Attribute
 
@@ -89,6 +89,9 @@ class Interval(Showing):
             return labels, of_label
         sets, of_set = self._sets(domain)
         return labels + sets, np.where(whole, of_label, len(labels) + of_set)
+
+    def _positions(self, domain: Taxonomy) -> list[Shown]:
+        return positions(domain, *self._distinct())
 
 
 @dataclass(frozen=True)

@@ -161,13 +161,15 @@ def _output(spec: Spec) -> Iterator[Finding]:
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
         yield Finding(("output", "suppressed"), message, "choose another text for suppressed cells")
     if spec.output.numeric == "bounds":
-        yield from _bounds(spec)
+        yield from _bounds(spec, "numeric", "interval")
+    if spec.output.categorical == "bounds":
+        yield from _bounds(spec, "categorical", "node")
 
 
-def _bounds(spec: Spec) -> Iterator[Finding]:
+def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Finding]:
     released = {name for name, role in spec.roles().items() if role != "identifier"}
     for name, attribute in spec.quasi_identifiers.items():
         for column in (f"{name}_low", f"{name}_high"):
-            if attribute.type == "numeric" and column in released:
-                message = f"`output.numeric: bounds` makes a column `{column}`, and there is one of that name"
-                yield Finding(("output", "numeric"), message, "choose `interval`, or rename the column")
+            if attribute.type == kind and column in released:
+                message = f"`output.{kind}: bounds` makes a column `{column}`, and there is one of that name"
+                yield Finding(("output", kind), message, f"choose `{other}`, or rename the column")

@@ -253,9 +253,10 @@ class Output(Entry):
         default="interval",
         description="Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median.",
     )
-    categorical: Literal["node", "set"] = Field(
+    categorical: Literal["node", "set", "bounds"] = Field(
         default="node",
-        description="Generalized categories: node (the label in the hierarchy) or set (the values present).",
+        description="Generalized categories: node (the label in the hierarchy); set (the values present); bounds "
+        "(columns NAME_low and NAME_high: the first and last leaf under the node, counted from 0).",
     )
     suppressed: Text = Field(default="*", description="What a suppressed cell reads.")
     suppressed_rows: Literal["keep", "drop"] = Field(

@@ -249,7 +249,7 @@ def _nodes(recoding: Levels | SingleDimensional, index: int, hierarchy: Taxonomy
     else:
         nodes = hierarchy.lca(starts, last)
         is_node = (hierarchy.start[nodes] == starts) & (hierarchy.stop[nodes] == last + 1)
-        nodes = np.where(is_node & (output.categorical == "node"), nodes, -1)
+        nodes = np.where(is_node & (output.categorical != "set"), nodes, -1)
     return Box(low=tuple(starts.tolist()), high=tuple(last.tolist()), nodes=tuple(nodes.tolist()))
 
 
