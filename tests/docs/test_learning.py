@@ -33,7 +33,7 @@ def learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_features_are_two_numbers_a_quasi_identifier(learned: dict[str, Any]) -> None:
-    features, target = learned["features"], learned["target"]
+    features, target = learned["X"], learned["y"]
     assert features.shape == (len(target), 14) and features.dtype == np.float64
     low, high = features[:, ::2], features[:, 1::2]
     assert np.array_equal(np.isnan(low), np.isnan(high)) and (low <= high)[~np.isnan(low)].all()
@@ -43,4 +43,4 @@ def test_features_are_two_numbers_a_quasi_identifier(learned: dict[str, Any]) ->
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 def test_a_tree_learns_from_them(learned: dict[str, Any]) -> None:
     exec(BLOCKS[1], learned)
-    assert learned["model"].predict(learned["features"]).shape == (len(learned["target"]),)
+    assert learned["model"].predict(learned["X"]).shape == (len(learned["y"]),)
