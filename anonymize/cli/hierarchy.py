@@ -59,7 +59,7 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
 def _print(found: list[Described], color: str) -> None:
     from rich.text import Text
 
-    from anonymize.report.tables import figure
+    from anonymize.report.section import figure
     from anonymize.report.terminal import console
 
     out = console(sys.stdout, color)
@@ -77,7 +77,7 @@ def _table(described: Described) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from anonymize.report.tables import figure
+    from anonymize.report.section import figure
 
     table = Table(box=None, pad_edge=False)
     for name in ("level", "values", "occurring", "research value"):

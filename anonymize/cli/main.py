@@ -26,6 +26,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+        "evaluate": ("check:evaluate", "Measure what a release has lost, and what models make of it."),
     },
     "Reuse": {
         "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),

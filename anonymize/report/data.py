@@ -155,7 +155,7 @@ def _view(facts: Facts) -> View:
         loss=released.loss,
         sizes=released.sizes,
         suppressed_rows=released.suppressed_rows,
-        k=_k(facts.requirements),
+        k=required_k(facts.requirements),
         levels=_levels(facts),
         weights=facts.table.weights,
     )
@@ -169,7 +169,7 @@ def _levels(facts: Facts) -> list[tuple[int, int]] | None:
     return [(level, a.hierarchy.height) for level, a in zip(vector, facts.table.attributes, strict=True)]
 
 
-def _k(requirements: tuple[Requirement, ...]) -> int:
+def required_k(requirements: tuple[Requirement, ...]) -> int:
     """The largest k asked for; where none is, the fewest rows that a class may have."""
     asked = [int(each.required()["k"]) for each in requirements if "k" in each.required()]
     return max(asked, default=minimum_size(requirements))

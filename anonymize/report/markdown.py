@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report.tables import Section, sections
+from anonymize.report.section import Section
+from anonymize.report.tables import sections
 
 
 def markdown(report: dict[str, Any]) -> str:
@@ -24,7 +25,7 @@ def _about(report: dict[str, Any]) -> list[str]:
         False: "NOT SAFE: a requirement is not met",
         None: "nothing was required",
     }
-    facts = ["**recoded**, not measured"]
+    facts = ["**evaluated**, not judged" if "seed" in report else "**recoded**, not measured"]
     if "privacy" in report:
         facts = [f"**{verdict[report['privacy']['satisfied']]}**, measured from the table as written"]
     tool = report["tool"]

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Section:
-    """A titled table; the first column is on the left, figures are on the right."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+from anonymize.report import evaluation
+from anonymize.report.section import Section, figure
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
@@ -22,20 +14,8 @@ def sections(report: dict[str, Any]) -> list[Section]:
     found = [maker(report) for key, maker in makers.items() if key in report]
     if "utility" in report:
         found.append(_attributes(report))
+    found += evaluation.sections(report)
     return [section for section in found if section.rows]
-
-
-def figure(value: Any) -> str:
-    """A figure as people read it: four significant digits, thousands parted, yes and no."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return str(value)
 
 
 def _parameters(values: dict[str, Any]) -> str:

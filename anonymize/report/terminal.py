@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anonymize.report.tables import Section, sections
+from anonymize.report.section import Section
+from anonymize.report.tables import sections
 
 COLORS = {"auto": None, "always": True, "never": False}
 
@@ -28,7 +29,7 @@ def show(report: dict[str, Any], to: Console) -> None:
             None: ("bold", "Measured; nothing was required."),
         }[report["privacy"]["satisfied"]]
         if "privacy" in report
-        else ("bold", "Recoded; not measured.")
+        else ("bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured.")
     )
     to.print(Text(verdict, style))
     for warning in report["warnings"]:
