@@ -26,8 +26,8 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
 
 def _task(utility: Mapping[str, Any]) -> Section:
     """Targets and queries: what a recipient's figures are off by."""
-    rows = [("average class size", figure(utility["average_class_size"]), "rows of a class, suppressed rows included")]
-    rows = rows if utility.get("average_class_size") is not None else []
+    size = utility.get("average_class_size")
+    rows = [] if size is None else [("average class size", figure(size), "rows of a class, suppressed rows included")]
     meanings = {
         "conditional_entropy": "bits left to guess once the class is known",
         "entropy": "bits to guess without the release's classes",
