@@ -154,12 +154,13 @@ def _measure(asked: Evaluate, released: Released, report: dict[str, Any]) -> Non
     }
     report["rows_correspond"] = released.why_apart is None
     left_out: dict[str, str] = {}
-    block: dict[str, Any] = {}
     if released.summaries and released.why_apart is not None:
         names = [released.table.attributes[at].name for at in released.summaries]
         reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
         left_out |= dict.fromkeys(("gcp", "ncp", "ncp_weighted", "loss"), reason)
-    view = released.view(required_k(privacy.requirements(asked.spec)))
+    asks = asked.spec.privacy
+    nothing = asks.k is None and asks.l is None and not asks.models
+    view = released.view(required_k(() if nothing else privacy.requirements(asked.spec)))
     block = utility(view)
     block |= {name: None for name in left_out}
     if left_out:

@@ -136,8 +136,8 @@ def several_targets(tables: int) -> list[str]:
             ],
         ),
         "",
-        f"- A model is more accurate wherever it is included than wherever it is not, in {_columns(mean, included)} of 6 "
-        f"columns (a is always included). On average {_share(mean[included].mean())} against "
+        f"- A model is more accurate wherever it is included than wherever it is not, in {_columns(mean, included)} "
+        f"of 6 columns (a is always included). On average {_share(mean[included].mean())} against "
         f"{_share(mean[~included].mean())}.",
         f"- With more models included accuracy falls: {_falls(mean)} of 21 steps upward within the included part.",
         f"- Diagonal against the paper's: at most {off.max():.4f} off ({', '.join(f'{each:.4f}' for each in off)}).",
