@@ -21,7 +21,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.metrics import METRICS
+from anonymize.metrics import MEASURES, METRICS
 from anonymize.privacy import MODELS, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
@@ -47,6 +47,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv -q || echo 'not safe'",
         "anonymize audit -i released.csv --qi age,sex,zipcode --sensitive diagnosis -k 5 -l 2",
         "anonymize audit -i released.csv --qi age,sex,zipcode -k 5 --json | jq .privacy",
+    ),
+    "evaluate": (
+        "anonymize evaluate configs/patients.yaml released.csv",
+        "anonymize evaluate configs/patients.yaml released.csv --tree readmitted",
+        "anonymize evaluate configs/patients.yaml released.csv --json | jq .utility.query_error",
+        "anonymize evaluate configs/patients.yaml --models --algorithm mondrian --option cut=infogain -r models.md",
+        "anonymize evaluate configs/patients.yaml --models --algorithm tds --folds 5 --projection",
     ),
     "validate": (
         "anonymize validate configs/patients.yaml",
@@ -332,6 +339,10 @@ def metrics() -> str:
         low, high = metric.BOUNDS
         bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
         lines += _section(name, _module_doc(metric), f"**Computed as:** {formula} {bounds}")
+    lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
+    for name, measure in MEASURES.items():
+        told = plain(" ".join((measure.measure.__doc__ or "").split()))
+        lines += _section(name, _module_doc(measure), f"**Given as:** {told}")
     return "\n".join([*lines, ""])
 
 
