@@ -6,7 +6,7 @@ recoding    ─▶ released  how each class reads
 released    ─▶ file      a temporary one, beside its target
 file        ─▶ verdict   read again, measured by code that shares nothing with the search
 everything  ─▶ report    privacy, risk, utility
-publish                  report and release take their places; or neither does
+publish                  report, saved recoding and release take their places; or none does
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms import ALGORITHMS, reads_workload
 from anonymize.classes import Bools
 from anonymize.people import with_people
 from anonymize.privacy import Groups, Requirement, Whole
 from anonymize.recoding import Recoding, Released
+from anonymize.recoding.saved import save
 from anonymize.report import Clock, Facts, release_report
 from anonymize.request import Request
 from anonymize.roads import ROADS
-from anonymize.roads.steps import check_satisfied, check_targets, check_units, publish, sample, search, stage
+from anonymize.roads.steps import check_needs, check_satisfied, check_targets, publish, sample, search, stage
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Output, Source, Table, read
@@ -43,7 +44,7 @@ def release(request: Request) -> Report:
     Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the release was made,
     measured and found not to meet its requirements.
     """
-    check_units(request)
+    check_needs(request)
     if (road := ROADS.get(ALGORITHMS[request.algorithm].NEEDS.family)) is not None:
         return road(request)
     spec, clock = request.spec, Clock()
@@ -57,14 +58,19 @@ def release(request: Request) -> Report:
             Output(request.output, force=request.force, form=request.output_format, separator=source.separator)
         )
         reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
+        kept = [stack.enter_context(Output(path, force=request.force, private=True)) for path in _saved(request)]
 
         with timed("read"):
-            table = read(spec, source)
+            wanted = reads_workload(ALGORITHMS[request.algorithm], request.options)
+            table = read(spec, source, workload=wanted)
         with timed("search"):
             found = search(request, table, requirements)
             assert isinstance(found, Recoding)
         with timed("recode"):
-            released = recoding.render(found, table, spec.output, drop=_must_drop(spec, table, found, requirements))
+            drop = _must_drop(spec, table, found, requirements)
+            released = recoding.render(found, table, spec.output, drop=drop)
+            for output in kept:
+                output.write_text(save(found, table, released, spec, request.algorithm, drop=drop).as_json())
         with timed("write"):
             target.write(frames(request, table, released, target.format, units))
         with timed("verify"), ThreadPoolExecutor(1) as aside:
@@ -76,8 +82,13 @@ def release(request: Request) -> Report:
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock, sampled))
         check_satisfied(request, verdict)
-        publish(request, source, report, reports, [target])
+        publish(request, source, report, reports, [target], kept)
     return report
+
+
+def _saved(request: Request) -> list[str]:
+    """Where the recoding is saved: nowhere, or one path."""
+    return [] if request.save_recoding is None else [request.save_recoding]
 
 
 def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Requirement, ...]) -> bool:

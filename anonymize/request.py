@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from anonymize.errors import UsageError
 from anonymize.spec import Spec
 from anonymize.table.write import OutputFormat
 
@@ -19,7 +21,7 @@ class Request:
 
     `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the
     system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
-    release. `allow_unsafe`: publish even what does not meet its requirements.
+    release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding.
     """
 
     spec: Spec
@@ -36,3 +38,13 @@ class Request:
     dry_run: bool = False
     allow_unsafe: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
+    save_recoding: str | None = None
+
+
+def refuse_twice(paths: Iterable[object]) -> None:
+    """Raises UsageError for two files, input or output, that are one; `-` and None are no files."""
+    given = [str(path) for path in paths if path is not None and str(path) != "-"]
+    files = [os.path.realpath(path) for path in given]
+    twice = [path for at, path in enumerate(given) if files[at] in files[:at]]
+    if twice:
+        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from anonymize.randomized import Randomized
 from anonymize.recoding import Released
 from anonymize.request import Request
-from anonymize.spec import Spec
+from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Codes, Table
 
@@ -28,29 +29,49 @@ def frames(
     `form`: the format that is written, in which a null may not mean what it means in the input. `units`: a list to
     which whom the rows of each piece are about is added, where the table knows it.
     """
-    null = null_text(request.spec, table.source.format, form)
-    empty = null if null == "" else None
-    texts = {
-        column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String) for column in released.columns
-    }
     roles = request.spec.roles()
-    withheld = [name for name in table.columns if roles[name] in WITHHELD]
-    passing = [name for name in table.columns if roles[name] != "quasi-identifier" and name not in withheld]
+    shown = Shown(released, roles, table.columns, null_text(request.spec, table.source.format, form))
+    withheld = {*WITHHELD, "quasi-identifier"}
     done = 0
-    for batch in pieces(request, table, passing):
+    for batch in pieces(request, table, [name for name in table.columns if roles[name] not in withheld]):
         class_of = released.class_of[batch.rows]
-        columns: list[pl.Series] = []
-        for name in table.columns:
-            if roles[name] == "quasi-identifier":
-                columns += [texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released.columns_of(name)]
-            elif name not in withheld:
-                columns.append(passing_column(batch.frame[name], null))
-        frame, kept = pl.DataFrame(columns), class_of >= 0
         if units is not None and table.units is not None:
-            units.append(table.units[batch.rows][kept])
-        yield frame if not released.dropped_rows else frame.filter(pl.Series(kept))
-        done += len(class_of)
+            units.append(table.units[batch.rows][class_of >= 0])
+        yield shown.piece(batch.frame, class_of)
+        done += batch.frame.height
         request.progress("write", done, table.rows)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How rows read: the `columns` of the input, by their roles. `null`: what a null of a column that passes through is
+    written as; None leaves it."""
+
+    released: Released
+    roles: Mapping[str, Role]
+    columns: Sequence[str]
+    null: str | None = None
+
+    @cached_property
+    def texts(self) -> dict[str, pl.Series]:
+        """What each released column shows."""
+        empty = self.null if self.null == "" else None
+        return {
+            column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String)
+            for column in self.released.columns
+        }
+
+    def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
+        """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
+        columns: list[pl.Series] = []
+        for name in self.columns:
+            if self.roles[name] == "quasi-identifier":
+                released = self.released.columns_of(name)
+                columns += [self.texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
+            elif self.roles[name] not in WITHHELD:
+                columns.append(passing_column(passing[name], self.null))
+        frame = pl.DataFrame(columns)
+        return frame if not self.released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
 
 
 def null_text(spec: Spec, source: str, target: str) -> str | None:

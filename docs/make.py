@@ -11,22 +11,24 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
+from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.metrics import METRICS
+from anonymize.metrics import MEASURES, METRICS
 from anonymize.privacy import MODELS, PARAMETERS, RANDOMIZED
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md")
+WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md")
 """Pages by hand with blocks that are made."""
 
 BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -60,6 +62,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
         "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
     ),
+    "evaluate": (
+        "anonymize evaluate configs/patients.yaml released.csv",
+        "anonymize evaluate configs/patients.yaml released.csv --tree readmitted",
+        "anonymize evaluate configs/patients.yaml released.csv --json | jq .utility.query_error",
+        "anonymize evaluate configs/patients.yaml --models --algorithm mondrian --option cut=infogain -r models.md",
+        "anonymize evaluate configs/patients.yaml --models --algorithm tds --folds 5 --projection",
+    ),
     "validate": (
         "anonymize validate configs/patients.yaml",
         "anonymize validate configs/patients.yaml -i sample_data/patients.csv",
@@ -69,6 +78,17 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize hierarchy show configs/patients.yaml age -i sample_data/patients.csv --json",
         "anonymize hierarchy check hierarchies/adult/race.csv hierarchies/patients/diagnosis.yaml",
         "anonymize hierarchy make configs/patients.yaml zipcode -o zipcodes.csv",
+    ),
+    "generate": (
+        "anonymize generate agrawal --function 2 --rows 1000 --seed 1 > people.csv",
+        "anonymize generate agrawal --function 2 --function 7 --perturb 0.05 -o train.csv --spec train.yaml",
+        "anonymize generate census --rows 10000000 --seed 1 -o census.parquet --spec census.yaml",
+        "anonymize mondrian census.yaml > released.csv",
+    ),
+    "recode": (
+        "anonymize mondrian configs/patients.yaml -o released.csv --save-recoding recoding.json",
+        "anonymize recode recoding.json -i next-month.csv -o next-month.released.csv -r recoded.json",
+        "anonymize audit configs/patients.yaml -i next-month.released.csv",
     ),
     "schema": ("anonymize schema > spec.schema.json",),
     "reconstruct": (
@@ -342,6 +362,10 @@ def metrics() -> str:
         low, high = metric.BOUNDS
         bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
         lines += _section(name, _module_doc(metric), f"**Computed as:** {formula} {bounds}")
+    lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
+    for name, measure in MEASURES.items():
+        told = plain(" ".join((measure.measure.__doc__ or "").split()))
+        lines += _section(name, _module_doc(measure), f"**Given as:** {told}")
     return "\n".join([*lines, ""])
 
 
@@ -377,6 +401,19 @@ def _command_table() -> str:
         for name, (_, text) in group.items()
     ]
     return table(("command", "what it does"), rows)
+
+
+def _not_reusable() -> str:
+    """What cannot save its recoding, an algorithm or one with an option, and what that does."""
+    lines = []
+    for name, algorithm in ALGORITHMS.items():
+        if not algorithm.NEEDS.reusable:
+            lines.append(f"- `{name}`: {plain(algorithm.NEEDS.family)}")
+        for each in fields(algorithm.Options):
+            values = ["" if value is True else f" {value}" for value in sorted(each.metadata["local"], key=str)]
+            flag = each.name.replace("_", "-")
+            lines += [f"- `{name} --{flag}{value}`: {plain(each.metadata['help'])}" for value in values]
+    return "\n".join(lines)
 
 
 def _spec_table(definition: str | None = None) -> Callable[[], str]:
@@ -433,6 +470,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "exit-codes": _short_exit_codes,
     "commands": _command_table,
+    "not-reusable": _not_reusable,
     "spec": _spec_table(),
     **{
         f"spec.{name}": _spec_table(name)

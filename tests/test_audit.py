@@ -108,6 +108,13 @@ def test_a_number_beside_its_bounds_counts_too(tmp_path: Path) -> None:
     assert audit(spec_file(tmp_path), csv_file(tmp_path, rows)).report["classes"]["count"] == 2
 
 
+def test_bounds_of_a_category_are_it_too(tmp_path: Path) -> None:
+    header = "age,zip_low,zip_high,diagnosis,charges,ward\n"
+    rows = header + "[20-30],0,1,flu,1,a\n[20-30],0,1,cold,1,a\n[20-30],0,3,flu,1,a\n[20-30],0,3,cold,1,a\n"
+    found = audit(spec_file(tmp_path), csv_file(tmp_path, rows))
+    assert found.satisfied is True and found.report["classes"]["count"] == 2
+
+
 def test_a_direct_identifier_in_the_table_is_not_safe(tmp_path: Path) -> None:
     rows = "name," + HEADER + "Ann,[20-30],1,flu,10,a\nBob,[20-30],1,cold,20,b\n"
     found = audit(spec_file(tmp_path), csv_file(tmp_path, rows))

@@ -24,7 +24,7 @@ INTERVAL = "<{low};{high}>"
 
 def output(
     numeric: Literal["interval", "bounds", "mean", "median"] = "interval",
-    categorical: Literal["node", "set"] = "node",
+    categorical: Literal["node", "set", "bounds"] = "node",
     edges: Literal["tight", "rounded"] = "tight",
 ) -> Output:
     return Output(interval=INTERVAL, numeric=numeric, categorical=categorical, edges=edges, suppressed=SUPPRESSED)
@@ -292,3 +292,20 @@ def test_a_row_costs_what_its_class_of_the_recoding_does(
         for rows in rows_by_class(recoding):
             expected[released.class_of[rows[0]]] += len(rows) * cost(attribute.domain, attribute.codes[rows].tolist())
         assert (ncp * released.sizes).tolist() == pytest.approx(expected[:-1].tolist())
+
+
+def test_categories_as_bounds_are_the_leaves_under_their_node() -> None:
+    domain = taxonomy("a A *", "b A *", "c B *", "d B *", missing="?")
+    table = table_of(categorical(list("abcd?a?"), domain))
+    recoding = Regions(Partition.of_labels(np.array([0, 0, 1, 2, 3, 2, 3])), np.empty(0, np.uint32))
+    released = render(recoding, table, output(categorical="bounds"), drop=False)
+    assert [column.name for column in released.columns] == ["c_low", "c_high"]
+    assert cells(released, "c_low") == ["0", "0", "2", "0", "?", "0", "?"]
+    assert cells(released, "c_high") == ["1", "1", "2", "4", "?", "4", "?"]
+
+
+def test_suppressed_rows_read_as_such_in_both_bounds() -> None:
+    table = table_of(categorical(list("aab"), taxonomy("a *", "b *")))
+    recoding = Regions(Partition.of_blocks([np.array([0, 1], np.uint32)], [np.array([2])]), np.array([2], np.uint32))
+    released = render(recoding, table, output(categorical="bounds"), drop=False)
+    assert cells(released, "c_low") == cells(released, "c_high") == ["0", "0", SUPPRESSED]

@@ -77,6 +77,23 @@ def test_bounds_stand_where_the_number_stood(ask: Callable[..., Request]) -> Non
     assert rows_of(request) == [["x", "age_low", "age_high", "sex"], ["01", "1", "2", "M"], ["02", "1", "2", "M"]]
 
 
+def test_every_quasi_identifier_as_two_numbers(ask: Callable[..., Request]) -> None:
+    rest = "privacy: {k: 2}\noutput: {numeric: bounds, categorical: bounds}\n"
+    request = ask(TABLE, rest)
+    report = release(request)
+    header, *rows = rows_of(request)
+    assert header == ["age_low", "age_high", "sex_low", "sex_high"]
+    men, women = ["1", "50", "1", "1"], ["8", "60", "0", "0"]
+    assert rows == [men, men, women, women, men, women]
+    assert report["privacy"]["verified"] and report["classes"]["count"] == 2
+
+
+def test_bounds_of_categories_need_names_that_are_free(ask: Callable[..., Request]) -> None:
+    rest = "insensitive: [sex_high]\nprivacy: {k: 1}\noutput: {categorical: bounds}\n"
+    with pytest.raises(SpecError, match="categorical: bounds` makes a column `sex_high`"):
+        release(ask("age,sex,sex_high\n1,M,x\n", rest))
+
+
 def test_bounds_need_names_that_are_free(ask: Callable[..., Request]) -> None:
     with pytest.raises(SpecError, match="age_low"):
         release(ask("age,sex,age_low\n1,M,x\n", "insensitive: [age_low]\nprivacy: {k: 1}\noutput: {numeric: bounds}\n"))

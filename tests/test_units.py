@@ -147,7 +147,9 @@ def test_one_row_a_person_changes_nothing(desk: Desk, call: Call) -> None:
     assert (desk.folder / "out.csv").read_bytes() == (desk.folder / "plain.csv").read_bytes()
 
 
-@pytest.mark.parametrize("algorithm", ["datafly", "samarati", "mu-argus", "anatomy", "randomize"])
+@pytest.mark.parametrize(
+    "algorithm", ["datafly", "samarati", "mu-argus", "anatomy", "randomize", "tds", "bug", "k-optimize"]
+)
 def test_an_algorithm_that_counts_rows_refuses(desk: Desk, call: Call, algorithm: str) -> None:
     write(desk.folder, table(1), "{k: 2}")
     ended = call(algorithm, "spec.yaml", "-o", "out.csv")

@@ -5,19 +5,22 @@ from __future__ import annotations
 from anonymize.algorithms import (
     anatomy,
     bottom_up,
+    bug,
     datafly,
     incognito,
+    k_optimize,
     mingen,
     mondrian,
     mu_argus,
     randomize,
     research_value,
     samarati,
+    tds,
     top_down,
 )
-from anonymize.algorithms.base import Algorithm, Context, Needs
+from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload, why_not_reusable
 
-__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs"]
+__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload", "why_not_reusable"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,
@@ -29,6 +32,9 @@ ALGORITHMS: dict[str, Algorithm] = {
     mingen.ID: mingen,
     incognito.ID: incognito,
     research_value.ID: research_value,
+    tds.ID: tds,
+    bug.ID: bug,
+    k_optimize.ID: k_optimize,
     anatomy.ID: anatomy,
     randomize.ID: randomize,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.bucketized import Bucketized
@@ -24,7 +24,9 @@ class Needs:
     `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
     spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`: what it
     returns meets the requirements; where it does not guarantee that, the check of the release may find it unsafe.
-    `units`: it can count whom rows are about instead of rows.
+    `units`: it can count whom rows are about instead of rows. `populations`: it can count the people of a population.
+    `reusable`: its recoding is a function of the values, which can be saved and applied to other rows, but for values
+    of options that say otherwise.
     """
 
     family: str
@@ -35,18 +37,21 @@ class Needs:
     uses: frozenset[str] = frozenset()
     guarantees: bool = True
     units: bool = False
+    populations: bool = True
+    reusable: bool = True
 
 
 @dataclass(frozen=True)
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is,
-    and whether a file that an option names may replace another."""
+    whether a file that an option names may replace another, and whether the recoding will be saved."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
     force: bool = False
+    save: bool = False
 
 
 class Algorithm(Protocol):
@@ -62,6 +67,32 @@ class Algorithm(Protocol):
         """The recoding it finds. Raises InfeasibleError where no release meets the requirements."""
 
 
-def option(default: Any, help: str, choices: tuple[str, ...] | None = None) -> Any:
-    """A field of an Options dataclass: the CLI's option and its line in the docs are made from it."""
-    return field(default=default, metadata={"help": help, "choices": choices})
+def option(
+    default: Any,
+    help: str,
+    choices: tuple[str, ...] | None = None,
+    *,
+    workload: frozenset[Any] = frozenset(),
+    local: frozenset[Any] = frozenset(),
+) -> Any:
+    """A field of an Options dataclass: the CLI's option and its line in the docs are made from it.
+
+    `workload`: the values with which the algorithm looks at the table's targets and selections. `local`: those with
+    which equal rows may be released differently, so that the recoding is no function of the values.
+    """
+    return field(default=default, metadata={"help": help, "choices": choices, "workload": workload, "local": local})
+
+
+def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:
+    """Why a recoding of the algorithm cannot be saved with these options; None where it can."""
+    if not algorithm.NEEDS.reusable:
+        return f"{algorithm.ID} may release equal values differently"
+    local = [each for each in fields(options) if getattr(options, each.name) in each.metadata.get("local", ())]
+    names = ", ".join("--" + each.name.replace("_", "-") for each in local)
+    return f"{algorithm.ID} with {names} may release equal values differently" if local else None
+
+
+def reads_workload(algorithm: Algorithm, options: Any) -> bool:
+    """Whether the table has to be read with its targets: the algorithm needs one, or an option asks for them."""
+    asked = (getattr(options, each.name) in each.metadata.get("workload", ()) for each in fields(options))
+    return algorithm.NEEDS.target or any(asked)

@@ -44,7 +44,7 @@ from anonymize.recoding import Regions
 from anonymize.table import Table
 
 ID = "bottom-up"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from anonymize.algorithms.base import Context
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import MODELS, Assessment, Groups, Requirement, assess
+from anonymize.privacy import COMPARING, MODELS, Assessment, Groups, Requirement, assess
 from anonymize.table import SensitiveColumn, Table
 
 EXCLUSIVE = ("c", "delta")
@@ -37,6 +37,12 @@ def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requi
     return [each for each in requirements if table.units is not None or not MODELS[each.model].BY_SIZE]
 
 
+def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
+    """How many rows may be suppressed by whole classes: none where classes are compared with all that is released,
+    which every class that goes changes for all others."""
+    return 0 if any(each.model in COMPARING for each in requirements) else limit
+
+
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:
     """Row numbers, ascending, without which the table meets every requirement as one class; none if it already does.
 
@@ -48,6 +54,28 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     if failing or len(given_up) > context.suppression_limit:
         raise InfeasibleError(_explain(table, requirements, failing, kept, context.suppression_limit))
     return given_up.astype(np.uint32)
+
+
+def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit: int) -> InfeasibleError:
+    """Why no generalization is safe where rows are suppressed by whole classes: which requirement binds, and what would
+    be feasible."""
+    try:
+        rows_to_suppress(table, requirements, Context(limit))
+    except InfeasibleError as error:
+        return error
+    everyone = np.ones(table.rows, np.bool_)
+    binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
+    hint = "mondrian, which suppresses single rows of a class, meets it within the limit"
+    return InfeasibleError(
+        [
+            Problem(
+                f"{found.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
+                "whole table as one class does not meet it",
+                hint=hint + alternative(table, found),
+            )
+            for found in binding
+        ]
+    )
 
 
 def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools, list[Assessment]]:

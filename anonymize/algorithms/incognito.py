@@ -64,7 +64,9 @@ class Options:
     )
     subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
     time_limit: float = option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.")
-    iterate: bool = option(False, "Release what is safe, then search again among the rows that are left.")
+    iterate: bool = option(
+        False, "Release what is safe, then search again among the rows that are left.", local=frozenset({True})
+    )
     round_share: float = option(0.01, "Share of the rows left that every round of --iterate releases.")
     output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.")
 

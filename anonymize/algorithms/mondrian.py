@@ -11,9 +11,11 @@ rows. Other models may refuse a cut at one place and allow it at another: at mos
 are tried, so a class may be left that could have been cut. It does not guarantee the least loss: cuts are greedy, and
 never taken back.
 
-What `--cut auto` does. Under k-anonymity alone it is `rate`. Under other models, which may refuse the cuts that a rule
-counts on, `rate` and `widest` are both tried on at most 32,768 rows, spread evenly over the table, and the one that
-loses less weighted NCP there cuts the table; the report's `recoding` block says which.
+What `--cut auto` does. It takes what the spec's workload asks for: `infogain` for categorical targets, `lsd` for
+numeric ones, `mixed` for both, and `selection` before them where there are selections. Without targets, under
+k-anonymity alone, it is `rate`. Under other models, which may refuse the cuts that a rule counts on, `rate` and
+`widest` are both tried on at most 32,768 rows, spread evenly over the table, and the one that loses less weighted NCP
+there cuts the table. The report's `recoding` block says which.
 
 Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
 value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
@@ -28,25 +30,28 @@ anonymization, KDD 2006, figure 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.crowds import check_region, crowds_of, refuse_gaps
-from anonymize.algorithms.cuts import RULES
+from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.feasibility import beyond_size, minimum_size, rows_to_suppress
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
+from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition
+from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Groups, Histogram, Requirement, Whole, check, sizes_of
 from anonymize.recoding import Regions
-from anonymize.table import SensitiveColumn, Table
+from anonymize.table import SensitiveColumn, Table, TargetColumn
 
 ID = "mondrian"
-NEEDS = Needs(family="multidimensional", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True)
 
 CANDIDATES = ("rate", "widest")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
@@ -57,19 +62,41 @@ TRIAL_ROWS = 1 << 15
 class Options:
     """Options of the subcommand."""
 
-    cut: str = option("auto", "How the next cut is chosen; auto tries rules where it matters.", ("auto", *RULES))
-    relaxed: bool = option(False, "Rows of equal value may part at a median.")
+    cut: str = option(
+        "auto",
+        "How the next cut is chosen; auto takes what the workload asks for.",
+        ("auto", *RULES),
+        workload=frozenset({"auto", *BY_TARGET, Selecting.ID}),
+    )
+    relaxed: bool = option(False, "Rows of equal value may part at a median.", local=frozenset({True}))
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
-    """The partition that the rule grows."""
+    """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
+    _check_workload(table, options.cut)
     refuse_gaps(requirements)
     suppressed = rows_to_suppress(table, requirements, context)
     rows = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
     check_region(table, requirements, rows)
     search = _Search(table, requirements, options.relaxed, context, rows)
-    cut = _best_rule(search, rows) if options.cut == "auto" else options.cut
-    return Regions(search.grow(rows, cut, context.progress), suppressed, cut)
+    selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
+    cut = _best_rule(search, rows) if options.cut in ("auto", Selecting.ID) else options.cut
+    history = History() if context.save else None
+    partition = search.grow(rows, cut, context.progress, history, selecting=selecting)
+    tree = history.tree(partition) if history else None
+    return Regions(partition, suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
+
+
+def _check_workload(table: Table, cut: str) -> None:
+    if cut == Selecting.ID and not table.selections:
+        problem = Problem(f"--cut {cut} needs selections, and the spec has none", hint="list them under `workload:`")
+        raise UsageError(problem)
+    if cut in BY_TARGET and not any(map(BY_TARGET[cut].weighs, table.targets)):
+        hint = "list it under `workload: {targets: [...]}`; one of numbers as {NAME: {type: numeric}}"
+        raise UsageError(Problem(f"--cut {cut} needs {_WANTED[cut]}, and the spec names none", hint=hint))
+
+
+_WANTED = {"infogain": "a categorical target", "lsd": "a numeric target", "mixed": "a target"}
 
 
 @dataclass(frozen=True)
@@ -80,26 +107,56 @@ class _Search:
     context: Context
     kept: NDArray[np.uint32]
 
-    def grow(self, rows: NDArray[np.uint32], cut: str, progress: Callable[[int], None]) -> Partition:
-        """The classes that a rule cuts some rows, ascending, into."""
+    def grow(
+        self,
+        rows: NDArray[np.uint32],
+        cut: str,
+        progress: Callable[[int], None],
+        history: History | None = None,
+        *,
+        selecting: bool = False,
+    ) -> Partition:
+        """The classes that a rule cuts some rows, ascending, into; `selecting`: by the selections first."""
         attributes = self.table.attributes
         asked = {requirement.attribute for requirement in self.requirements}
         looked_at = [column for column in self.table.sensitive if column.name in asked]
-        whole = Batch.whole(rows, tuple(a.codes for a in attributes), tuple(c.codes for c in looked_at))
         wholes = [Whole.of(column, self.kept, self.table.units) for column in looked_at]
         allowed = _allowed(self.asked, looked_at, wholes, self.table)
-        rule = RULES[cut](
-            domains=[attribute.domain for attribute in attributes],
-            weights=[attribute.weight for attribute in attributes],
-            minimum=minimum_size(self.requirements),
-            relaxed=self.relaxed,
+        rule, targets = self._rule(cut)
+        if selecting:
+            rule = Selecting(**self._common, selections=self.table.selections, then=rule)
+        whole = Batch.whole(
+            rows,
+            tuple(attribute.codes for attribute in attributes),
+            tuple(column.codes for column in looked_at),
+            tuple(column.codes for column in targets),
         )
-        return grow(whole, rule, allowed, self.context.threads, progress)
+        return grow(whole, rule, allowed, self.context.threads, progress, history)
 
     @property
     def asked(self) -> list[Requirement]:
         """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
         return beyond_size(self.table, self.requirements)
+
+    def _rule(self, cut: str) -> tuple[CutRule, Sequence[TargetColumn]]:
+        """A rule, and the targets whose codes it looks at."""
+        if cut not in BY_TARGET:
+            return RULES[cut](**self._common), ()
+        rule = BY_TARGET[cut]
+        weighed = [(column, rule.weighs(column)) for column in self.table.targets]
+        targets = {column.name: target for column, target in weighed if target is not None}
+        columns = [column for column in self.table.targets if column.name in targets]
+        return rule(**self._common, targets=list(targets.values())), columns
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        """What every rule is made with."""
+        return {
+            "domains": [attribute.domain for attribute in self.table.attributes],
+            "weights": [attribute.weight for attribute in self.table.attributes],
+            "minimum": minimum_size(self.requirements),
+            "relaxed": self.relaxed,
+        }
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""
@@ -108,10 +165,12 @@ class _Search:
 
 
 def _best_rule(search: _Search, rows: NDArray[np.uint32]) -> str:
-    """The rule that `auto` takes: the first of CANDIDATES to lose least on rows spread evenly over the table.
-
-    Where rows enough are all that is asked for it is the first of them without a trial.
+    """The rule that `auto` takes: by the kinds of targets, if there are any; else the first of CANDIDATES to lose least
+    on rows spread evenly over the table, and where rows enough are all that is asked for the first without a trial.
     """
+    kinds = {target.numeric for target in search.table.targets}
+    if kinds:
+        return "mixed" if len(kinds) == 2 else "lsd" if True in kinds else "infogain"
     if not search.asked:
         return CANDIDATES[0]
     trial = rows[:: -(-len(rows) // TRIAL_ROWS)]

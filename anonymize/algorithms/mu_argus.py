@@ -61,7 +61,9 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "mu-argus"
-NEEDS = Needs(family="full-domain and cell suppression", guarantees=False, uses=frozenset({"identifying"}))
+NEEDS = Needs(
+    family="full-domain and cell suppression", guarantees=False, reusable=False, uses=frozenset({"identifying"})
+)
 
 TESTED = (
     ("more", "yes"),

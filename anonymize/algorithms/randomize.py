@@ -53,7 +53,7 @@ from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
 
 ID = "randomize"
-NEEDS = Needs(family="randomization", sensitive=True, uses=frozenset({"level or bins"}))
+NEEDS = Needs(family="randomization", sensitive=True, uses=frozenset({"level or bins"}), reusable=False)
 
 
 @dataclass(frozen=True)

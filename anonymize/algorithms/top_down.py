@@ -48,7 +48,7 @@ from anonymize.recoding import Regions
 from anonymize.table import Table
 
 ID = "top-down"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Commands that measure tables: `audit`."""
+"""Commands that measure tables: `audit` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ from typing import Any
 
 import click
 
-from anonymize.cli.options import COLOR, PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.options import (
+    COLOR,
+    FORCE,
+    INPUT,
+    OVERRIDES,
+    PATH,
+    QUIET,
+    REPORTS,
+    SPEC,
+    THREADS,
+    use_threads,
+    with_options,
+)
+from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
 
 
@@ -151,3 +164,122 @@ def audit(
         FORMATS[chosen(form, os.environ)](found.checked, sys.stdout, color)
     if found.satisfied is False:
         raise UnsafeError(found.problems)
+
+
+@click.command()
+@with_options(
+    SPEC,
+    click.argument("released", type=PATH, required=False),
+    INPUT,
+    *OVERRIDES,
+    click.option(
+        "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
+    ),
+    click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
+    click.option("--algorithm", help="Of models: find the recoding on each training part with this release command."),
+    click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
+    click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True, help="Of cross-validation."),
+    click.option(
+        "--test-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help="One split instead of folds: the share of rows that models are tested on.",
+    ),
+    click.option("--model", "chosen", multiple=True, metavar="NAME", help="Only this model; repeatable."),
+    click.option("--projection", is_flag=True, help="Also models without the attributes that tell most."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
+    click.option(
+        "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="How it prints."
+    ),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    REPORTS,
+    FORCE,
+    THREADS,
+    QUIET,
+    COLOR,
+)
+def evaluate(
+    spec: str,
+    released: str | None,
+    input_path: str | None,
+    form: str,
+    threads: int | None,
+    quiet: bool,
+    color: str,
+    **given: Any,
+) -> None:
+    """Measure what a release has lost, and what its recipient can still do with it.
+
+    RELEASED is a release of the table that SPEC describes, made by this tool or not: its cells are read with the spec,
+    and measured against the original. Beside the metrics of a report stand the targets of the workload (what is left to
+    guess of them once the class is known), the imprecision of its selections, and the relative error of random COUNT
+    queries.
+
+    With --models the quasi-identifiers predict the targets of the workload. With --algorithm the recoding is found on
+    the training part of the original alone and applied to the test part, and no RELEASED is needed; without it, models
+    are trained on RELEASED and tested on the original. The same models of the original stand beside them. This needs
+    scikit-learn: pip install 'anonymize-toolkit[ml]'.
+
+    With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
+    original's patterns the release still shows. These name values, and are left out of the files of -r.
+    """
+    count = use_threads(threads)
+    from anonymize import evaluate as rooms
+    from anonymize import privacy
+    from anonymize import spec as specs
+    from anonymize.cli.progress import progress
+
+    thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
+    loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
+    models = _protocol(given, count)
+    with progress(quiet) as told:
+        asked = rooms.Evaluate(loaded, released, input_path, models=models, progress=told, **given)
+        report = rooms.evaluate(asked)
+    if form == "json":
+        _json(report)
+    elif form == "markdown":
+        from anonymize.report.markdown import markdown
+
+        click.echo(markdown(report), nl=False)
+    elif not quiet:
+        _text(report, color)
+
+
+def _protocol(given: dict[str, Any], threads: int) -> Any:
+    """How models are made, None for none; takes what is about models out of `given`. Raises UsageError for options of
+    models without --models."""
+    own = {name: given.pop(name) for name in ("algorithm", "folds", "test_share", "projection")}
+    pairs, chosen, wanted = given.pop("pairs"), given.pop("chosen"), given.pop("models")
+    if not wanted:
+        flags = {
+            "--algorithm": own["algorithm"],
+            "--option": pairs,
+            "--model": chosen,
+            "--projection": own["projection"],
+        }
+        stray = [flag for flag, value in flags.items() if value]
+        if stray:
+            raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
+        return None
+    from anonymize.algorithms import ALGORITHMS
+    from anonymize.evaluation.protocol import Protocol, parse_options
+
+    name = own["algorithm"]
+    if name is not None and name not in ALGORITHMS:
+        raise UsageError(f"--algorithm {name}: is none of {', '.join(ALGORITHMS)}")
+    if name is None and pairs:
+        raise UsageError("--option: is about an algorithm, give --algorithm")
+    options = None if name is None else parse_options(ALGORITHMS[name], pairs)
+    return Protocol(**own, options=options, seed=given["seed"], models=chosen, threads=threads)
+
+
+def _json(report: dict[str, Any]) -> None:
+    from anonymize.report import as_json
+
+    click.echo(as_json(report), nl=False)
+
+
+def _text(report: dict[str, Any], color: str) -> None:
+    from anonymize.report.terminal import console, show
+
+    show(report, console(sys.stdout, color))

@@ -27,18 +27,24 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
         "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
         "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
+        "tds": ("release:command", "Single-dimensional: specialize what tells most of a target."),
+        "bug": ("release:command", "Single-dimensional: generalize what tells least of a target."),
+        "k-optimize": ("release:command", "Single-dimensional: least cost, proved or with its gap."),
         "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+        "evaluate": ("check:evaluate", "Measure what a release has lost, and what models make of it."),
     },
     "Reuse": {
+        "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),
         "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
+        "generate": ("generate:generate", "Make a synthetic table of any size."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }

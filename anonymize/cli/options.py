@@ -26,6 +26,15 @@ COLOR = click.option(
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more: time and memory of each stage.")
+FORMATS = ("csv", "csv.gz", "parquet", "arrow")
+OUTPUT = click.option(
+    "-o", "--output", type=PATH, default="-", help="The table; - is standard output. The suffix says the format."
+)
+OUTPUT_FORMAT = click.option(
+    "--output-format", type=click.Choice(FORMATS), help="Format of the output, over the suffix."
+)
+REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable.")
+FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads; by default one a core.")
 
 

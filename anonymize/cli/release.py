@@ -8,18 +8,32 @@ from typing import Any
 
 import click
 
-from anonymize.cli.options import COLOR, INPUT, OVERRIDES, QUIET, SPEC, THREADS, VERBOSE, use_threads, with_options
+from anonymize.cli.options import (
+    COLOR,
+    FORCE,
+    INPUT,
+    OUTPUT_FORMAT,
+    OVERRIDES,
+    PATH,
+    QUIET,
+    REPORTS,
+    SPEC,
+    THREADS,
+    VERBOSE,
+    use_threads,
+    with_options,
+)
 
-FORMATS = ("csv", "csv.gz", "parquet", "arrow")
 RELEASE_OPTIONS = (
     INPUT,
     click.option("-o", "--output", default="-", help="The release; - is standard output. The suffix says the format."),
-    click.option("--output-format", type=click.Choice(FORMATS), help="Format of the release, over the suffix."),
-    click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable."),
+    OUTPUT_FORMAT,
+    REPORTS,
+    click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
     *OVERRIDES,
     click.option("--seed", type=int, help="Seed of what is random; the system's entropy by default."),
     THREADS,
-    click.option("--force", is_flag=True, help="Overwrite outputs that exist."),
+    FORCE,
     click.option(
         "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
     ),

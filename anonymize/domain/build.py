@@ -207,14 +207,15 @@ DATE_STEPS: Mapping[str, Step] = {
 
 
 def _check_dates(name: str, values: Sequence[str]) -> None:
-    wrong = sum(not _is_date(value) for value in values)
+    wrong = sum(not is_date(value) for value in values)
     if wrong:
         message = f"column {name!r}: {wrong} of {len(values)} distinct values are no ISO dates"
         hint = "write dates as YYYY-MM-DD, with an optional time after it, or use another hierarchy"
         raise DataError(Problem(message, hint=hint))
 
 
-def _is_date(value: str) -> bool:
+def is_date(value: str) -> bool:
+    """Whether a value is an ISO date, with or without a time after it."""
     if not _ISO.fullmatch(value):
         return False
     try:

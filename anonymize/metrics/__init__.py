@@ -1,25 +1,33 @@
-"""Utility metrics: what a release has lost. One metric, one file; `METRICS` is the registry."""
+"""Utility metrics: what a release has lost. One metric, one file.
+
+`METRICS` are those that every report has. `MEASURES` need the original, and are what `evaluate` adds.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from anonymize.metrics import (
+    average_class_size,
     c_avg,
     discernibility,
     gcp,
     gcp_set,
+    imprecision,
     loss,
     ncp,
     ncp_set,
     ncp_weighted,
     precision,
+    query_error,
     research_value,
     suppression,
+    targets,
 )
 from anonymize.metrics.base import Metric, View
+from anonymize.metrics.evidence import Evidence, Measure
 
-__all__ = ["METRICS", "Metric", "View", "utility"]
+__all__ = ["MEASURES", "METRICS", "Evidence", "Measure", "Metric", "View", "utility"]
 
 METRICS: dict[str, Metric] = {
     gcp.ID: gcp,
@@ -33,6 +41,13 @@ METRICS: dict[str, Metric] = {
     loss.ID: loss,
     research_value.ID: research_value,
     suppression.ID: suppression,
+}
+
+MEASURES: dict[str, Measure] = {
+    average_class_size.ID: average_class_size,
+    targets.ID: targets,
+    imprecision.ID: imprecision,
+    query_error.ID: query_error,
 }
 
 

@@ -17,7 +17,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement
-from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional
 from anonymize.request import Request
 from anonymize.risk import merged
 from anonymize.spec import Spec
@@ -209,7 +209,7 @@ def _view(facts: Facts) -> View:
         loss=released.loss,
         sizes=released.sizes,
         suppressed_rows=released.suppressed_rows,
-        k=_k(facts.requirements),
+        k=required_k(facts.requirements),
         levels=_levels(facts),
         weights=facts.table.weights,
         partition=facts.recoding.partition if isinstance(facts.recoding, Regions) else None,
@@ -224,7 +224,7 @@ def _levels(facts: Facts) -> list[tuple[int, int]] | None:
     return [(level, a.hierarchy.height) for level, a in zip(vector, facts.table.attributes, strict=True)]
 
 
-def _k(requirements: tuple[Requirement, ...]) -> int:
+def required_k(requirements: tuple[Requirement, ...]) -> int:
     """The largest k asked for; where none is, the fewest rows that a class may have."""
     asked = [int(each.required()["k"]) for each in requirements if each.model in K_MODELS]
     return max(asked, default=minimum_size(requirements))
@@ -256,8 +256,10 @@ def _warnings(facts: Facts) -> list[str]:
         warnings.append(
             f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
         )
-    if isinstance(facts.recoding, Levels):
-        warnings += _without_effect(spec, request.algorithm)
+    if isinstance(facts.recoding, Levels) or (
+        isinstance(facts.recoding, SingleDimensional) and facts.recoding.labelled
+    ):
+        warnings += _without_effect(spec, request.algorithm, sets=not isinstance(facts.recoding, Levels))
     return [*warnings, *_ambiguous(facts), *unused(request)]
 
 
@@ -278,14 +280,15 @@ def unused(request: Request) -> list[str]:
     return [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
 
 
-def _without_effect(spec: Spec, algorithm: str) -> list[str]:
-    """The settings of the output that mean nothing where every cell shows a node of its hierarchy."""
+def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:
+    """The settings of the output that mean nothing where cells show nodes of their hierarchies; `sets`: categories may
+    be shown as sets of values."""
     output = spec.output
     numeric = any(attribute.type == "numeric" for attribute in spec.quasi_identifiers.values())
     found = {
         f"output.numeric: {output.numeric}": numeric and output.numeric != "interval",
         "output.edges: rounded": numeric and output.edges == "rounded",
-        "output.categorical: set": output.categorical == "set",
+        "output.categorical: set": output.categorical == "set" and not sets,
     }
     return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in found.items() if present]
 

@@ -20,13 +20,14 @@ def markdown(report: dict[str, Any]) -> str:
 
 def _about(report: dict[str, Any]) -> list[str]:
     """One line a fact: verdict, tool, algorithm, files."""
-    satisfied = report["privacy"]["satisfied"]
     verdict = {
         True: "every requirement is met",
         False: "NOT SAFE: a requirement is not met",
         None: "nothing was required",
     }
-    facts = [f"**{verdict[satisfied]}**, measured from the table as written"]
+    facts = ["**evaluated**, not judged" if "seed" in report else "**recoded**, not measured"]
+    if "privacy" in report:
+        facts = [f"**{verdict[report['privacy']['satisfied']]}**, measured from the table as written"]
     tool = report["tool"]
     facts.append(", ".join([f"{tool['name']} {tool['version']}", *filter(None, [report.get("started_at")])]))
     if "algorithm" in report:

@@ -1,4 +1,4 @@
-"""A titled table of a report, and how a figure reads in it."""
+"""A titled table of text, and figures as people read them."""
 
 from __future__ import annotations
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from anonymize.report import evaluation
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, figure
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
-    makers = {"privacy": _privacies, "classes": _classes, "risk": risks, "utility": _utilities}
+    makers = {"outside": _outside, "privacy": _privacies, "classes": _classes, "risk": risks, "utility": _utilities}
     found = [section for key, maker in makers.items() if key in report for section in maker(report)]
+    found += evaluation.sections(report)
     return [section for section in found if section.rows]
 
 
@@ -55,6 +57,21 @@ def _classes(report: dict[str, Any]) -> list[Section]:
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
     return [_utility(report), _attributes(report)]
+
+
+def _outside(report: dict[str, Any]) -> list[Section]:
+    """What of a recoded table the recoding had no answer for, or one that was made without it."""
+    meanings = {
+        "rows": "rows that are outside for any reason",
+        "unknown": "suppressed: a value that the recoding does not know",
+        "suppressed_class": "suppressed: a class or a value that the release suppressed",
+        "out_of_range": "a number beyond all that the recoding was made from",
+        "outside_interval": "a value that is none of those its class spans",
+        "new_combination": "values that no class of the release has together",
+    }
+    rows = [(name, figure(report["outside"][name]), meaning) for name, meaning in meanings.items()]
+    of = f"of {figure(report['input']['rows'])} rows"
+    return [Section("Outside the recoding", (of, "figure", "meaning"), rows)]
 
 
 def _utility(report: dict[str, Any]) -> Section:

@@ -26,12 +26,15 @@ def console(file: IO[str], color: str) -> Console:
 
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
-    satisfied = report["privacy"]["satisfied"]
-    style, verdict = {
-        True: ("bold green", "Every requirement is met."),
-        False: ("bold red", "NOT SAFE: a requirement is not met."),
-        None: ("bold", "Measured; nothing was required."),
-    }[satisfied]
+    style, verdict = (
+        {
+            True: ("bold green", "Every requirement is met."),
+            False: ("bold red", "NOT SAFE: a requirement is not met."),
+            None: ("bold", "Measured; nothing was required."),
+        }[report["privacy"]["satisfied"]]
+        if "privacy" in report
+        else ("bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured.")
+    )
     to.print(Text(verdict, style))
     for warning in report["warnings"]:
         to.print(Text(f"warning: {warning}", "yellow"))

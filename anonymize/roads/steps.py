@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.report import RENDERERS, Clock, kind_of
-from anonymize.request import Request
+from anonymize.request import Request, refuse_twice
 from anonymize.risk import Text, sampled
 from anonymize.table import Codes, Output, Source, Table, commit
 
@@ -39,7 +38,8 @@ def search(request: Request, table: Table, requirements: tuple[Requirement, ...]
         request.progress("search", done, table.rows)
 
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
-    context = Context(limit, request.seed, request.threads, progress, request.force)
+    keep = request.save_recoding is not None
+    context = Context(limit, request.seed, request.threads, progress, request.force, keep)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 
@@ -47,23 +47,37 @@ def check_targets(request: Request, more: Sequence[str] = ()) -> None:
     """Raises UsageError for a report of no known kind, and for two files, input or output, that are one."""
     for path in request.reports:
         kind_of(path)
+    if request.save_recoding == "-":
+        raise UsageError("--save-recoding: is a file; it holds values of the input, and is private")
     given = request.input or request.spec.input.path
-    named = (given, request.output, *request.reports, *more)
-    paths = [str(path) for path in named if path is not None and str(path) != "-"]
-    files = [os.path.realpath(path) for path in paths]
-    twice = [path for at, path in enumerate(paths) if files[at] in files[:at]]
-    if twice:
-        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+    refuse_twice([given, request.output, request.save_recoding, *request.reports, *more])
 
 
-def check_units(request: Request) -> None:
-    """Raises UsageError for a spec that counts persons and an algorithm that cannot."""
-    if request.spec.unit is not None and not ALGORITHMS[request.algorithm].NEEDS.units:
-        able = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.units)
-        line, column = request.spec.place("unit") or (None, None)
-        file = None if request.spec.path is None else str(request.spec.path)
-        message = f"`unit`: {request.algorithm} counts rows, and not whom they are about"
-        raise UsageError(Problem(message, file, line, column, hint=f"these can: {able}"))
+def check_needs(request: Request) -> None:
+    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: persons or a population that
+    it does not count, no target where it needs one, a recoding that cannot be saved."""
+    spec, algorithm = request.spec, ALGORITHMS[request.algorithm]
+    if spec.unit is not None and not algorithm.NEEDS.units:
+        raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
+    if not algorithm.NEEDS.populations:
+        for at, entry in enumerate(spec.privacy.models):
+            if getattr(entry.parameters, "population", None) is not None:
+                told = f"{entry.model}: {{}} does not look anybody up in a population"
+                raise UsageError(_unable(request, ("privacy", "models", at), told, "populations"))
+    if algorithm.NEEDS.target and not spec.workload.targets:
+        message = f"{request.algorithm} needs a target, and the spec names none"
+        raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
+    reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
+    if reason:
+        raise UsageError(f"--save-recoding: {reason}, so that its recoding is no function of the values")
+
+
+def _unable(request: Request, path: tuple[str | int, ...], told: str, need: str) -> Problem:
+    """That the algorithm cannot do what a place of the spec asks for, and which ones can."""
+    able = [name for name, algorithm in ALGORITHMS.items() if getattr(algorithm.NEEDS, need)]
+    line, column = request.spec.place(*path) or (None, None)
+    file = None if request.spec.path is None else str(request.spec.path)
+    return Problem(told.format(request.algorithm), file, line, column, hint=f"these can: {', '.join(able)}")
 
 
 def sample(
@@ -86,14 +100,19 @@ def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
 
 
 def publish(
-    request: Request, source: Source, report: dict[str, Any], reports: Sequence[Output], targets: Sequence[Output]
+    request: Request,
+    source: Source,
+    report: dict[str, Any],
+    reports: Sequence[Output],
+    targets: Sequence[Output],
+    kept: Sequence[Output] = (),
 ) -> None:
-    """Reports and release take their places, or none of them does; of a dry run the reports alone."""
+    """Reports, release and what else is `kept` take their places, or none does; of a dry run the release does not."""
     for output in reports:
         output.write_text(RENDERERS[kind_of(output.name)](report))
     source.unchanged()
     request.progress("publish", 0, 0)
-    commit([*reports, *([] if request.dry_run else targets)])
+    commit([*reports, *kept, *([] if request.dry_run else targets)])
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:

@@ -18,9 +18,15 @@ _ROLES = {
     "unit": "the unit",
     "targets": "a target",
 }
-
-
-_ROLE_NAMES = {"identifier": "an identifier", "unit": "the unit"}
+_NOUNS = {
+    "identifier": "an identifier",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "sampling-weight": "the sampling weight",
+    "unit": "the unit",
+    "target": "a target",
+}
+"""Roles of columns that a selection cannot be over."""
 
 
 def check(spec: Spec) -> Iterator[Finding]:
@@ -29,6 +35,7 @@ def check(spec: Spec) -> Iterator[Finding]:
     yield from _attributes(spec)
     yield from _rules(spec)
     yield from _privacy(spec)
+    yield from _targets(spec)
     yield from _selections(spec)
     yield from _output(spec)
 
@@ -46,7 +53,7 @@ def _named(spec: Spec) -> Iterator[tuple[str, str, KeyPath]]:
         yield "sampling_weight", spec.sampling_weight, ("sampling_weight",)
     if spec.unit is not None:
         yield "unit", spec.unit, ("unit",)
-    for position, name in enumerate(spec.workload.targets):
+    for position, name in enumerate(spec.workload.target_names):
         yield "targets", name, ("workload", "targets", position)
 
 
@@ -135,19 +142,28 @@ def _privacy(spec: Spec) -> Iterator[Finding]:
 # --- workload -------------------------------------------------------------------------------------------------------
 
 
+def _targets(spec: Spec) -> Iterator[Finding]:
+    types = enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True))
+    for position, (name, given) in types:
+        own = spec.quasi_identifiers.get(name)
+        if own is not None and given is not None and given != own.type:
+            path: KeyPath = ("workload", "targets", position, name, "type")
+            hint = "a quasi-identifier's type is given where it is listed"
+            yield Finding(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
+
+
 def _selections(spec: Spec) -> Iterator[Finding]:
     roles = spec.roles()
-    kinds = {str(path[-1]): attribute.type for path, attribute in _all_attributes(spec)}
     for position, selection in enumerate(spec.workload.selections):
         for name, condition in selection.items():
             path: KeyPath = ("workload", "selections", position, name)
             if name not in roles:
                 yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
-            elif roles[name] in WITHHELD:
-                told = f"column `{name}` is {_ROLE_NAMES[roles[name]]}: it is not in a release"
-                yield Finding(path, told, at_key=True)
+            elif name not in spec.quasi_identifiers:
+                message = f"column `{name}` is {_NOUNS[roles[name]]}: selections are over quasi-identifiers"
+                yield Finding(path, message, nearest_or_all(name, spec.quasi_identifiers), at_key=True)
             else:
-                yield from _condition(condition, path, kinds.get(name, "categorical"))
+                yield from _condition(condition, path, spec.quasi_identifiers[name].type)
 
 
 def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Finding]:
@@ -171,13 +187,15 @@ def _output(spec: Spec) -> Iterator[Finding]:
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
         yield Finding(("output", "suppressed"), message, "choose another text for suppressed cells")
     if spec.output.numeric == "bounds":
-        yield from _bounds(spec)
+        yield from _bounds(spec, "numeric", "interval")
+    if spec.output.categorical == "bounds":
+        yield from _bounds(spec, "categorical", "node")
 
 
-def _bounds(spec: Spec) -> Iterator[Finding]:
+def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Finding]:
     released = {name for name, role in spec.roles().items() if role not in WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
         for column in (f"{name}_low", f"{name}_high"):
-            if attribute.type == "numeric" and column in released:
-                message = f"`output.numeric: bounds` makes a column `{column}`, and there is one of that name"
-                yield Finding(("output", "numeric"), message, "choose `interval`, or rename the column")
+            if attribute.type == kind and column in released:
+                message = f"`output.{kind}: bounds` makes a column `{column}`, and there is one of that name"
+                yield Finding(("output", kind), message, f"choose `{other}`, or rename the column")

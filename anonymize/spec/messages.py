@@ -183,6 +183,7 @@ _EXPECTED: dict[str, Callable[[Details], str]] = {
     "dict_type": _always("a mapping"),
     "model_type": _always("a mapping"),
     "value_kind": _always("a number or text"),
+    "target_kind": _always("a column's name, or {NAME: {type: numeric}}"),
     "literal_error": _one_of,
     "too_short": _count,
     "too_long": _count,

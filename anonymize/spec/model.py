@@ -12,7 +12,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    SerializeAsAny,
+    Tag,
+    WithJsonSchema,
+)
 
 from anonymize.spec.base import TEXT, Entry, KeyPath, Number, Place, Positive, SpecPath, Text, Value
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
@@ -39,6 +49,7 @@ __all__ = [
     "Rule",
     "Sensitive",
     "Spec",
+    "Target",
     "Workload",
 ]
 
@@ -193,15 +204,52 @@ class Condition(Entry):
     )
 
 
+class Target(Entry):
+    """What is said of a column that a model will be trained to predict."""
+
+    type: Kind | None = Field(
+        default=None,
+        description="numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else "
+        "categorical.",
+    )
+
+
+def _target_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    return "settings" if isinstance(value, dict) else None
+
+
+TargetEntry = Annotated[
+    Annotated[Text, Tag("name")]
+    | Annotated[Annotated[dict[str, Target], Field(min_length=1, max_length=1)], Tag("settings")],
+    Discriminator(
+        _target_kind, custom_error_type="target_kind", custom_error_message="Input should be a column or its settings"
+    ),
+]
+
+
 class Workload(Entry):
     """What the release is for."""
 
-    targets: tuple[Text, ...] = Field(
-        default=(), description="Columns that a model will be trained to predict; they pass through as they are."
+    targets: tuple[TargetEntry, ...] = Field(
+        default=(),
+        description="Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they "
+        "pass through as they are.",
     )
     selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = Field(
         default=(), description="Selections of rows that will be asked for: a condition per column, all of which hold."
     )
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """The targets' columns."""
+        return tuple(entry if isinstance(entry, str) else next(iter(entry)) for entry in self.targets)
+
+    @property
+    def target_types(self) -> tuple[Kind | None, ...]:
+        """The type that each target's entry gives, if it gives one."""
+        return tuple(None if isinstance(entry, str) else next(iter(entry.values())).type for entry in self.targets)
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
@@ -227,9 +275,10 @@ class Output(Entry):
         default="interval",
         description="Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median.",
     )
-    categorical: Literal["node", "set"] = Field(
+    categorical: Literal["node", "set", "bounds"] = Field(
         default="node",
-        description="Generalized categories: node (the label in the hierarchy) or set (the values present).",
+        description="Generalized categories: node (the label in the hierarchy); set (the values present); bounds "
+        "(columns NAME_low and NAME_high: the first and last leaf under the node, counted from 0).",
     )
     suppressed: Text = Field(default="*", description="What a suppressed cell reads.")
     suppressed_rows: Literal["keep", "drop"] = Field(
@@ -323,9 +372,15 @@ class Spec(Entry):
             ("unit", () if self.unit is None else (self.unit,)),
         )
         roles: dict[str, Role] = {name: role for role, names in named for name in names}
-        for name in self.workload.targets:
+        for name in self.workload.target_names:
             roles.setdefault(name, "target")
         return roles
+
+    def targets(self) -> dict[str, Kind]:
+        """The type of every target: a quasi-identifier's own, else the one that is given, else categorical."""
+        own = {name: attribute.type for name, attribute in self.quasi_identifiers.items()}
+        given = zip(self.workload.target_names, self.workload.target_types, strict=True)
+        return {name: own.get(name) or kind or "categorical" for name, kind in given}
 
     def located(
         self, path: Path | None, places: Mapping[KeyPath, Place], overridden: frozenset[str] = frozenset()

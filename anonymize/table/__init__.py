@@ -1,8 +1,19 @@
 """Reading and writing tables: what counts is encoded, what passes through stays on disk until it is written."""
 
-from anonymize.table.model import Attribute, Codes, SensitiveColumn, Table
+from anonymize.table.model import Attribute, Codes, Selection, SensitiveColumn, Table, TargetColumn
 from anonymize.table.read import read
 from anonymize.table.source import Source
 from anonymize.table.write import Output, commit
 
-__all__ = ["Attribute", "Codes", "Output", "SensitiveColumn", "Source", "Table", "commit", "read"]
+__all__ = [
+    "Attribute",
+    "Codes",
+    "Output",
+    "Selection",
+    "SensitiveColumn",
+    "Source",
+    "Table",
+    "TargetColumn",
+    "commit",
+    "read",
+]

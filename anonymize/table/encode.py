@@ -227,6 +227,26 @@ class NumberColumn:
         return values, codes, missing
 
 
+@dataclass(frozen=True)
+class Distinct:
+    """A finished column: its distinct `values` without the missing ones, sorted; `codes` (rows,) says which each row
+    has, `missing` being the code of the missing ones, one past the values', or None."""
+
+    values: Numbers | list[str]
+    codes: Codes
+    missing: int | None
+
+    @classmethod
+    def of(cls, encoder: NumberColumn | TextColumn) -> Distinct:
+        """That of an encoder that has taken all rows. Can be called once: frees the rows."""
+        if isinstance(encoder, NumberColumn):
+            return cls(*encoder.encode())
+        texts, any_missing = encoder.distinct()
+        missing = len(texts) if any_missing else None
+        codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, len(texts) + any_missing)
+        return cls(texts, codes, missing)
+
+
 class Uniqueness:
     """Whether the values of a column that passes through are nearly all different.
 

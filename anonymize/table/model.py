@@ -64,13 +64,12 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class SensitiveColumn:
-    """A sensitive attribute. Codes follow the order of its values: numbers by size, texts as the leaves of their
-    hierarchy; texts without one are sorted.
+class CodedColumn:
+    """A column whose values are counted or summed but never generalized.
 
-    `codes` has shape (rows,), each below `size`. `missing` is the code of a missing value. `values` (size,) gives the
-    number of each code, nan for a missing one, where the attribute is numeric; it is None where it is categorical.
-    `hierarchy` is None where the spec has none.
+    `codes` has shape (rows,), each below `size`; they follow the order of the values: numbers by size, texts sorted (or
+    as the leaves of their hierarchy). `missing` is the code of a missing value. `values` (size,) gives the number of
+    each code, nan for a missing one, where the column is numeric; it is None where it is categorical.
     """
 
     name: str
@@ -78,9 +77,20 @@ class SensitiveColumn:
     size: int
     missing: int | None
     values: NDArray[np.float64] | None
-    hierarchy: Generalization | None = None
     texts: tuple[str, ...] = ()
     """(size,) how each code reads: a number as the shortest text for it."""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.values is not None
+
+
+@dataclass(frozen=True)
+class SensitiveColumn(CodedColumn):
+    """A sensitive attribute. `hierarchy` is None where the spec has none."""
+
+    hierarchy: Generalization | None = None
 
     @cached_property
     def levels(self) -> NDArray[np.int32] | None:
@@ -95,9 +105,28 @@ class SensitiveColumn:
         return None if self.hierarchy is None else self.hierarchy.hierarchy.paths()
 
 
+class TargetColumn(CodedColumn):
+    """A column that a model will be trained to predict: class labels, or numbers.
+
+    A missing label is a label of its own; a missing number stays out of every sum.
+    """
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rows that will be asked for: those whose every quasi-identifier named here has one of the leaves that it takes.
+
+    `leaves`: for the index of a quasi-identifier, (domain.size,) whether each leaf is taken.
+    """
+
+    leaves: Mapping[int, NDArray[np.bool_]]
+
+
 @dataclass(frozen=True)
 class Table:
     """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
+
+    `targets` and `selections` are the workload; empty unless the reading was asked for it.
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
@@ -111,6 +140,8 @@ class Table:
     source: Source
     warnings: tuple[str, ...]
     weights: Literal["given", "correlation"] = "given"
+    targets: tuple[TargetColumn, ...] = ()
+    selections: tuple[Selection, ...] = ()
     units: Codes | None = None
     populations: Mapping[str, Population] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.categories import Categories, of_bins, of_level
@@ -23,9 +24,9 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
 from anonymize.spec.model import Attribute as Definition
-from anonymize.table import rules
-from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, is_text
-from anonymize.table.model import Attribute, Codes, SensitiveColumn, Table
+from anonymize.table import rules, selections
+from anonymize.table.encode import Distinct, Field, NumberColumn, Numbers, TextColumn, Uniqueness, is_text
+from anonymize.table.model import Attribute, CodedColumn, Codes, SensitiveColumn, Table, TargetColumn
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.source import Source
 from anonymize.table.units import UnitColumn
@@ -36,23 +37,27 @@ FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
 Made = TypeVar("Made")
+Column = TypeVar("Column", bound=CodedColumn)
 _ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
-def read(spec: Spec, source: Source) -> Table:
-    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes.
+def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets
+    and selections too.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
     number. What the domains raise for values outside a hierarchy passes through.
     """
     check_columns(spec, source)
-    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive}
+    kinds = spec.targets() if workload else {}
+    targets = {name: Definition(type=kind) for name, kind in kinds.items() if name not in spec.quasi_identifiers}
+    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **targets}
     fields = {name: _field(spec, source, name) for name in source.columns}
     _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role not in WITHHELD])
     keys = {name: str(number) for number, name in enumerate(source.columns)}
     encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
-    passing = [Uniqueness(fields[name], keys[name]) for name in passed_through(spec, source)]
+    passing = [Uniqueness(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
     weights = [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight]
     units = [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit]
     _stream(source, [*encoders.values(), *passing, *weights, *units])
@@ -61,14 +66,59 @@ def read(spec: Spec, source: Source) -> Table:
         column.check(source)
     attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
+    coded = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    coded |= {name: _coded(TargetColumn, spec, name, encoders[name]) for name in targets}
+    selected = selections.resolve(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
-    populations = {path: read_population(spec, path, attributes) for path in paths}
-    whom = next((column.encode(source) for column in units), None)
-    below = [warning for column in weights for warning in column.warnings]
-    warnings = (*_unique_warnings(passing), *below, *_constant_warnings(attributes), *rules.check(spec, attributes))
-    return Table(
-        source.rows or 0, attributes, sensitive, source.columns, source, warnings, spec.weights, whom, populations
+    warnings = (
+        *_unique_warnings(passing),
+        *(warning for column in weights for warning in column.warnings),
+        *_constant_warnings(attributes),
+        *rules.check(spec, attributes),
+        *selections.warnings(selected),
     )
+    return Table(
+        rows=source.rows or 0,
+        attributes=attributes,
+        sensitive=sensitive,
+        columns=source.columns,
+        source=source,
+        warnings=warnings,
+        weights=spec.weights,
+        targets=tuple(coded[name] for name in kinds),
+        selections=selected,
+        units=next((column.encode(source) for column in units), None),
+        populations={path: read_population(spec, path, attributes) for path in paths},
+    )
+
+
+def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
+    """Reads an input once; the quasi-identifiers of the spec, by name, as their distinct values.
+
+    For an input of which every column has a role. Raises DataError as `read` does for types, records, rows and numbers.
+    """
+    names = list(spec.quasi_identifiers)
+    fields = {name: _field(spec, source, name) for name in source.columns if name not in spec.identifiers}
+    _check_types(source, dict(spec.quasi_identifiers), list(fields.values()))
+    encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
+    _stream(source, list(encoders.values()))
+    _check_numbers(source, encoders)
+    return {name: Distinct.of(encoder) for name, encoder in encoders.items()}
+
+
+def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
+    """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
+    found, wrong = {}, []
+    for name, definition in spec.quasi_identifiers.items():
+        encoder = _encoder(definition, Field(name, frame.schema[name], spec.input.missing, True), "value")
+        encoder.add(frame.select(encoder.expressions))
+        if isinstance(encoder, NumberColumn) and encoder.bad.count:
+            wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
+        else:
+            found[name] = Distinct.of(encoder)
+    if wrong:
+        raise DataError(wrong)
+    return found
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
@@ -145,8 +195,8 @@ def _place(spec: Spec, name: str) -> tuple[int, int] | None:
         places.append(spec.place("sampling_weight"))
     if name == spec.unit:
         places.append(spec.place("unit"))
-    if name in spec.workload.targets:
-        places.append(spec.place("workload", "targets", spec.workload.targets.index(name)))
+    if name in spec.workload.target_names:
+        places.append(spec.place("workload", "targets", spec.workload.target_names.index(name)))
     return next((place for place in places if place), None)
 
 
@@ -253,24 +303,45 @@ def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribu
     return None
 
 
+def _as_target(attribute: Attribute) -> TargetColumn:
+    """A quasi-identifier as a target: its own codes."""
+    domain, values = attribute.domain, None
+    if isinstance(domain, Numeric):
+        values = np.append(domain.values.astype(np.float64), [] if domain.missing is None else [np.nan])
+    return TargetColumn(attribute.name, attribute.codes, domain.size, domain.missing, values)
+
+
 def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
-    definition, shown = spec.sensitive[name], _missing_text(spec)
-    if isinstance(encoder, NumberColumn):
-        numbers, codes, missing = encoder.encode()
-        values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-        names = (*grid_texts(numbers), *([] if missing is None else [shown]))
-        own = Numeric(name, numbers, None if missing is None else shown)
-        tree = None if definition.hierarchy is None else _generalize(spec, definition, own)()
-        return SensitiveColumn(name, codes, len(values), missing, values, tree, names)
-    if definition.hierarchy is not None:
+    definition = spec.sensitive[name]
+    if definition.hierarchy is None:
+        return _coded(SensitiveColumn, spec, name, encoder)
+    if isinstance(encoder, TextColumn):
         domain, codes = _taxonomy(spec, name, definition, encoder)
-        tree, names = Generalization.plain(domain), tuple(domain.leaf_text())
-        return SensitiveColumn(name, codes, domain.size, domain.missing, None, tree, names)
+        names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
+        return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
+    numbers, codes, missing = encoder.encode()
+    own = Numeric(name, numbers, None if missing is None else _missing_text(spec))
+    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, own)())
+
+
+def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:
+    """A column without a hierarchy: numbers by size, texts sorted, and the missing value last."""
+    if isinstance(encoder, NumberColumn):
+        return kind(name, *_of_numbers(spec, *encoder.encode()))
     texts, any_missing = encoder.distinct()
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return SensitiveColumn(name, codes, size, missing, None, None, (*texts, *([shown] if any_missing else [])))
+    return kind(name, codes, size, missing, None, (*texts, *([_missing_text(spec)] if any_missing else [])))
+
+
+def _of_numbers(
+    spec: Spec, numbers: Numbers, codes: Codes, missing: int | None
+) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
+    """Codes, their number, that of the missing value, and the number and the text of each."""
+    values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
+    names = (*grid_texts(numbers), *([] if missing is None else [_missing_text(spec)]))
+    return codes, len(values), missing, values, names
 
 
 def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:

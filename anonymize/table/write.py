@@ -54,6 +54,7 @@ class Output:
         force: replace a file that exists.
         form: how tables are written; by the target's suffix for None.
         separator: of a CSV.
+        private: only the owner may read the file, whatever the umask says.
 
     Attributes:
         part: the temporary file, which can be read back between writing and `commit`.
@@ -63,12 +64,19 @@ class Output:
     """
 
     def __init__(
-        self, path: str | Path, *, force: bool = False, form: OutputFormat | None = None, separator: str = ","
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        form: OutputFormat | None = None,
+        separator: str = ",",
+        private: bool = False,
     ) -> None:
         standard = str(path) in ("-", "/dev/stdout")
         self.name = "<stdout>" if standard else str(path)
         self.format: OutputFormat = form or format_of(path)
         self._force, self.separator = force, separator
+        self._mode = 0o600 if private else 0o666
         self._copied = standard or _is_special(Path(path))
         self._target = None if standard else Path(path) if self._copied else Path(os.path.realpath(path))
         self._published: bool | None = None  # whether there was a file before; None before commit
@@ -190,7 +198,7 @@ class Output:
                 self._copy()
                 return
             self._published = self._target.exists()
-            os.chmod(self.part, 0o666 & ~_umask())
+            os.chmod(self.part, self._mode & ~_umask())
             os.replace(self.part, self._target)
             with suppress(OSError):  # some file systems cannot sync a folder
                 _sync(self._target.parent)

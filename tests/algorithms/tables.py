@@ -11,13 +11,14 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
 from anonymize.privacy import PARAMETERS, Requirement
-from anonymize.table import Attribute, Codes, SensitiveColumn, Table
+from anonymize.table import Attribute, Codes, Selection, SensitiveColumn, Table, TargetColumn
 
 
 def requirement(model: str, attribute: str | None = None, /, **parameters: Any) -> Requirement:
@@ -63,16 +64,25 @@ def sensitive(values: Sequence[Any], name: str = "s") -> SensitiveColumn:
     return SensitiveColumn(name, narrow([code[v] for v in values]), len(leaves), code.get(None), numbers)
 
 
-def table_of(*attributes: Attribute, sensitive: Sequence[SensitiveColumn] = ()) -> Table:
-    names = tuple(column.name for column in (*attributes, *sensitive))
+def target(values: Sequence[Any], name: str = "y") -> TargetColumn:
+    """A target from the values of its rows, as `sensitive`."""
+    column = sensitive(values, name)
+    return TargetColumn(name, column.codes, column.size, column.missing, column.values)
+
+
+def table_of(
+    *attributes: Attribute, sensitive: Sequence[SensitiveColumn] = (), targets: Sequence[TargetColumn] = ()
+) -> Table:
+    names = tuple(column.name for column in (*attributes, *sensitive, *targets))
     rows = len((*attributes, *sensitive)[0].codes)
-    return Table(rows, attributes, tuple(sensitive), names, cast(Any, None), ())
+    return Table(rows, attributes, tuple(sensitive), names, cast(Any, None), (), targets=tuple(targets))
 
 
 def whole(table: Table) -> Batch:
     """All rows of a table as one class."""
     columns = tuple(attribute.codes for attribute in table.attributes)
-    return Batch.whole(np.arange(table.rows, dtype=np.uint32), columns, tuple(c.codes for c in table.sensitive))
+    every, hidden = np.arange(table.rows, dtype=np.uint32), tuple(column.codes for column in table.sensitive)
+    return Batch.whole(every, columns, hidden, tuple(column.codes for column in table.targets))
 
 
 def batch_of(labels: Sequence[int], *columns: Codes) -> Batch:
@@ -141,6 +151,27 @@ def _random_sensitive(rng: np.random.Generator, rows: int, name: str) -> Sensiti
     return sensitive([None if gone else value for value, gone in zip(values, absent, strict=True)], name)
 
 
+def _random_target(rng: np.random.Generator, rows: int, name: str, labels: bool) -> TargetColumn:
+    """Numbers or labels, few or many different ones, some of them missing."""
+    values = _skewed(rng, rows, int(rng.choice([1, 2, 3, 20]))).tolist()
+    absent = rng.random(rows) < rng.choice([0.0, 0.2])
+    cells = [
+        None if gone else f"{value:02}" if labels else value / 3 for value, gone in zip(values, absent, strict=True)
+    ]
+    return target(cells, name)
+
+
+def _random_selection(rng: np.random.Generator, attributes: Sequence[Attribute]) -> Selection:
+    """A range of the leaves, or some of them, of one or two attributes."""
+    leaves = {}
+    for index in rng.permutation(len(attributes))[: rng.integers(1, 3)].tolist():
+        size = attributes[index].domain.size
+        low, high = np.sort(rng.integers(0, size, 2))
+        at = np.arange(size)
+        leaves[index] = (low <= at) & (at <= high) if rng.random() < 0.7 else rng.random(size) < 0.5
+    return Selection(leaves)
+
+
 @st.composite
 def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensitive_columns: int = 0) -> Table:
     """Few or many rows, some of them repeated; attributes of either kind; missing values; constant columns."""
@@ -150,6 +181,34 @@ def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensiti
     attributes = [_random_attribute(rng, distinct, f"q{index}") for index in range(count)]
     columns = [_random_sensitive(rng, rows, f"s{index}") for index in range(sensitive_columns)]
     return table_of(*(replace(a, codes=a.codes[spread]) for a in attributes), sensitive=columns)
+
+
+@st.composite
+def with_workload(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
+    """A table with two targets of each kind and three selections."""
+    table, rng = draw(of), draw(seeds)
+    targets = [_random_target(rng, table.rows, f"t{index}", index < 2) for index in range(4)]
+    selections = tuple(_random_selection(rng, table.attributes) for _ in range(3))
+    return replace(table, targets=tuple(targets), selections=selections)
+
+
+def rule_and_batch(name: str, table: Table, minimum: int, relaxed: bool = False) -> tuple[CutRule, Batch]:
+    """A rule, and all rows as one class with the targets that the rule looks at. Selections go before `widest`."""
+    common: dict[str, Any] = {
+        "domains": domains(table),
+        "weights": weights(table),
+        "minimum": minimum,
+        "relaxed": relaxed,
+    }
+    if name == Selecting.ID:
+        then = RULES["widest"](**common)
+        return Selecting(**common, selections=table.selections, then=then), whole(replace(table, targets=()))
+    if name not in BY_TARGET:
+        return RULES[name](**common), whole(replace(table, targets=()))
+    weighed = [(column, BY_TARGET[name].weighs(column)) for column in table.targets]
+    columns = tuple(column for column, target in weighed if target is not None)
+    targets = [target for _, target in weighed if target is not None]
+    return BY_TARGET[name](**common, targets=targets), whole(replace(table, targets=columns))
 
 
 def domains(table: Table) -> list[Domain]:

@@ -256,11 +256,12 @@ def unescaped_set(text: str) -> list[str]:
 class Truth:
     """A table and its release, as text. `dropped` counts the rows that the release lacks.
 
-    `labels`: cells show labels of hierarchies, numbers too, as full-domain recodings have it.
+    `kind`: of its recoding. With `levels` cells show labels of hierarchies, numbers too. With `single-dimensional` what
+    a cell shows follows from its value alone, and may be wider than its class.
     """
 
-    def __init__(self, spec: Spec, folder: Path, released: Path, labels: bool = False) -> None:
-        self.spec, self.folder, self.labels = spec, folder, labels
+    def __init__(self, spec: Spec, folder: Path, released: Path, kind: str = "regions") -> None:
+        self.spec, self.folder, self.kind = spec, folder, kind
         self.output, self.missing = spec["output"], spec["input"]["missing"]
         self.header, *self.rows = read(folder / "table.csv", spec["input"]["separator"])
         self.shown_header, *self.shown = read(released, spec["input"]["separator"])
@@ -373,6 +374,7 @@ class Truth:
 
     def wrong_cells(self) -> Iterator[str]:
         """Released cells that do not show what they came from: not at all, or not as closely as the spec has it."""
+        text_of: dict[tuple[str, str], list[str]] = {}
         for key, rows in self.classes.items():
             if key == self.suppressed:
                 continue
@@ -381,8 +383,11 @@ class Truth:
                 texts = [shown[column] for column in self.columns_of(name)]
                 cells = [self.originals(name)[row] for row in rows]
                 numeric = definition.get("type") == "numeric"
-                if self.labels:
-                    if len(set(texts)) > 1 or not list(self.shown_nodes(name, texts[0], cells)):
+                others = [text_of.setdefault((name, cell), texts) for cell in cells]
+                if self.kind == "single-dimensional" and any(other != texts for other in others):
+                    yield f"{name!r}: {texts} for {cells}, of which one reads otherwise in another class"
+                if self.kind != "regions":
+                    if not self.penalties(name, texts, cells):
                         yield f"{name!r}: {texts} for {cells}"
                 elif not (self._shows_numbers(texts, cells) if numeric else self._shows(name, texts[0], cells)):
                     yield f"{name!r}: {texts} for {cells}"
@@ -398,19 +403,19 @@ class Truth:
         if self.output["numeric"] in ("mean", "median"):
             rounding = Fraction(1, 10**6) + max(abs(low), abs(high)) / 10**13
             return low - rounding <= Fraction(texts[0]) <= high + rounding
-        left, right = self._ends(texts)
-        return left <= low and high <= right if self.output["edges"] == "rounded" else (left, right) == (low, high)
+        ends = self._ends(texts)
+        if ends is None or self.output["edges"] == "tight":
+            return ends == (low, high)
+        return ends[0] <= low and high <= ends[1]
 
-    def _ends(self, texts: list[str]) -> tuple[Fraction, Fraction]:
-        if len(texts) == 2:
-            return Fraction(texts[0]), Fraction(texts[1])
-        if re.fullmatch(NUMBER, texts[0]):
-            return Fraction(texts[0]), Fraction(texts[0])
+    def _ends(self, texts: list[str]) -> tuple[Fraction, Fraction] | None:
+        if all(re.fullmatch(NUMBER, text) for text in texts):
+            return Fraction(texts[0]), Fraction(texts[-1])
         template = re.escape(self.output["interval"])
         for end in ("low", "high"):
             template = template.replace(re.escape("{" + end + "}"), f"({NUMBER})")
-        low, high = re.fullmatch(template, texts[0]).groups()
-        return Fraction(low), Fraction(high)
+        found = re.fullmatch(template, texts[0])
+        return (Fraction(found[1]), Fraction(found[2])) if found else None
 
     def _shows(self, name: str, text: str, cells: list[str]) -> bool:
         values = {self.missing[0] if cell in self.missing else cell for cell in cells}
@@ -437,12 +442,37 @@ class Truth:
             paths.setdefault(self.missing[0], (root, self.missing[0]))
         return paths
 
-    # --- labels ---
+    # --- labels, and intervals that are the same for all rows ---
 
-    def shown_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
-        """The penalty of each node that the text may be: above all cells, with this label."""
+    def penalties(self, name: str, texts: list[str], cells: list[str]) -> list[float]:
+        """The penalty of each node or interval that these texts may stand for and that has all the cells; none where
+        there is no such."""
         numeric = self.spec["quasi_identifiers"][name].get("type") == "numeric"
-        yield from (self._number_nodes if numeric else self._label_nodes)(name, text, cells)
+        found: list[float] = []
+        if len(set(texts)) == 1:
+            found += (self._number_nodes if numeric else self._label_nodes)(name, texts[0], cells)
+        if self.kind == "single-dimensional":
+            found += self._wide_intervals(name, texts, cells) if numeric else self._wide_sets(name, texts[0], cells)
+        return found
+
+    def _wide_sets(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
+        shown = set(unescaped_set(text))
+        if {self.missing[0] if cell in self.missing else cell for cell in cells} <= shown <= self.tree(name).keys():
+            yield self._node_penalty(name, shown)
+
+    def _wide_intervals(self, name: str, texts: list[str], cells: list[str]) -> Iterator[float]:
+        if any(cell in self.missing for cell in cells):
+            return
+        column, numbers = self._numbers(name), [Fraction(cell.strip()) for cell in cells]
+        if self.output["numeric"] in ("mean", "median"):
+            if re.fullmatch(NUMBER, texts[0]) and self._shows_numbers(texts, [str(number) for number in column]):
+                yield 0.0
+            return
+        ends = self._ends(texts)
+        tight = ends is not None and (self.output["edges"] == "rounded" or {*ends} <= {*column})
+        if ends and tight and ends[0] <= min(numbers) and max(numbers) <= ends[1]:
+            span = max(column) - min(column)
+            yield float((ends[1] - ends[0]) / span) if span else 0.0
 
     def _label_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
         leaves = list(self.tree(name).values())
@@ -494,17 +524,17 @@ class Truth:
         at = self.header.index(name)
         return [Fraction(row[at].strip()) for row in self.rows if row[at] not in self.missing]
 
-    def label_ncp(self) -> tuple[float, float]:
-        """The least and the most that the penalties of a release of labels can sum to: labels may repeat in a tree."""
+    def ncp_bounds(self) -> tuple[float, float]:
+        """The least and the most that the penalties can sum to, by what the texts may stand for: labels may repeat."""
         whole = len(self.spec["quasi_identifiers"])
         least = most = float(self.dropped * whole)
         for key, rows in self.classes.items():
             shown = dict(zip(self._released_names(), key, strict=True))
             for name in self.spec["quasi_identifiers"]:
-                text = shown[self.columns_of(name)[0]]
+                texts = [shown[column] for column in self.columns_of(name)]
                 found = [1.0]
                 if key != self.suppressed:
-                    found = list(self.shown_nodes(name, text, [self.originals(name)[row] for row in rows]))
+                    found = self.penalties(name, texts, [self.originals(name)[row] for row in rows])
                 least, most = least + len(rows) * min(found), most + len(rows) * max(found)
         return least, most
 

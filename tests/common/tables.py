@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -231,8 +231,11 @@ output = st.fixed_dictionaries(
 
 
 @st.composite
-def cases(draw: st.DrawFn, needs: Needs) -> Case:
-    """A table of 1 to 60 rows and 1 to 4 quasi-identifiers, and a spec for it."""
+def cases(draw: st.DrawFn, needs: Needs, workload: bool = False) -> Case:
+    """A table of 1 to 60 rows and 1 to 4 quasi-identifiers, and a spec for it.
+
+    `workload`: with targets of both kinds, and selections.
+    """
     rows = draw(st.integers(1, 60))
     names = draw(st.permutations(NAMES))
     missing = draw(st.sampled_from(MISSING))
@@ -250,11 +253,32 @@ def cases(draw: st.DrawFn, needs: Needs) -> Case:
         "privacy": privacy,
         "output": draw(output),
     }
-    identifiers, insensitive, targets = _dealt(draw, others, needs)
+    identifiers, insensitive, targets = _dealt(draw, others, replace(needs, target=needs.target or workload))
     spec |= {"identifiers": _names(identifiers), "insensitive": ["row", *_names(insensitive)]}
     spec |= {"workload": {"targets": _names(targets)}}
+    if workload:
+        spec["insensitive"].remove("row")
+        selections = draw(st.lists(_selection(quasi, missing), min_size=1, max_size=3))
+        spec["workload"] = {"targets": [*_names(targets), {"row": {"type": "numeric"}}], "selections": selections}
     numbered = Column("row", [f"{number:03}" for number in range(rows)], {})
     return _assembled(draw, [*quasi, *sensitive, *identifiers, *insensitive, *targets], numbered, spec)
+
+
+@st.composite
+def _selection(draw: st.DrawFn, quasi: list[Column], missing: list[str]) -> dict[str, Any]:
+    """A condition on one or two quasi-identifiers, some values of which occur."""
+    found: dict[str, Any] = {}
+    for column in draw(st.lists(st.sampled_from(quasi), min_size=1, max_size=2, unique_by=id)):
+        present = sorted(cell for cell in set(column.cells) - set(missing) if max(cell, default="") < "\ud800") or ["0"]
+        cells = draw(st.lists(st.sampled_from(present), min_size=2, max_size=2))
+        if column.definition.get("type") != "numeric":
+            found[column.name] = {"in": cells}
+            continue
+        low, high = sorted(map(float, cells))
+        found[column.name] = draw(
+            st.sampled_from([{"from": low}, {"to": high}, {"from": low, "to": high}, {"in": [low]}])
+        )
+    return found
 
 
 def _dealt(draw: st.DrawFn, others: list[Column], needs: Needs) -> tuple[list[Column], list[Column], list[Column]]:

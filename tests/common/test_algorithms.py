@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import ALGORITHMS
-from anonymize.errors import InfeasibleError
+from anonymize.algorithms import ALGORITHMS, mondrian, reads_workload, why_not_reusable
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
+from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
@@ -51,9 +52,9 @@ def variations() -> list[Any]:
     return found
 
 
-def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> bytes | None:
-    """The release, written as `out.csv` with `report.json` beside it; None where it is refused as infeasible."""
-    request = Request(
+def request_of(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> Request:
+    """A release written as `out.csv` with `report.json` beside it."""
+    return Request(
         load(case.write(folder), PARAMETERS),
         algorithm,
         ALGORITHMS[algorithm].Options(**options),
@@ -64,6 +65,11 @@ def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], 
         force=True,
         allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees,
     )
+
+
+def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], threads: int) -> bytes | None:
+    """The release; None where it is refused as infeasible."""
+    request = request_of(case, folder, algorithm, options, threads)
     before = sorted(folder.iterdir())
     try:
         release(request)
@@ -76,10 +82,16 @@ def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], 
 
 @pytest.mark.parametrize(("algorithm", "options", "share"), variations())
 def test_common_checks(algorithm: str, options: dict[str, Any], share: float) -> None:
+    module = ALGORITHMS[algorithm]
+
     @settings(max_examples=max(int(settings().max_examples * share), 1))
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        case = data.draw(cases(ALGORITHMS[algorithm].NEEDS))
+        reads = reads_workload(module, module.Options(**options))
+        if module is mondrian:  # which takes targets of either kind and selections, and needs none unless it is told
+            case = data.draw(cases(module.NEEDS, workload=reads and (bool(options) or data.draw(st.booleans()))))
+        else:
+            case = data.draw(cases(replace(module.NEEDS, target=reads)))
         with tempfile.TemporaryDirectory() as name:
             check_case(case, Path(name), algorithm, options)
 
@@ -92,7 +104,7 @@ def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]
         assert whole_table_fails(case.spec, folder)
         return
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    truth = Truth(case.spec, folder, folder / "out.csv", labels=report["recoding"]["kind"] == "levels")
+    truth = Truth(case.spec, folder, folder / "out.csv", report["recoding"]["kind"])
     check_rows(truth, report)
     check_privacy(truth, report, ALGORITHMS[algorithm].NEEDS.guarantees)
     check_utility(truth, report)
@@ -102,6 +114,28 @@ def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]
     assert {key: again[key] for key in again if key not in CHANGING} == {
         key: report[key] for key in report if key not in CHANGING
     }
+    check_reuse(request_of(case, folder, algorithm, options, threads=1), folder, first, report)
+
+
+def check_reuse(request: Request, folder: Path, first: bytes, report: dict[str, Any]) -> None:
+    """A saved recoding gives the rows that it was made from what they read in the release, and calls none of them
+    outside but those that were suppressed; a recoding that is no function of the values is not saved."""
+    local = why_not_reusable(ALGORITHMS[request.algorithm], request.options)
+    request = replace(request, save_recoding=str(folder / "recoding.json"))
+    try:
+        release(request)
+    except UsageError as error:
+        assert local or ("cannot be saved" in str(error) and report["recoding"]["suppressed_rows"])
+        assert not (folder / "recoding.json").exists()
+        return
+    assert local is None
+    assert (folder / "out.csv").read_bytes() == first
+    again = str(folder / "again.csv")
+    found = recode(Recode(str(request.save_recoding), str(folder / "table.csv"), again, seed=5))
+    assert Path(again).read_bytes() == first
+    outside = dict(found["outside"])
+    assert outside.pop("rows") == outside.pop("suppressed") == outside.pop("suppressed_class")
+    assert not any(outside[name] for name in outside if name != "attributes")
 
 
 def check_rows(truth: Truth, report: dict[str, Any]) -> None:
@@ -160,22 +194,23 @@ def check_utility(truth: Truth, report: dict[str, Any]) -> None:
         assert report["utility"]["c_avg"] == pytest.approx(sum(sizes) / len(sizes) / truth.spec["privacy"]["k"])
     cells = len(truth.rows) * len(truth.spec["quasi_identifiers"])
     assert report["utility"]["gcp"] == pytest.approx(report["utility"]["ncp"] / cells)
-    if truth.labels:
-        least, most = truth.label_ncp()
+    plain = truth.output["edges"] == "tight" and truth.output["numeric"] in ("interval", "bounds")
+    if truth.kind == "levels" or (truth.kind == "single-dimensional" and plain):
+        least, most = truth.ncp_bounds()
         assert least - 1e-9 * (1 + least) <= report["utility"]["ncp"] <= most + 1e-9 * (1 + most)
-    elif truth.output["edges"] == "tight" and truth.output["numeric"] in ("interval", "bounds"):
+    elif plain:
         assert math.isclose(report["utility"]["ncp"], truth.ncp(), rel_tol=1e-9, abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_path: Path) -> None:
     privacy, more = UNCLASSED.get(ALGORITHMS[algorithm].NEEDS.family, ("k: 50, l: 2", []))
-    rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7}" for n in range(150_000)]
-    (tmp_path / "table.csv").write_text("\n".join(["age,zip,job,ill", *rows]) + "\n", encoding="utf-8")
+    rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7},{n % 97 > 40}" for n in range(150_000)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,zip,job,ill,goal", *rows]) + "\n", encoding="utf-8")
     (tmp_path / "spec.yaml").write_text(
         "{version: 1, quasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}},"
         " job: {hierarchy: {mask: right}}}, sensitive: {ill: {}}, privacy: {" + privacy + "},"
-        " input: {path: table.csv}, workload: {targets: []}}",
+        " input: {path: table.csv}, workload: {targets: [goal]}}",
         encoding="utf-8",
     )
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}

@@ -204,6 +204,7 @@ def test_l_needs_a_sensitive_attribute(problem):
         ("sensitive: [s]\nworkload: {targets: [s]}", (4, 22), "`s` is sensitive (line 3) and cannot be a target"),
         ("identifiers: [i]\nworkload: {targets: [i]}", (4, 22), "`i` is an identifier (line 3) and cannot be a targ"),
         ("workload: {targets: [t, t]}", (3, 25), "column `t` is listed twice"),
+        ("sensitive: [s]\nworkload: {targets: [s: {type: numeric}]}", (4, 22), "`s` is sensitive (line 3) and cannot"),
         ("sensitive: [s, s]", (3, 16), "`s` stands here a second time"),
         ("sensitive: {s: {}, s: {}}", (3, 20), "`s` stands here a second time"),
         (
@@ -225,6 +226,22 @@ def test_columns_have_one_role(problem, text, place, words):
     assert words in found.message
 
 
+@pytest.mark.parametrize(
+    ("target", "column", "words"),
+    [
+        ("{t: {type: numbers}}", 20, "expected one of numeric, categorical"),
+        ("{t: {typ: numeric}}", 14, "unknown key `typ`"),
+        ("{t: {type: numeric}, u: {}}", 9, "expected at most 1 entry"),
+        ("[t]", 9, "expected a column's name, or {NAME: {type: numeric}}"),
+        ("{age: {type: categorical}}", 22, "the quasi-identifier `age` is numeric"),
+    ],
+)
+def test_problems_of_a_target(problem, target, column, words):
+    found = problem(start(f"workload:\n  targets:\n  - a\n  -   {target}\n"))
+    assert (found.line, found.column) == (6, column - 2), str(found)
+    assert words in found.message
+
+
 def test_bounds_beside_an_identifier_of_that_name(read):
     assert read(start("identifiers: [age_low]\noutput: {numeric: bounds}")).output.numeric == "bounds"
 
@@ -234,7 +251,8 @@ def test_bounds_beside_an_identifier_of_that_name(read):
     [
         ("{}", 1, "expected at least 1 entry, found 0", None),
         ("{agee: {from: 4}}", 2, "column `agee` has no role in this spec", "`age`"),
-        ("{name: {in: [x]}}", 2, "column `name` is an identifier", None),
+        ("{name: {in: [x]}}", 2, "column `name` is an identifier: selections are over quasi-id", "known: age"),
+        ("{ward: {in: [x]}}", 2, "column `ward` is insensitive: selections are over quasi-identifiers", "known: age"),
         ("{age: {form: 4}}", 8, "unknown key `form`", "`from`"),
         ("{age: {from: 4, in: [5]}}", 7, "expected `in`, or one or both of", None),
         ("{age: {}}", 7, "expected `in`, or one or both of", None),
@@ -247,8 +265,8 @@ def test_bounds_beside_an_identifier_of_that_name(read):
     ],
 )
 def test_problems_of_a_selection(problem, selection, column, words, hint):
-    found = problem(start(f"identifiers: [name]\nworkload:\n  selections:\n  - {selection}\n"))
-    assert (found.line, found.column) == (6, column + 4), str(found)
+    found = problem(start(f"identifiers: [name]\ninsensitive: [ward]\nworkload:\n  selections:\n  - {selection}\n"))
+    assert (found.line, found.column) == (7, column + 4), str(found)
     assert words in found.message
     assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
 

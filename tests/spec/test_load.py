@@ -129,6 +129,19 @@ def test_a_target_may_be_a_quasi_identifier_or_insensitive(read):
     assert spec.roles()["ward"] == "insensitive"
 
 
+def test_a_target_has_a_type(read):
+    spec = read(START + "insensitive: [ward]\nworkload: {targets: [sex, 007, ward: {}, pay: {type: numeric}, age]}")
+    assert spec.targets() == {
+        "sex": "categorical",
+        "007": "categorical",
+        "ward": "categorical",
+        "pay": "numeric",
+        "age": spec.quasi_identifiers["age"].type,
+    }
+    assert spec.roles()["pay"] == spec.roles()["007"] == "target"
+    assert spec.place("workload", "targets", 3) == spec.place("workload", "targets", 3, "pay")
+
+
 @pytest.mark.parametrize(
     ("keys", "place"),
     [

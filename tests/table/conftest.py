@@ -53,10 +53,12 @@ def file_of(tmp_path: Path) -> Callable[..., Path]:
 def read_text(file_of: Callable[..., Path]) -> Callable[..., Table]:
     """Reads a table whose content stands in the test. The file stays, so that batches can still be read."""
 
-    def reading(content: bytes | str, columns: str, name: str = "table.csv", **more: Any) -> Table:
+    def reading(
+        content: bytes | str, columns: str, name: str = "table.csv", read_workload: bool = False, **more: Any
+    ) -> Table:
         spec = make_spec(columns, **more)
         with Source.open(spec, file_of(content, name)) as source:
-            return read(spec, source)
+            return read(spec, source, workload=read_workload)
 
     return reading
 

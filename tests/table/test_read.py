@@ -9,7 +9,7 @@ import pytest
 
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
-from anonymize.spec.model import Input, QuasiIdentifier, Spec, Workload
+from anonymize.spec.model import Input, QuasiIdentifier, Spec, Target, Workload
 from anonymize.table import Source, Table, read
 
 Read = Callable[..., Table]
@@ -41,6 +41,31 @@ def test_a_table(read_text: Read) -> None:
     assert charges.values is not None
     np.testing.assert_array_equal(charges.values, [2, 10.5, np.nan])
     assert table.warnings == ()
+
+
+def test_targets(read_text: Read) -> None:
+    content = "age,sex,ward,stay,readmitted\n31,M,b,1.5,no\n30,,a,?,?\n?,F,b,2,no\n"
+    columns, missing = "age:n sex:c ward:in", Input(missing=("?", ""))
+    names = ["sex", "ward", {"stay": Target(type="numeric")}, "readmitted", "age"]
+    workload = Workload(targets=tuple(names))
+    table = read_text(content, columns, input=missing, workload=workload, read_workload=True)
+    assert [target.name for target in table.targets] == ["sex", "ward", "stay", "readmitted", "age"]
+    sex, ward, stay, readmitted, age = table.targets
+    assert (sex.codes.tolist(), sex.size, sex.numeric) == (table.attributes[1].codes.tolist(), 3, False)
+    assert sex.missing == table.attributes[1].domain.missing
+    assert (ward.codes.tolist(), ward.size, ward.missing, ward.values) == ([1, 0, 1], 2, None, None)
+    assert (stay.codes.tolist(), stay.missing, stay.numeric) == ([0, 2, 1], 2, True)
+    np.testing.assert_array_equal(stay.values, [1.5, 2, np.nan])
+    assert (readmitted.codes.tolist(), readmitted.missing, readmitted.numeric) == ([0, 1, 0], 1, False)
+    np.testing.assert_array_equal(age.values, [30, 31, np.nan])
+    assert (age.codes.tolist(), age.missing) == ([1, 0, 2], 2)
+
+
+def test_targets_are_not_encoded_unasked(read_text: Read) -> None:
+    workload = Workload(targets=({"y": Target(type="numeric")},))
+    assert read_text("a,y\n1,x\n", "a:n", workload=workload).targets == ()
+    with pytest.raises(DataError, match="numeric column 'y': 1 value is not a number"):
+        read_text("a,y\n1,x\n", "a:n", workload=workload, read_workload=True)
 
 
 def test_columns_without_missing_values(read_text: Read) -> None:

@@ -415,3 +415,13 @@ def test_signals_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
         process.stdout.read()
     assert process.returncode != 0
     assert names(tmp_path) == []
+
+
+def test_a_private_file_is_the_owners_alone_whatever_was_there_before(tmp_path: Path) -> None:
+    path = tmp_path / "private.json"
+    path.write_text("")
+    path.chmod(0o644)
+    with Output(path, force=True, private=True) as output:
+        output.write_text("{}")
+        output.commit()
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.errors import DataError, InfeasibleError, SpecError
+from anonymize.errors import DataError, InfeasibleError, SpecError, UsageError
 from anonymize.people import with_people
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
@@ -113,11 +113,12 @@ def write(path: Path, people: list[tuple[str, ...]]) -> None:
 
 UNCLASSED = ("bucketization", "randomization")
 CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED]
+LOOKING_UP = [name for name in CLASSED if ALGORITHMS[name].NEEDS.populations]
 REGIONS = ("mondrian", "top-down", "bottom-up")
 """Those that release the smallest region around the rows of a class."""
 
 
-@pytest.mark.parametrize("algorithm", CLASSED)
+@pytest.mark.parametrize("algorithm", LOOKING_UP)
 @pytest.mark.parametrize(
     "model",
     [
@@ -156,6 +157,14 @@ def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str,
     if algorithm in REGIONS and model.get("min"):
         pytest.skip("regions have gaps: refused, see the test below")
     check()
+
+
+@pytest.mark.parametrize("algorithm", [name for name in CLASSED if name not in LOOKING_UP])
+def test_an_algorithm_that_looks_nobody_up_refuses(algorithm: str, tmp_path: Path) -> None:
+    write(tmp_path / "table.csv", [("20", "cook", "0211")])
+    wanted = spec(tmp_path, {"model": "k-map", "k": 2})
+    with pytest.raises(UsageError, match=f"{algorithm} does not look anybody up"):
+        release(Request(wanted, algorithm, ALGORITHMS[algorithm].Options(), output=str(tmp_path / "out.csv")))
 
 
 def test_a_public_report_does_not_say_where_the_population_is(tmp_path: Path) -> None:

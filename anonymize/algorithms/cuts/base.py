@@ -96,7 +96,7 @@ class CutRule(ABC):
 
         Closes the attribute of a class where no cut of it, nor of any part of it, would be.
         """
-        attempts = np.minimum(batch.attempts[classes, index], len(SHARES) - 1)
+        attempts = batch.attempts[classes, index] % len(SHARES)
         part, whole = SHARES[attempts].T
         wanted = self.wanted(batch.sizes[classes], part, whole)
         place = parting_cut if self.relaxed else nearest_cut

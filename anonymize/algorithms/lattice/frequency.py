@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.classes import Bools, Ints, run_starts
+from anonymize.classes import Bools, Integers, Ints, run_starts
 from anonymize.privacy import Crowd, Groups, Histogram, Requirement, Whole
 from anonymize.table import Table
 from anonymize.table.population import Population
@@ -58,7 +58,7 @@ class Grouping:
         return group
 
 
-def mixed_radix(columns: Sequence[Ordinals], sizes: Sequence[int]) -> tuple[Ints, int]:
+def mixed_radix(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Ints, int]:
     """(n,) a number for each combination of the columns, and what all are below; renumbered where 63 bits are short."""
     keys, span = np.zeros(len(columns[0]) if columns else 0, np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
@@ -70,6 +70,24 @@ def mixed_radix(columns: Sequence[Ordinals], sizes: Sequence[int]) -> tuple[Ints
         keys += column
         span *= size
     return keys, span
+
+
+def histograms_of(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    group: Ints,
+    count: int,
+    rows: NDArray[np.uint32] | None,
+) -> dict[str, Histogram]:
+    """Of the sensitive attributes that requirements look at, in `count` groups: the group (n,) of each of the rows, by
+    default all. These are what distributions are compared with."""
+    asked = {requirement.attribute for requirement in requirements}
+    picked = slice(None) if rows is None else rows
+    return {
+        column.name: Histogram.of(column, group, count, column.codes[picked], Whole.of(column, rows))
+        for column in table.sensitive
+        if column.name in asked
+    }
 
 
 @dataclass(frozen=True)
@@ -107,11 +125,7 @@ class FrequencySet:
         grouping = Grouping.of(*mixed_radix(leaves, [ladder.sizes[0] for ladder in ladders]))
         first, count = grouping.first, len(grouping.starts)
         group = grouping.group
-        histograms = {
-            column.name: Histogram.of(column, group, count, column.codes[picked], Whole.of(column, rows))
-            for column in table.sensitive
-            if any(requirement.attribute == column.name for requirement in requirements)
-        }
+        histograms = histograms_of(table, requirements, group, count, rows)
         counts = np.diff(grouping.starts, append=len(group))
         columns = tuple(leaf[first] for leaf in leaves)
         return cls((0,) * len(ladders), columns, counts, histograms, ladders, table.populations), group

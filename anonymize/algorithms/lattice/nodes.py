@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context
-from anonymize.algorithms.feasibility import alternative, rows_to_suppress
+from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
-from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import COMPARING, MODELS, Groups, Requirement, assess, check
+from anonymize.errors import InfeasibleError
+from anonymize.privacy import COMPARING, MODELS, Requirement, check
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -170,24 +169,7 @@ class Checker:
 
     def infeasible(self) -> InfeasibleError:
         """Why no node is safe: which requirement binds, and what would be feasible."""
-        try:
-            rows_to_suppress(self.table, self.requirements, Context(self.suppression_limit))
-        except InfeasibleError as error:
-            return error
-        shown = self.store.get(self.lattice.top)
-        one = Groups(np.array([self.rows]), shown.histograms).as_root(self.table.people)
-        binding = [found for found in (assess(one, r) for r in self.requirements) if not found.satisfied]
-        return InfeasibleError(
-            [
-                Problem(
-                    f"{found.requirement} is met by no generalization in which at most {self.suppression_limit} rows "
-                    "are suppressed: the whole table as one class does not meet it",
-                    hint="mondrian, which suppresses single rows of a class, meets it within the limit"
-                    + alternative(self.table, found),
-                )
-                for found in binding
-            ]
-        )
+        return no_generalization(self.table, self.requirements, self.suppression_limit)
 
     def _failing(self, shown: FrequencySet) -> Bools:
         """(m,) which distinct rows, each a class, fail.

@@ -5,9 +5,10 @@ Copying the codes class by class is what keeps every later pass over them sequen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,10 @@ class Batch:
     """C classes of n rows in all.
 
     `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier;
-    `sensitive` the same per sensitive attribute that a requirement looks at; `sizes` (C,). `closed` (C, attributes): no
-    cut of this class, nor of any part of it, is allowed on the attribute. `attempts` (C, attributes) uint8: cuts of
-    this very class that a privacy model has refused.
+    `sensitive` the same per sensitive attribute that a requirement looks at, `targets` per target that a rule looks at;
+    `sizes` (C,). `closed` (C, attributes): no cut of this class, nor of any part of it, is allowed on the attribute.
+    `attempts` (C, attributes) uint8: cuts of this very class that a privacy model has refused. `notes`: what a rule has
+    worked out about this batch and may need again.
     """
 
     rows: NDArray[np.uint32]
@@ -31,16 +33,25 @@ class Batch:
     sizes: Ints
     closed: Bools
     attempts: NDArray[np.uint8]
+    targets: tuple[Codes, ...] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def whole(cls, rows: NDArray[np.uint32], columns: tuple[Codes, ...], sensitive: tuple[Codes, ...]) -> Batch:
-        """One class of all the given rows; `columns` and `sensitive` hold the codes of the table's rows."""
+    def whole(
+        cls,
+        rows: NDArray[np.uint32],
+        columns: tuple[Codes, ...],
+        sensitive: tuple[Codes, ...],
+        targets: tuple[Codes, ...] = (),
+    ) -> Batch:
+        """One class of all the given rows; `columns`, `sensitive` and `targets` hold the codes of the table's rows."""
         if len(rows) < len(columns[0]):
             columns = tuple(codes[rows] for codes in columns)
             sensitive = tuple(codes[rows] for codes in sensitive)
+            targets = tuple(codes[rows] for codes in targets)
         shape = (1, len(columns))
         size = np.array([len(rows)])
-        return cls(rows, columns, sensitive, size, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
+        return cls(rows, columns, sensitive, size, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8), targets)
 
     @property
     def count(self) -> int:
@@ -93,6 +104,7 @@ class Batch:
             sizes,
             self.closed[parents],
             attempts,
+            tuple(codes[order] for codes in self.targets),
         )
 
     def pieces(self, limit: int) -> list[Batch]:
@@ -116,4 +128,6 @@ class Batch:
             sizes=self.sizes[first:stop],
             closed=self.closed[first:stop],
             attempts=self.attempts[first:stop],
+            targets=tuple(codes[rows] for codes in self.targets),
+            notes={},
         )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition, starts_of
 
 BATCH_ROWS = 1 << 18
@@ -50,16 +51,23 @@ Allowed = Callable[[Batch, Ints, int], Bools]
 Finished = tuple[NDArray[np.uint32], Ints]
 
 
-def grow(whole: Batch, rule: Rule, allowed: Allowed | None, threads: int, progress: Callable[[int], None]) -> Partition:
+def grow(
+    whole: Batch,
+    rule: Rule,
+    allowed: Allowed | None,
+    threads: int,
+    progress: Callable[[int], None],
+    history: History | None = None,
+) -> Partition:
     """The partition of `whole`'s rows into classes that the rule cuts no further.
 
     `allowed` None means that the rule's own minimum size is all that is asked for. `progress` is told how many more
-    rows have found their final class.
+    rows have found their final class. `history` takes down the cuts.
     """
     blocks: list[Finished] = []
 
     def work(batch: Batch) -> tuple[list[Batch], list[Finished]]:
-        return _grow_batch(batch, rule, allowed)
+        return _grow_batch(batch, rule, allowed, history)
 
     with ThreadPoolExecutor(threads) as pool:
         running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, whole)}
@@ -77,11 +85,13 @@ def grow(whole: Batch, rule: Rule, allowed: Allowed | None, threads: int, progre
     return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
 
 
-def _grow_batch(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[list[Batch], list[Finished]]:
+def _grow_batch(
+    batch: Batch, rule: Rule, allowed: Allowed | None, history: History | None
+) -> tuple[list[Batch], list[Finished]]:
     """Level by level until the batch is used up, or until it falls into several that are each worth a thread."""
     finished: list[Finished] = []
     while True:
-        step, done = _step(batch, rule, allowed)
+        step, done = _step(batch, rule, allowed, history)
         if done is not None:
             finished.append(done)
         if step is None:
@@ -92,7 +102,9 @@ def _grow_batch(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[list
         batch = step
 
 
-def _step(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[Batch | None, Finished | None]:
+def _step(
+    batch: Batch, rule: Rule, allowed: Allowed | None, history: History | None
+) -> tuple[Batch | None, Finished | None]:
     """One cut of every class: the batch of what may be cut further, and the classes that are finished."""
     before = batch.attempts.copy()
     cuts = rule.choose(batch)
@@ -118,7 +130,10 @@ def _step(batch: Batch, rule: Rule, allowed: Allowed | None) -> tuple[Batch | No
         return None, done
     sizes = np.concatenate((first_sizes[open_classes], second_sizes[parted]))
     fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
-    return batch.take(order, sizes, parents, fresh), done
+    children = batch.take(order, sizes, parents, fresh)
+    if history is not None:
+        history.add(batch, cuts, parents, parted, children)
+    return children, done
 
 
 def _first_side(batch: Batch, cuts: Cuts) -> Bools:

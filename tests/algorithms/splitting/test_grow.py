@@ -17,7 +17,16 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts, grow
 from anonymize.classes import Partition
 from anonymize.table import Table
-from tests.algorithms.tables import batch_of, domains, numeric, table_of, tables, weights, whole
+from tests.algorithms.tables import (
+    batch_of,
+    domains,
+    numeric,
+    rule_and_batch,
+    table_of,
+    tables,
+    whole,
+    with_workload,
+)
 
 minimums = st.one_of(st.integers(1, 5), st.integers(5, 40))
 
@@ -25,8 +34,8 @@ minimums = st.one_of(st.integers(1, 5), st.integers(5, 40))
 def grown(
     table: Table, rule: str, minimum: int, relaxed: bool = False, threads: int = 1, allowed: Any = None
 ) -> Partition:
-    chooser = RULES[rule](domains(table), weights(table), minimum, relaxed)
-    return grow(whole(table), chooser, allowed, threads, lambda rows: None)
+    chooser, batch = rule_and_batch(rule, table, minimum, relaxed)
+    return grow(batch, chooser, allowed, threads, lambda rows: None)
 
 
 def rows_of(partition: Partition) -> list[Any]:
@@ -46,7 +55,7 @@ def check_rows(partition: Partition, table: Table, minimum: int) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=40)
-@given(table=tables(), minimum=minimums)
+@given(table=with_workload(tables()), minimum=minimums)
 def test_strict_parts_values_until_no_boundary_leaves_enough_on_both_sides(
     rule: str, table: Table, minimum: int
 ) -> None:
@@ -64,7 +73,7 @@ def test_strict_parts_values_until_no_boundary_leaves_enough_on_both_sides(
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=40)
-@given(table=tables(), minimum=minimums)
+@given(table=with_workload(tables()), minimum=minimums)
 def test_relaxed_leaves_classes_of_twice_the_minimum_only_where_all_rows_are_equal(
     rule: str, table: Table, minimum: int
 ) -> None:
@@ -77,7 +86,13 @@ def test_relaxed_leaves_classes_of_twice_the_minimum_only_where_all_rows_are_equ
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=20)
-@given(table=tables(), minimum=st.integers(1, 4), relaxed=st.booleans(), rows=st.integers(1, 20), picky=st.booleans())
+@given(
+    table=with_workload(tables()),
+    minimum=st.integers(1, 4),
+    relaxed=st.booleans(),
+    rows=st.integers(1, 20),
+    picky=st.booleans(),
+)
 def test_batches_and_threads_do_not_show(
     rule: str, table: Table, minimum: int, relaxed: bool, rows: int, picky: bool
 ) -> None:
@@ -97,7 +112,7 @@ def odd_rows_together(batch: Batch, part: Any, parts: int) -> Any:
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=20)
-@given(table=tables(), minimum=st.integers(1, 4), relaxed=st.booleans())
+@given(table=with_workload(tables()), minimum=st.integers(1, 4), relaxed=st.booleans())
 def test_a_part_that_is_not_allowed_is_never_made(rule: str, table: Table, minimum: int, relaxed: bool) -> None:
     partition = grown(table, rule, minimum, relaxed, allowed=odd_rows_together)
     assert sorted(partition.order.tolist()) == list(range(table.rows))

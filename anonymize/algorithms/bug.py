@@ -1,0 +1,232 @@
+"""BUG: bottom-up generalization, which gives up what tells least about a target for the anonymity that it buys.
+
+What it does. Every row starts as it is. A generalization replaces the children of a node by the node wherever they
+occur, in all rows alike; it can be carried out when all of them are shown. Of those that raise the anonymity, the size
+of the smallest class, the one with the least information loss per row that is gained is carried out; where none raises
+it, the one of least information loss. So it goes on until the rows of classes that fail a requirement are at most the
+spec's suppression limit; these are suppressed. Of equal ones, the first attribute of the spec comes first, and there
+the first values.
+
+What is lost. The entropy of the class labels in the rows of the node less the weighted entropies in those of its
+children; of several targets the sum.
+
+What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
+own. Numbers go up the hierarchy that the spec gives them, such as `intervals`, and are released as its labels; without
+one they are kept as they are or suppressed, all at once.
+
+What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
+is released. It does not guarantee the least loss: no step is taken back. Where a model is not monotone, it may climb
+past a cut that is safe and end at the top without one, though one exists; then it says that the search found none.
+
+Recoding model. Single-dimensional recoding: a cut through each hierarchy, the same for all rows.
+
+Cost. One look at the classes a step, at most as many steps as the hierarchies have nodes above their leaves.
+
+Reference. Wang, Yu, Chakraborty: Bottom-up generalization: a data mining solution to privacy protection, ICDM 2004.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.feasibility import class_limit, minimum_size, no_generalization
+from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
+from anonymize.algorithms.single.distinct import Distinct
+from anonymize.algorithms.single.gains import Labels, children, class_labels
+from anonymize.classes import Bools, Ints
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.privacy import Requirement, check
+from anonymize.recoding import Cut, SingleDimensional
+from anonymize.table import Table
+
+ID = "bug"
+NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand: none."""
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
+    """The cut at which the requirements are met."""
+    targets = class_labels(ID, table)
+    leaves = [attribute.generalization.leaf_of(attribute.codes) for attribute in table.attributes]
+    sizes = [attribute.hierarchy.size for attribute in table.attributes]
+    distinct = Distinct.of_table(table, requirements, leaves, sizes)
+    ladders = [
+        Ladder(attribute.hierarchy, Labels.of(leaf, size, targets, distinct.rows))
+        for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
+    ]
+    climb = Climb(distinct, ladders, requirements)
+    limit = class_limit(requirements, context.suppression_limit)
+    while not climb.safe(limit):
+        if not climb.step():
+            raise no_generalization(table, requirements, limit)
+    context.progress(table.rows)
+    class_of, kept = climb.classes()
+    found = {"generalizations": climb.steps, "anonymity": int(np.bincount(class_of, distinct.counts)[kept].min())}
+    return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, found)
+
+
+class Ladder:
+    """The nodes of one hierarchy that have several children, and which of them have been generalized to.
+
+    `edges`: where the children of each node begin, and the end of the last. `losses`: the information loss of each.
+    `start`, `above` (leaves,): the first leaf of the node that each leaf shows, and the lowest of the nodes above that
+    one, -1 at the top.
+    """
+
+    def __init__(self, taxonomy: Taxonomy, labels: Labels) -> None:
+        nodes = np.flatnonzero(taxonomy.stop - taxonomy.start > 1)
+        lowest = nodes[taxonomy.lca(taxonomy.start[nodes], taxonomy.stop[nodes] - 1) == nodes].tolist()
+        self.edges = [children(taxonomy, int(taxonomy.start[n]), int(taxonomy.stop[n])) for n in lowest]
+        self.losses = [labels.gain(edges) for edges in self.edges]
+        self.start = np.arange(taxonomy.size)
+        self.above = np.full(taxonomy.size, -1)
+        self._parent = [-1] * len(lowest)
+        self._link()
+        self._waiting = [0] * len(lowest)
+        for parent in self._parent:
+            if parent >= 0:
+                self._waiting[parent] += 1
+        self._done: set[int] = set()
+        self._heap = [self._entry(node) for node, waiting in enumerate(self._waiting) if not waiting]
+        heapq.heapify(self._heap)
+
+    @property
+    def cut(self) -> Cut:
+        """The cut, as a recoding has it."""
+        return Cut(np.unique(self.start), labelled=True)
+
+    def _link(self) -> None:
+        """Finds the node above each node and leaf: the largest nodes are put down first."""
+        for node in sorted(range(len(self.edges)), key=lambda n: self.edges[n][0] - self.edges[n][-1]):
+            start, stop = self.edges[node][[0, -1]]
+            self._parent[node] = int(self.above[start])
+            self.above[start:stop] = node
+
+    def _entry(self, node: int) -> tuple[float, int, int]:
+        return self.losses[node], int(self.edges[node][0]), node
+
+    def ready(self, node: int) -> bool:
+        """Whether all children of a node are shown."""
+        return node >= 0 and not self._waiting[node]
+
+    def cheapest(self) -> tuple[float, int, int] | None:
+        """Loss, first leaf and number of the node of least loss that can be generalized to."""
+        while self._heap and self._heap[0][2] in self._done:
+            heapq.heappop(self._heap)
+        return self._heap[0] if self._heap else None
+
+    def generalize(self, node: int) -> None:
+        """Shows a node in place of its children."""
+        start, stop = self.edges[node][[0, -1]]
+        parent = self._parent[node]
+        self.start[start:stop], self.above[start:stop] = start, parent
+        self._done.add(node)
+        if parent >= 0:
+            self._waiting[parent] -= 1
+            if not self._waiting[parent]:
+                heapq.heappush(self._heap, self._entry(parent))
+
+
+class Climb:
+    """The classes of the cut so far. A class that has become part of another has no rows any more.
+
+    `counts` (m,): rows of each class, first of all one a distinct row. `columns`: per attribute (m,) the first leaf of
+    the node that each shows.
+    """
+
+    def __init__(self, distinct: Distinct, ladders: list[Ladder], requirements: tuple[Requirement, ...]) -> None:
+        self.distinct, self.ladders, self.requirements = distinct, ladders, requirements
+        self.counts = distinct.counts.copy()
+        self.columns = [column.copy() for column in distinct.columns]
+        self.steps = 0
+        self._into = np.arange(len(self.counts))
+        self._minimum = minimum_size(requirements)
+
+    def safe(self, limit: int) -> bool:
+        """Whether the rows of classes that fail are within the limit, and rows are left."""
+        small = self.counts[self.counts < self._minimum].sum()
+        if small > limit or small == len(self.distinct.rows):
+            return False
+        class_of, kept = self.classes()
+        lost = self.distinct.counts[~kept[class_of]].sum()
+        return bool(lost <= limit and lost < len(self.distinct.rows))
+
+    def classes(self) -> tuple[Ints, Bools]:
+        """(m,) the class of each distinct row, numbered anew, and (classes,) whether each meets the requirements."""
+        while (self._into != self._into[self._into]).any():
+            self._into = self._into[self._into]
+        alive, class_of = np.unique(self._into, return_inverse=True)
+        return class_of, check(self.distinct.groups.merge(class_of, len(alive)), self.requirements)
+
+    def step(self) -> bool:
+        """Carries out the generalization whose turn it is; false at the top."""
+        found = min(self._raising(), default=None) or min(self._any(), default=None)
+        if found is None:
+            return False
+        _, index, _, node = found
+        into = self._merged(index, node)
+        self.ladders[index].generalize(node)
+        rows = self._under(index, node)
+        counts = self.counts[rows]
+        self.counts[rows] = 0
+        np.add.at(self.counts, into, counts)
+        self._into[rows] = into
+        self.columns[index][into] = self.ladders[index].edges[node][0]
+        self.steps += 1
+        return True
+
+    def _any(self) -> Iterator[tuple[float, int, int, int]]:
+        """Of each attribute the generalization of least loss."""
+        for index, ladder in enumerate(self.ladders):
+            if (found := ladder.cheapest()) is not None:
+                loss, start, node = found
+                yield loss, index, start, node
+
+    def _raising(self) -> Iterator[tuple[float, int, int, int]]:
+        """The generalizations that raise the anonymity, with their loss per row that is gained.
+
+        Such a one touches every smallest class, so there is at most one an attribute.
+        """
+        alive = self.counts > 0
+        anonymity = int(self.counts[alive].min())
+        smallest = np.flatnonzero(self.counts == anonymity)
+        for index, ladder in enumerate(self.ladders):
+            above = ladder.above[self.columns[index][smallest]]
+            node = int(above[0])
+            if ladder.ready(node) and (above == node).all():
+                raised = self._anonymity(index, node, alive)
+                if raised > anonymity:
+                    yield ladder.losses[node] / (raised - anonymity), index, int(ladder.edges[node][0]), node
+
+    def _anonymity(self, index: int, node: int, alive: Bools) -> int:
+        """The size of the smallest class after a generalization."""
+        rows, into = self._under(index, node), self._merged(index, node)
+        others = alive.copy()
+        others[rows] = False
+        sizes = np.bincount(into, self.counts[rows])
+        return int(min(sizes[sizes > 0].min(), self.counts[others].min(initial=self.distinct.table.rows)))
+
+    def _under(self, index: int, node: int) -> Ints:
+        """Classes that show a child of a node."""
+        edges = self.ladders[index].edges[node]
+        column = self.columns[index]
+        return np.flatnonzero((column >= edges[0]) & (column < edges[-1]) & (self.counts > 0))
+
+    def _merged(self, index: int, node: int) -> Ints:
+        """For each of these, the class that it becomes part of when they show the node."""
+        rows = self._under(index, node)
+        others = [column[rows] for at, column in enumerate(self.columns) if at != index]
+        sizes = [size for at, size in enumerate(self.distinct.sizes) if at != index]
+        if not others:
+            return np.repeat(rows[:1], len(rows))
+        grouping = Grouping.of(*mixed_radix(others, sizes))
+        return rows[grouping.first][grouping.group]

@@ -1,0 +1,275 @@
+"""The places where an attribute may be cut: its values, or the children of a node, in every class of a batch at once.
+
+All of it is made of cells: a class, an item of the attribute (a value, or a child of the node that covers the class)
+and a value of a target, with the rows that have all three. Cells are sorted, so whatever holds of the rows before a
+place is a cumulative sum over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.classes import DENSE, DENSE_PER_ROW, Bools, Codes, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.domain.base import Domain
+from anonymize.domain.taxonomy import Taxonomy
+
+SAMPLE = 1 << 10
+"""Of a class of more rows, so many at most, evenly spread, say where it is cut."""
+
+BINS_BITS = 7
+"""Of a class of more than twice as many rows, numbers fall into at most 2 ** BINS_BITS items of equally many codes."""
+
+Unsigned = NDArray[np.unsignedinteger[Any]]
+Integers = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of some classes (m,) of a batch, class after class: all of a small class, a sample of a large one.
+
+    `positions` (n,) of the rows in the batch, None for all of it; `sizes` (m,) rows of each class; `labels` (n,) class
+    of each row; `classes` (m,) which of the batch's they are; `targets` the rows' codes of each target.
+    """
+
+    positions: Ints | None
+    sizes: Ints
+    labels: Ints
+    classes: Ints
+    targets: tuple[Codes, ...]
+
+    @classmethod
+    def of(cls, batch: Batch, classes: Ints, minimum: int) -> Rows:
+        """The rows of some classes at least, ascending: of all that may be cut where that is not much more.
+
+        `minimum`: classes of less than twice as many rows may not be cut.
+        """
+        everything: Rows | None = batch.notes.get("rows")
+        if everything is None:
+            everything = batch.notes["rows"] = cls._of(batch, np.flatnonzero(batch.sizes >= 2 * minimum))
+        if 2 * batch.sizes[classes].sum() > batch.sizes[everything.classes].sum():
+            return everything
+        return cls._of(batch, classes)
+
+    @classmethod
+    def _of(cls, batch: Batch, classes: Ints, limit: int = SAMPLE) -> Rows:
+        positions, sizes, labels = cls._spread(batch, classes, limit)
+        picked = tuple(codes if positions is None else codes[positions] for codes in batch.targets)
+        return cls(positions, sizes, labels, classes, picked)
+
+    @classmethod
+    def _spread(cls, batch: Batch, classes: Ints, limit: int) -> tuple[Ints | None, Ints, Ints]:
+        """Every s-th row of a class of more than `limit`."""
+        whole = batch.sizes[classes]
+        if len(classes) == batch.count and whole.max() <= limit:
+            return None, whole, batch.labels
+        step = -(-whole // limit)
+        sizes = -(-whole // step)
+        labels = np.repeat(np.arange(len(classes)), sizes)
+        if step.max() == 1:
+            return concatenated_ranges(batch.starts[:-1][classes], sizes), sizes, labels
+        within = np.arange(len(labels)) - np.repeat(starts_of(sizes)[:-1], sizes)
+        return batch.starts[:-1][classes][labels] + step[labels] * within, sizes, labels
+
+    def pick(self, codes: Codes) -> Codes:
+        """The codes of these rows."""
+        return codes if self.positions is None else codes[self.positions]
+
+
+@dataclass(frozen=True)
+class Items:
+    """What an attribute can be cut between, in m classes.
+
+    `codes` (n,) item of each row, `low` and `high` (m,) lowest and highest item that may occur in each class. An item
+    is a code or, where there is a `level` (m,) of each class, its ancestor there: that ancestor's first leaf. Where
+    `shift` (m,) is not 0, it is a bin: the distance of the code from `origin` (m,), over 2 ** shift.
+    """
+
+    rows: Rows
+    codes: Codes | Ints
+    low: Ints
+    high: Ints
+    level: Ints | None
+    origin: Ints
+    shift: Ints
+
+    @classmethod
+    def of(cls, domain: Domain, batch: Batch, attribute: int, rows: Rows) -> Items:
+        """The values of a numeric attribute; of a categorical one, the children of the node that covers the class."""
+        codes = rows.pick(batch.columns[attribute])
+        low, high = batch.low[rows.classes, attribute], batch.high[rows.classes, attribute]
+        if isinstance(domain, Taxonomy):
+            level = np.maximum(domain.level[domain.lca(low, high)].astype(np.int64) - 1, 0)
+            first_leaf = domain.start[domain.levels]
+            items = first_leaf.ravel()[np.repeat(level * domain.size, rows.sizes) + codes]
+            none = np.zeros(len(low), np.int64)
+            return cls(rows, items, first_leaf[level, low], first_leaf[level, high], level, none, none)
+        return cls._of_numbers(rows, codes, low.astype(np.int64), high.astype(np.int64))
+
+    @classmethod
+    def _of_numbers(cls, rows: Rows, codes: Codes, low: Ints, high: Ints) -> Items:
+        """Codes as they are, or as bins in classes where both rows and codes are many."""
+        bits = np.frexp((high - low).astype(np.float64))[1].astype(np.int64)
+        shift = np.where(rows.sizes > 2 << BINS_BITS, np.maximum(bits - BINS_BITS, 0), 0)
+        if not shift.any():
+            return cls(rows, codes, low, high, None, np.zeros_like(low), shift)
+        bins = codes - np.repeat(low.astype(codes.dtype), rows.sizes)
+        bins >>= np.repeat(shift.astype(codes.dtype), rows.sizes)
+        return cls(rows, bins, np.zeros_like(low), (high - low) >> shift, None, low, shift)
+
+    def code_of(self, item: Ints) -> Ints:
+        """The first code of an item (m,) of each class."""
+        return self.origin + (item << self.shift)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether items are children of a node."""
+        return self.level is not None
+
+    def stop_of(self, domain: Taxonomy, item: Ints, classes: Bools) -> Ints:
+        """One past the last leaf of the child that an item is, one item in each of some of the classes."""
+        assert self.level is not None
+        return domain.stop[domain.levels[self.level[classes], item]]
+
+    def cells(self, values: Codes, size: int) -> Cells:
+        """The cells of these rows, and of their values (n,), each below `size`, of one target.
+
+        Counted in a dense table where that is worth it, else by a sort; then no two are equal if they are grouped.
+        """
+        base = starts_of(self.high - self.low + 1)
+        bits = int(size - 1).bit_length()
+        cells = int(base[-1]) << bits
+        if cells >= 1 << 63:
+            return self._by_rank(values)
+        keys = self._keys(values, base, bits, np.dtype(np.uint32 if cells < 1 << 31 else np.uint64))
+        if cells <= max(DENSE_PER_ROW * len(keys), DENSE):
+            counts = np.bincount(keys.view(f"i{keys.itemsize}"), minlength=cells)
+            found = np.flatnonzero(counts)
+            return self._decoded(found, base, bits, counts[found])
+        keys.sort()
+        if self.grouped:
+            edges = run_starts(keys)
+            return self._decoded(keys[edges].astype(np.int64), base, bits, np.diff(edges, append=len(keys)))
+        value = (keys & keys.dtype.type((1 << bits) - 1)).astype(np.min_scalar_type(size))
+        return Cells(keys >> keys.dtype.type(bits), value, None, starts_of(self.rows.sizes), base[:-1] - self.low)
+
+    def _keys(self, values: Codes, base: Ints, bits: int, dtype: np.dtype[Any]) -> Unsigned:
+        """(n,) class, item and value of each row as one number."""
+        keys = np.repeat((base[:-1] - self.low).astype(dtype), self.rows.sizes)
+        keys += self.codes.astype(dtype)
+        keys <<= dtype.type(bits)
+        keys |= values.astype(dtype)
+        return keys
+
+    def _decoded(self, keys: Ints, base: Ints, bits: int, counts: Ints) -> Cells:
+        place = keys >> bits
+        begins = np.searchsorted(place, base)
+        return Cells(place, keys & ((1 << bits) - 1), counts, begins, base[:-1] - self.low)
+
+    def _by_rank(self, values: Codes) -> Cells:
+        """The cells where class, item and value do not fit into one number; no two are equal."""
+        order = np.lexsort((values, self.codes, self.rows.labels))
+        base = starts_of(self.high - self.low + 1)
+        place = np.repeat(base[:-1] - self.low, self.rows.sizes) + self.codes[order].astype(np.int64)
+        found = values[order].astype(np.int64)
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (place[1:] != place[:-1]) | (found[1:] != found[:-1])
+        edges = np.flatnonzero(new)
+        place, counts = place[edges], np.diff(edges, append=len(order))
+        return Cells(place, found[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of m classes, sorted by class, item and value: `place` (c,) ascending with class and item, `value` and
+    `counts` (c,) rows of each. Class j has the cells `begins[j] ... begins[j + 1] - 1`, and its items are `place -
+    offset[j]`.
+
+    `counts` None means that each cell is one row; then several may be equal.
+    """
+
+    place: Integers
+    value: Integers
+    counts: Ints | None
+    begins: Ints
+    offset: Ints
+
+    @cached_property
+    def owner(self) -> Ints:
+        """(c,) class of each cell."""
+        return np.repeat(np.arange(len(self.offset)), np.diff(self.begins))
+
+    @cached_property
+    def upto(self) -> Ints:
+        """(c + 1,) rows before each cell, over all classes; the last is all rows."""
+        return np.arange(len(self.place) + 1) if self.counts is None else starts_of(self.counts)
+
+    def cumulated(self, share: NDArray[Any]) -> NDArray[Any]:
+        """(c + 1,) sums of a figure of a row of each cell (c,) over the rows before each cell, over all classes."""
+        sums = np.zeros(len(self.place) + 1, np.float64 if share.dtype.kind == "f" else np.int64)
+        np.cumsum(share if self.counts is None else share * self.counts, out=sums[1:])
+        return sums
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(items + 1,) first cell of each item that occurs in a class; the last is all cells."""
+        new = np.ones(len(self.place) + 1, np.bool_)
+        np.not_equal(self.place[1:], self.place[:-1], out=new[1:-1])
+        return np.flatnonzero(new)
+
+    @cached_property
+    def first(self) -> Ints:
+        """(m + 1,) first item of each class; the last is all items."""
+        return np.searchsorted(self.starts, self.begins)
+
+    def items(self, item: Ints, owner: Ints) -> Ints:
+        """What some items (n,), in classes (n,), are: codes."""
+        return self.place[self.starts[item]].astype(np.int64) - self.offset[owner]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Cuts that are weighed: the first side holds the cells `start ... stop - 1` of a class, the second the others.
+
+    `owner` (cuts,) class, ascending; `item` (cuts,) the item before which the class is cut, or the only one of the
+    first side; `start`, `stop` (cuts,) cells.
+    """
+
+    owner: Ints
+    item: Ints
+    start: Ints
+    stop: Ints
+
+    @classmethod
+    def of(cls, cells: Cells, item: Ints, *, alone: bool) -> Sides:
+        """Cuts before some items, or of each of them alone."""
+        owner, at = cells.owner[cells.starts[item]], cells.starts[item]
+        if alone:
+            return cls(owner, item, at, cells.starts[item + 1])
+        return cls(owner, item, cells.begins[owner], at)
+
+    def over(self, cells: Cells, *, alone: bool) -> Sides:
+        """The same cuts over the cells of another target: the items are the same, their cells are not."""
+        return self.of(cells, self.item, alone=alone)
+
+
+def before_each(cells: Cells, sizes: Ints, least: Ints) -> Ints:
+    """The items before which a class of `sizes` (m,) rows may be cut, with `least` (m,) rows on either side."""
+    before, begins = cells.upto[cells.starts[:-1]], cells.upto[cells.begins[:-1]]
+    items = np.diff(cells.first)
+    kept = before >= np.repeat(begins + least, items)
+    kept &= before <= np.repeat(begins + sizes - least, items)
+    return np.flatnonzero(kept)
+
+
+def each_alone(cells: Cells, sizes: Ints, least: Ints) -> Ints:
+    """The items that may be parted from the others of a class, of which there are at least two; as before."""
+    rows, items = np.diff(cells.upto[cells.starts]), np.diff(cells.first)
+    kept = (rows >= np.repeat(least, items)) & (rows <= np.repeat(sizes - least, items))
+    kept &= np.repeat(items > 2, items)
+    return np.flatnonzero(kept)

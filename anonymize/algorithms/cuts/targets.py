@@ -1,0 +1,156 @@
+"""What the rules that cut for a target have in common: of all candidate cuts, the one that saves most impurity.
+
+- Numeric: between any two neighbouring values of the class; for labels only where the label changes, that is, unless
+  both values show one and the same label. That is where the least entropy lies.
+- Categorical: between two children of the node that covers the class, in leaf order, and any one child from the rest.
+
+A class in which no candidate of any attribute saves impurity is cut by the rule `widest`: the attribute of the largest
+normalized, weighted range, at its median. The attributes' weights count there alone. A cut that a privacy model refuses
+is followed by the best one that leaves a quarter of the rows on either side, then by cuts near the median.
+
+Classes of more than 1,024 rows are judged by 1,024 of them at most, spread evenly over the class. In those of more than
+256, neighbouring numbers are taken together where there are more than 128 between the least and the greatest.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anonymize.algorithms.cuts.base import SHARES, Candidates
+from anonymize.algorithms.cuts.candidates import Cells, Items, Rows, Sides, before_each, each_alone
+from anonymize.algorithms.cuts.impurity import Target
+from anonymize.algorithms.cuts.widest import Widest
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.classes import Bools, Floats, Ints, run_starts
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.table import TargetColumn
+
+LEAST = 1e-6
+"""A cut gains if it saves more than this share of its class's impurity: less may be an error of rounding."""
+DIGITS = 9
+"""Gains are compared to so many digits: rounding, which depends on the other classes of a batch, decides no tie."""
+OWN_TRIES = 2
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best cut of one attribute in each of m classes: `gain`, the share of the class's impurity that it saves, 0
+    where there is none; and the codes `start ... stop - 1` that it parts from the rest."""
+
+    gain: Floats
+    start: Ints
+    stop: Ints
+
+    @classmethod
+    def none(cls, classes: int) -> Best:
+        """No cut in any class."""
+        return cls(np.zeros(classes), np.zeros(classes, np.int64), np.zeros(classes, np.int64))
+
+    def put(self, classes: Ints | Bools, other: Best) -> None:
+        """Some of the classes become those of another."""
+        self.gain[classes], self.start[classes], self.stop[classes] = other.gain, other.start, other.stop
+
+    def at(self, classes: Ints | Bools) -> Best:
+        """Some of the classes."""
+        return Best(self.gain[classes], self.start[classes], self.stop[classes])
+
+
+@dataclass(frozen=True)
+class ByTarget(Widest):
+    """See the module. `targets`: one for each of the batch's columns of targets."""
+
+    targets: Sequence[Target] = field(default=())
+
+    @classmethod
+    @abstractmethod
+    def weighs(cls, column: TargetColumn) -> Target | None:
+        """A target as this rule weighs it; None where it does not count."""
+
+    @property
+    def tries(self) -> int:
+        """Two places of its own, and those near the median."""
+        return OWN_TRIES + len(SHARES)
+
+    def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
+        """The best cut of each class; where none gains, that of `widest` with a score below 0."""
+        best, uncut = Best.none(len(classes)), np.zeros(len(classes), np.bool_)
+        fresh = np.flatnonzero(batch.attempts[classes, attribute] < OWN_TRIES)
+        if len(fresh):
+            found, uncut[fresh] = self._best(batch, attribute, classes[fresh])
+            best.put(fresh, found)
+        score = np.where(best.gain > 0, best.gain, -np.inf)
+        batch.closed[classes[uncut], attribute] = True
+        rest = np.flatnonzero((best.gain <= 0) & ~uncut)
+        if len(rest):
+            other = super().candidates(batch, attribute, classes[rest])
+            score[rest] = -1 / np.maximum(other.score, TINY)
+            best.stop[rest] = other.stop
+        return Candidates(score, best.start, best.stop)
+
+    def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[Best, Bools]:
+        """The best cut of each class (m,), and in which ones no boundary leaves enough rows on both sides."""
+        rows = Rows.of(batch, classes, self.minimum)
+        best, uncut = self._best_of_rows(batch, attribute, rows)
+        if len(rows.classes) == len(classes):
+            return best, uncut
+        wanted = np.searchsorted(rows.classes, classes)
+        return best.at(wanted), uncut[wanted]
+
+    def _best_of_rows(self, batch: Batch, attribute: int, rows: Rows) -> tuple[Best, Bools]:
+        """The same of the classes of some rows. Only in a class that is judged by all of its rows, and on a numeric
+        attribute, is it certain that no boundary does; and where equal rows may part, one may all the same."""
+        classes, domain = rows.classes, self.domains[attribute]
+        items = Items.of(domain, batch, attribute, rows)
+        cells = [items.cells(codes, target.size) for target, codes in zip(self.targets, rows.targets, strict=True)]
+        again = batch.attempts[classes, attribute] > 0
+        least = np.maximum(self.minimum, np.where(again, rows.sizes // 4, 0))
+        allowed = before_each(cells[0], rows.sizes, least)
+        if isinstance(domain, Taxonomy):
+            best = self._among(cells, Sides.of(cells[0], allowed, alone=False), alone=False)
+            one = each_alone(cells[0], rows.sizes, least)
+            other = self._among(cells, Sides.of(cells[0], one, alone=True), alone=True)
+            better = other.gain > best.gain
+            best.put(better, other.at(better))
+            best.stop[better] = items.stop_of(domain, best.start[better], better)
+            return best, np.zeros(len(classes), np.bool_)
+        uncut = np.diff(np.searchsorted(allowed, cells[0].first)) == 0
+        uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (items.shift == 0) & (not self.relaxed)
+        sides = Sides.of(cells[0], self._changing(cells, allowed), alone=False)
+        best = self._among(cells, sides, alone=False)
+        return Best(best.gain, best.start, items.code_of(best.stop)), uncut
+
+    def _changing(self, cells: Sequence[Cells], item: Ints) -> Ints:
+        """Those of the items at which a label changes; all of them where a target has no labels."""
+        kept = np.zeros(len(item), np.bool_)
+        for target, its in zip(self.targets, cells, strict=True):
+            changes = target.changes(its, item)
+            if changes is None:
+                return item
+            kept |= changes
+        return item[kept]
+
+    def _among(self, cells: Sequence[Cells], sides: Sides, *, alone: bool) -> Best:
+        """The cut of each class (m,) that saves most over all targets, the first one at a tie."""
+        classes = len(cells[0].offset)
+        best = Best.none(classes)
+        if not len(sides.item):
+            return best
+        gain, before = np.zeros(len(sides.item)), np.zeros(classes)
+        for target, its in zip(self.targets, cells, strict=True):
+            its_sides = sides if its is cells[0] else sides.over(its, alone=alone)
+            saved, was = target.gains(its, its_sides, alone=alone)
+            gain, before = gain + saved, before + was
+        gain = np.round(gain / np.maximum(before, TINY)[sides.owner], DIGITS)
+        gain[gain <= LEAST] = 0
+        starts = run_starts(sides.owner)
+        owner, most = sides.owner[starts], np.maximum.reduceat(gain, starts)
+        hits = np.flatnonzero(gain == np.repeat(most, np.diff(starts, append=len(gain))))
+        first = hits[run_starts(sides.owner[hits])]
+        item = cells[0].items(sides.item[first], owner)
+        best.put(owner, Best(most, item if alone else np.zeros_like(item), np.zeros_like(item) if alone else item))
+        return best

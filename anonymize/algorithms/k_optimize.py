@@ -1,0 +1,190 @@
+"""K-Optimize: the best way to part every attribute's values into intervals, by cost, with a proof or a bound.
+
+What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
+of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
+are suppressed. Of all sets that suppress no more rows than the spec allows, the one of least cost is looked for. A tabu
+search, which adds or leaves out one split a step, soon has a good one; the set-enumeration tree over splits, pruned by
+lower bounds on the cost and of useless values, goes on until no set can be better. Both take turns.
+
+The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
+`--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
+suppressed row; it needs targets under `workload`, of which several are summed. The cost is that of the classes as they
+are found. Classes that read the same, such as those of a number that is neither known to be missing nor to be present,
+are one in the release, and its report counts them so.
+
+When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
+seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
+between them as a share of the cost. What `--work` ends is the same on every machine; what `--time-limit` ends is not.
+
+`--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
+ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
+
+What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
+is released; `optimal: true` where no set of splits costs less. With models that a part of a class may meet though the
+class does not (entropy, frequency and recursive l-diversity) less can be pruned: the proof holds, and takes longer. An
+interval of categories that is no node of the hierarchy reads as the set of its values.
+
+Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
+
+Cost. A step reads the distinct rows a few times for each attribute; the tree is exponential in the number of splits.
+
+Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
+rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.feasibility import class_limit, no_generalization
+from anonymize.algorithms.optimize.cells import Cells, Splits
+from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
+from anonymize.algorithms.optimize.judge import Judge
+from anonymize.algorithms.optimize.local import Best, Local
+from anonymize.algorithms.optimize.moves import Problem
+from anonymize.algorithms.optimize.tree import Tree
+from anonymize.algorithms.single.distinct import Distinct
+from anonymize.algorithms.single.gains import class_labels
+from anonymize.errors import Problem as Wrong
+from anonymize.errors import UsageError
+from anonymize.privacy import Requirement
+from anonymize.recoding import SingleDimensional
+from anonymize.table import Table
+
+ID = "k-optimize"
+NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False)
+
+WORK = 20
+"""Million numbers that are read where no limit is given, after a first local search."""
+SHARE = 3
+"""The tree reads as much as the local search, that many times over."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    cost: str = option(
+        "discernibility",
+        "What is to be least.",
+        ("discernibility", "classification"),
+        workload=frozenset({"classification"}),
+    )
+    level: int = option(0, "Level of the hierarchies whose nodes are the values; 0: the values themselves.")
+    work: int = option(
+        0, f"Stop after so many million numbers read; 0: {WORK} after a first local search, no limit with --time-limit."
+    )
+    time_limit: float = option(
+        0.0, "Stop after so many seconds; 0: no limit. The release may then differ from run to run."
+    )
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
+    """The best set of splits that is found."""
+    _check(options, table)
+    splits = Splits.of_table(table, options.level)
+    problem, distinct = _problem(table, requirements, options, context, splits)
+    best = Best()
+    local, tree = Local(problem, best), Tree(problem, best)
+    _search(local, tree, Budget(options, context, table.rows))
+    if best.mask is None:
+        raise no_generalization(table, requirements, problem.limit)
+    view = problem.view(best.mask, np.ones(splits.count, np.bool_))
+    class_of = view.class_of
+    return distinct.recoding(splits.cuts(best.mask), class_of, ~view.verdict[0], _chosen(best, local, tree, splits))
+
+
+def _check(options: Options, table: Table) -> None:
+    for name in ("level", "work", "time_limit"):
+        if not getattr(options, name) >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} has to be at least 0")
+    if options.cost == "classification" and not table.targets:
+        hint = "list what is to be predicted under workload: {targets: [...]}"
+        raise UsageError(Wrong(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
+
+
+def _problem(
+    table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context, splits: Splits
+) -> tuple[Problem, Distinct]:
+    """What is searched, and the distinct rows as all splits have them."""
+    intervals = [
+        np.searchsorted(places, attribute.codes, side="right")
+        for attribute, places in zip(table.attributes, splits.places, strict=True)
+    ]
+    distinct = Distinct.of_table(table, requirements, intervals, [len(places) + 1 for places in splits.places])
+    cells = Cells.of(distinct, class_labels(ID, table) if options.cost == "classification" else ())
+    judge = Judge(requirements)
+    cost: Cost = Discernibility(table.rows, judge.minimum)
+    if options.cost == "classification":
+        cost = Classification(cells.first)
+    return Problem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
+
+
+class Budget:
+    """How much may be read, and until when. `open`: no limit is given."""
+
+    def __init__(self, options: Options, context: Context, rows: int) -> None:
+        self.open = not options.work and not options.time_limit
+        self._work = (options.work or (WORK if self.open else 0)) * 1_000_000
+        self._seconds, self._start = options.time_limit, monotonic()
+        self._context, self._rows, self._told = context, rows, 0
+
+    def begin(self, work: int) -> None:
+        """Where no limit is given, counts from here on: so much has been read."""
+        if self.open:
+            self._work += work
+
+    def left(self, work: int) -> bool:
+        """Whether the search may go on; tells the progress how much of the budget is spent."""
+        spent = [work / self._work] if self._work else []
+        spent += [(monotonic() - self._start) / self._seconds] if self._seconds else []
+        self.tell(int(min(max(spent), 1.0) * self._rows))
+        return max(spent) < 1
+
+    def tell(self, rows: int) -> None:
+        """Tells the progress that so many rows are as good as done."""
+        if rows > self._told:
+            self._context.progress(rows - self._told)
+            self._told = rows
+
+    def finish(self) -> None:
+        """Tells the progress that all is done."""
+        self.tell(self._rows)
+
+
+def _search(local: Local, tree: Tree, budget: Budget) -> None:
+    """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
+    best, read = local.best, 0
+    local.step()
+    while local.idle < local.patience and (budget.open or budget.left(best.work)):
+        local.step()
+    budget.begin(best.work)
+    tree.step()  # whatever is left of the budget: the root has a bound to report
+    while not tree.done and budget.left(best.work):
+        before = best.work
+        if read <= 0 or local.stuck:
+            tree.step()
+            read += best.work - before
+        else:
+            local.step()
+            read -= SHARE * (best.work - before)
+    budget.finish()
+
+
+def _chosen(best: Best, local: Local, tree: Tree, splits: Splits) -> dict[str, Any]:
+    """What the report says of the search."""
+    cost, bound = best.cost or 0, tree.bound or 0
+    return {
+        "splits": splits.count,
+        "cost": cost,
+        "lower_bound": bound,
+        "gap": (cost - bound) / cost if cost else 0.0,
+        "optimal": tree.done,
+        "nodes": tree.nodes,
+        "steps": local.steps,
+    }

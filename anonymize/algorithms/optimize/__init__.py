@@ -1,0 +1,1 @@
+"""Machinery of the search for an optimal set of splits: cells, costs, moves, the set-enumeration tree, local search."""

@@ -1,0 +1,83 @@
+"""What a set of classes costs, and how little at least what its cells become can cost.
+
+Source: Bayardo and Agrawal, Data privacy through optimal k-anonymization, ICDE 2005, sections 3.2 and 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from anonymize.classes import Bools, Ints
+
+
+class Cost(Protocol):
+    """All figures are whole numbers. Groups of rows are given by their sizes (n,) and labels (n, labels)."""
+
+    @property
+    def suppressed(self) -> int:
+        """Cost of a suppressed row."""
+
+    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+        """(n,) cost of each as a class that is not suppressed."""
+
+    def least(self, sizes: Ints, labels: Ints) -> Ints:
+        """(n,) the least that its rows cost in any class that has all of them and is not suppressed; of two groups
+        together never less than of both by themselves."""
+
+    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
+        """(n,) whether it never pays to suppress `lost` rows, or any of them, to part them from `kept` rows, or any."""
+
+
+@dataclass(frozen=True)
+class Discernibility:
+    """A row costs the size of its class, a suppressed one the number of all `rows`. No class has fewer than `minimum`
+    rows."""
+
+    rows: int
+    minimum: int
+
+    @property
+    def suppressed(self) -> int:
+        """See `Cost`."""
+        return self.rows
+
+    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+        """See `Cost`."""
+        return sizes * sizes
+
+    def least(self, sizes: Ints, labels: Ints) -> Ints:
+        """See `Cost`."""
+        return sizes * np.maximum(sizes, self.minimum)
+
+    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
+        """See `Cost`: for a class of a + b rows (a + b)^2 <= a^2 + rows * b if and only if 2 a + b <= rows."""
+        return np.asarray(2 * kept + lost <= self.rows)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """A row costs 1 for each target whose label is not the most frequent one of its class; a suppressed row costs 1 for
+    each target. `first` (targets + 1,): where the labels of each target begin."""
+
+    first: tuple[int, ...]
+
+    @property
+    def suppressed(self) -> int:
+        """See `Cost`."""
+        return len(self.first) - 1
+
+    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+        """See `Cost`."""
+        most = np.maximum.reduceat(labels, self.first[:-1], axis=1) if len(labels) else labels
+        return np.asarray(sizes * self.suppressed - most.sum(axis=1))
+
+    def least(self, sizes: Ints, labels: Ints) -> Ints:
+        """See `Cost`."""
+        return self.kept(sizes, labels)
+
+    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
+        """See `Cost`: rows that join a class cost at most 1 each for a target."""
+        return np.ones(len(kept), np.bool_)

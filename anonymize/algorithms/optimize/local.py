@@ -1,0 +1,108 @@
+"""Local search for a good set of splits: tabu search from the empty set, which adds or leaves out a split a step.
+
+Each step takes the split whose change gives the lowest cost, though it be a rise, and of several the first; it stays as
+it is for some steps. Sets that suppress more rows than allowed come after all others, by how many too many. After long
+without a better set the search starts again from the best one, with a few splits changed at random, by a fixed seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anonymize.algorithms.optimize.moves import Problem, View
+from anonymize.classes import Bools, Ints
+
+TENURE = 7
+"""Steps for which a split that was changed stays as it is, at least."""
+RESTARTS = 50
+"""New starts without a better set after which there is no hope of one."""
+KICK = 6
+"""Splits that are changed at random at a new start."""
+
+
+@dataclass
+class Best:
+    """The best set that any part of the search has seen; no set at first. `work`: numbers read so far."""
+
+    cost: int | None = None
+    mask: Bools | None = None
+    work: int = 0
+
+    def offer(self, cost: int, mask: Bools) -> bool:
+        """Takes a set that is feasible, where it is better."""
+        better = self.cost is None or cost < self.cost
+        if better:
+            self.cost, self.mask = cost, mask.copy()
+        return better
+
+    def reached(self, bound: int) -> bool:
+        """Whether nothing below a bound can be better."""
+        return self.cost is not None and bound >= self.cost
+
+
+@dataclass
+class Local:
+    """A tabu search. `idle`: steps since the best set was last bettered."""
+
+    problem: Problem
+    best: Best
+    steps: int = 0
+    idle: int = 0
+    mask: Bools = field(init=False)
+    until: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mask = np.zeros(self.problem.splits.count, np.bool_)
+        self.until = np.zeros(len(self.mask), np.int64)
+        self._random = np.random.default_rng(0)
+
+    @property
+    def patience(self) -> int:
+        """Steps without a better set after which the search starts again."""
+        return 30 + len(self.mask) // 8
+
+    @property
+    def stuck(self) -> bool:
+        """Whether new starts have not helped for long."""
+        return self.idle >= RESTARTS * self.patience
+
+    def step(self) -> None:
+        """Looks at all sets that are one split away, and goes on to one."""
+        every = self.problem.view(self.mask, np.ones(len(self.mask), np.bool_))
+        own = self.problem.view(self.mask, self.mask)
+        self.best.work += every.work + own.work
+        self.idle += 1
+        self._offer(own, 0, 0, self.mask)
+        if not len(self.mask):
+            return
+        added, (removed, freed) = every.additions(), own.removals()
+        cost = own.cost + np.where(self.mask, removed, added.cost)
+        suppressed = own.suppressed + np.where(self.mask, freed, added.suppressed)
+        self._go(cost, np.maximum(suppressed - self.problem.allowed, 0))
+
+    def _go(self, cost: Ints, excess: Ints) -> None:
+        better = (excess == 0) & (cost < (np.inf if self.best.cost is None else self.best.cost))
+        free = (self.until <= self.steps) | better
+        ranked = np.lexsort((cost, excess, ~free))
+        chosen = int(ranked[0])
+        self.steps += 1
+        self.mask = self.mask.copy()
+        self.mask[chosen] = ~self.mask[chosen]
+        self.until[chosen] = self.steps + TENURE + self.steps % 5
+        if not excess[chosen] and self.best.offer(int(cost[chosen]), self.mask):
+            self.idle = 0
+        elif self.idle and self.idle % self.patience == 0:
+            self._kick()
+
+    def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:
+        if view.suppressed + suppressed <= self.problem.allowed and self.best.offer(view.cost + cost, mask):
+            self.idle = 0
+
+    def _kick(self) -> None:
+        if self.best.mask is not None:
+            self.mask = self.best.mask.copy()
+            chosen = self._random.choice(len(self.mask), min(KICK, len(self.mask)), replace=False)
+            self.mask[chosen] = ~self.mask[chosen]
+            self.until[:] = 0

@@ -1,0 +1,235 @@
+"""All sets of splits that are one split away, at once: what each costs, loses and can lead to.
+
+A node of the search is a head, the splits that are in every set below it, and an allset, those that may be. `View` has
+the cells of the allset and the classes of the head, which are made of them. Its figures for one further split of the
+head, or one less of the allset, are sums over the classes or cells that this parts or joins, taken for all splits of an
+attribute in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
+from anonymize.algorithms.optimize.cells import Cells, Splits
+from anonymize.algorithms.optimize.costs import Cost
+from anonymize.algorithms.optimize.judge import Judge, halves_of, pairs_of, sides
+from anonymize.classes import Bools, Ints
+from anonymize.privacy import Groups
+
+OVERHEAD = 50_000
+"""What a look at one attribute takes at least, in numbers read."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is searched. `cells`: of all splits. `limit`: rows that may be suppressed."""
+
+    splits: Splits
+    cells: Cells
+    judge: Judge
+    cost: Cost
+    limit: int
+
+    @property
+    def allowed(self) -> int:
+        """Rows that a set may suppress: never all."""
+        return min(self.limit, int(self.cells.counts.sum()) - 1)
+
+    def view(self, head: Bools, allset: Bools) -> View:
+        """The node of a head and an allset, which has all splits of the head."""
+        parted = self.splits.per_attribute
+        cells = self.cells if allset.all() else self.cells.joined(parted(allset))[0]
+        kept = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]
+        classes, class_of = cells.joined(kept)
+        return View(self, head, allset, cells, classes, class_of)
+
+
+@dataclass(frozen=True)
+class Additions:
+    """One more split in the head, (splits,) each: how much the cost, the rows that are suppressed, those that are
+    hopeless and the bound grow. `useful`: classes whose parting can pay, here or below."""
+
+    cost: Ints
+    suppressed: Ints
+    hopeless: Ints
+    bound: Ints
+    useful: Ints
+
+
+@dataclass(frozen=True)
+class Half:
+    """Halves of classes, (n,) each. `newly`: rows that are hopeless in them and were not; `bound`: what that adds to
+    the bound."""
+
+    sizes: Ints
+    hopeless: Bools
+    cost: Ints
+    suppressed: Ints
+    newly: Ints
+    bound: Ints
+
+
+@dataclass(frozen=True)
+class View:
+    """A node. `class_of` (cells,): the class of each cell."""
+
+    problem: Problem
+    head: Bools
+    allset: Bools
+    cells: Cells
+    classes: Cells
+    class_of: Ints
+
+    @cached_property
+    def verdict(self) -> tuple[Bools, Bools]:
+        """(classes,) which classes fail, and which are hopeless."""
+        return self.problem.judge.verdict(self.classes.groups)
+
+    @cached_property
+    def cost_of(self) -> Ints:
+        """(classes,) cost of each class."""
+        return self._costs(self.classes.counts, self.classes.labels, self.verdict[0])
+
+    @property
+    def cost(self) -> int:
+        """Cost of the head."""
+        return int(self.cost_of.sum())
+
+    @property
+    def suppressed(self) -> int:
+        """Rows that the head suppresses."""
+        return int(self.classes.counts[self.verdict[0]].sum())
+
+    @property
+    def hopeless(self) -> int:
+        """Rows that every set below suppresses."""
+        return int(self.classes.counts[self.verdict[1]].sum())
+
+    @cached_property
+    def least(self) -> Ints:
+        """(cells,) what the rows of each cell cost at least in any set below; without those that are hopeless."""
+        least = self.problem.cost.least(self.cells.counts, self.cells.labels)
+        return np.where(self.verdict[1][self.class_of], 0, least)
+
+    @property
+    def bound(self) -> int:
+        """No set below costs less."""
+        return int(self.least.sum()) + self.hopeless * self.problem.cost.suppressed
+
+    def _costs(self, sizes: Ints, labels: Ints, failing: Bools) -> Ints:
+        cost = self.problem.cost
+        return np.where(failing, sizes * cost.suppressed, cost.kept(sizes, labels))
+
+    @property
+    def work(self) -> int:
+        """Numbers that one look at the cells reads, and what it takes however few they are."""
+        return (self.cells.size + OVERHEAD) * len(self.cells.columns)
+
+    def additions(self) -> Additions:
+        """For every split of the allset; of those in the head, and of others, 0."""
+        found = np.zeros((5, len(self.allset)), np.int64)
+        for attribute, span in enumerate(self.cells.spans):
+            if span > 1:
+                found[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
+        return Additions(*found)
+
+    def exclusions(self) -> Ints:
+        """(splits,) how much the bound grows without each split of the allset; of those in the head without meaning."""
+        found = np.zeros(len(self.allset), np.int64)
+        for attribute, one, other, place in self._neighbours(self.cells):
+            sizes = self.cells.counts[one] + self.cells.counts[other]
+            joined = self.problem.cost.least(sizes, self.cells.labels[one] + self.cells.labels[other])
+            grown = np.where(self.verdict[1][self.class_of[one]], 0, joined - self.least[one] - self.least[other])
+            np.add.at(found, self._splits_of(attribute, self.allset)[place], grown)
+        return found
+
+    def removals(self) -> tuple[Ints, Ints]:
+        """(splits,) how much cost and suppressed rows grow without each split of the head; of others 0."""
+        cost, suppressed = np.zeros((2, len(self.allset)), np.int64)
+        lost = np.where(self.verdict[0], self.classes.counts, 0)
+        for attribute, one, other, place in self._neighbours(self.classes):
+            groups = pairs_of(self.classes.groups, one, other)
+            failing, _ = self.problem.judge.verdict(groups)
+            joined = self._costs(groups.sizes, self.classes.labels[one] + self.classes.labels[other], failing)
+            at = self._splits_of(attribute, self.head)[place]
+            np.add.at(cost, at, joined - self.cost_of[one] - self.cost_of[other])
+            np.add.at(suppressed, at, np.where(failing, groups.sizes, 0) - lost[one] - lost[other])
+        return cost, suppressed
+
+    def _neighbours(self, cells: Cells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+        """Of each attribute, the pairs of cells that lie in neighbouring intervals of it and agree in all others: the
+        attribute, the two cells, and the number of the interval of the first."""
+        for attribute, span in enumerate(cells.spans):
+            if span > 1:
+                order = [at for at in range(len(cells.spans)) if at != attribute] + [attribute]
+                keys, _ = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
+                rank = np.argsort(keys)
+                place = keys[rank[:-1]] % span
+                beside = (np.diff(keys[rank]) == 1) & (place < span - 1)
+                yield attribute, rank[:-1][beside], rank[1:][beside], place[beside]
+
+    def _splits_of(self, attribute: int, mask: Bools) -> Ints:
+        """Numbers of the splits of a set that are of an attribute, ascending."""
+        return np.flatnonzero(mask & (self.problem.splits.attribute == attribute))
+
+    def _halved(self, attribute: int, span: int) -> Ints:
+        """(figures, span - 1) those of `Additions` for each boundary between intervals of an attribute."""
+        cells, judge = self.cells, self.problem.judge
+        grouping = Grouping.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
+        order, starts, first = grouping.order, grouping.starts, grouping.first
+        head, place = self.class_of[first], cells.columns[attribute][first]
+        runs = Groups(np.add.reduceat(cells.counts[order], starts))
+        if not judge.by_size:
+            runs = cells.groups.merge(grouping.group, len(starts))
+        labels = np.add.reduceat(cells.labels[order], starts, axis=0)
+        least = np.add.reduceat(self.least[order], starts)
+        found = np.zeros((5, span), np.int64)
+        for picked, own, left, right in halves_of(runs, head, cells.sizes):
+            halves = zip((left, right), sides(labels[picked], own), sides(least[picked], own), strict=True)
+            figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
+            inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
+            for total, values in zip(found, figures[:, inner], strict=True):
+                np.add.at(total, place[picked][inner], values)
+                np.subtract.at(total, place[picked][inner + 1], values)
+        return np.asarray(np.cumsum(found, axis=1)[:, :-1])
+
+    def _half(self, head: Ints, groups: Groups, labels: Ints, least: Ints) -> Half:
+        """Parts of classes as classes of their own."""
+        failing, hopeless = self.problem.judge.verdict(groups)
+        newly = hopeless & ~self.verdict[1][head]
+        return Half(
+            sizes=groups.sizes,
+            hopeless=hopeless,
+            cost=self._costs(groups.sizes, labels, failing),
+            suppressed=np.where(failing, groups.sizes, 0),
+            newly=np.where(newly, groups.sizes, 0),
+            bound=np.where(newly, groups.sizes * self.problem.cost.suppressed - least, 0),
+        )
+
+    def _parted(self, head: Ints, halves: Sequence[Half]) -> Ints:
+        """(figures, parts) what parting classes adds to those of `Additions`.
+
+        Where both halves are hopeless, so is each part of them in any set below: parting them never pays. Where one is,
+        it does not if suppressing it costs no less than leaving it with the other, however small both become.
+        """
+        one, other = halves
+        useful = ~(self.verdict[1][head] | (one.hopeless & other.hopeless))
+        if self.problem.judge.all_growing:
+            no_gain = self.problem.cost.no_gain
+            useful &= ~(one.hopeless & no_gain(other.sizes, one.sizes))
+            useful &= ~(other.hopeless & no_gain(one.sizes, other.sizes))
+        lost = np.where(self.verdict[0], self.classes.counts, 0)
+        return np.array(
+            [
+                one.cost + other.cost - self.cost_of[head],
+                one.suppressed + other.suppressed - lost[head],
+                one.newly + other.newly,
+                one.bound + other.bound,
+                useful,
+            ]
+        )

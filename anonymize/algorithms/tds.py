@@ -1,0 +1,253 @@
+"""TDS: top-down specialization, which shows most where it tells most about a target and costs least anonymity.
+
+What it does. Every quasi-identifier starts at its root, in all rows alike. A specialization replaces a node by its
+children wherever it occurs; numbers have no hierarchy here, an interval of them is parted in two where the information
+gain is highest, so that their taxonomy grows as the search goes. Of the specializations that are valid (every class
+still meets every model) and beneficial (the rows of the node show more than one class label) the one of the highest
+score is carried out, until none is left. Of equal scores, that of the first attribute of the spec, and there that of
+the first values, comes first.
+
+The score. InfoGain is the entropy of the class labels in the rows of the node less the weighted entropies in those of
+its children. AnonyLoss is the fall of the anonymity, the size of the smallest class. `--score 2005` takes InfoGain /
+AnonyLoss, and InfoGain alone where nothing is lost; `--score 2007` takes InfoGain / (AnonyLoss + 1), as the journal
+version has it. Of several targets the gains are summed.
+
+What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
+own. Missing numbers come after all others, so that a cut can part them off.
+
+What it guarantees. Every class meets every model of the spec after each specialization, or nothing is released. Where
+the table as one class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit,
+if that mends it. At the end no single specialization is valid and beneficial. An interval of numbers whose best cut is
+not valid stays whole, though a cut elsewhere might be: it is greedy, and no step is taken back.
+
+Recoding model. Single-dimensional recoding: a cut through each hierarchy, the same for all rows.
+
+Cost. Each specialization looks once more at the distinct rows of the classes that it parts, in every attribute.
+
+Reference. Fung, Wang, Yu: Top-down specialization for information and privacy preservation, ICDE 2005; Anonymizing
+classification data for privacy preservation, IEEE TKDE 19(5), 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.feasibility import beyond_size, rows_to_suppress
+from anonymize.algorithms.single.distinct import Distinct
+from anonymize.algorithms.single.gains import Labels, children, class_labels
+from anonymize.classes import Bools, Ints
+from anonymize.domain.base import Domain
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.privacy import Groups, Histogram, Requirement, check
+from anonymize.recoding import Cut, SingleDimensional
+from anonymize.table import Table
+
+ID = "tds"
+NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    score: str = option("2005", "How gain is set against anonymity: as published in 2005 or in 2007.", ("2005", "2007"))
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
+    """The cut at which no specialization is left."""
+    targets = class_labels(ID, table)
+    suppressed = rows_to_suppress(table, requirements, context)
+    leaves = [attribute.codes for attribute in table.attributes]
+    sizes = [attribute.domain.size for attribute in table.attributes]
+    distinct = Distinct.of_table(table, requirements, leaves, sizes, suppressed)
+    sides = [
+        Side(attribute.domain, Labels.of(attribute.codes, attribute.domain.size, targets, distinct.rows))
+        for attribute in table.attributes
+    ]
+    search = Search(distinct, sides, requirements)
+    while (best := search.best(options.score)) is not None:
+        search.specialize(*best)
+    context.progress(table.rows)
+    found = {"specializations": search.steps, "anonymity": search.anonymity}
+    return distinct.recoding([side.cut for side in sides], search.class_of, np.ones(len(search.sizes), np.bool_), found)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An interval of leaves, from `start` to `stop - 1`. `edges`: where its specialization parts it, both ends
+    included; None where it has none that is beneficial. `gain`: what that tells."""
+
+    start: int
+    stop: int
+    edges: Ints | None
+    gain: float = 0.0
+
+    @property
+    def parts(self) -> int:
+        """What the specialization parts it into."""
+        return 1 if self.edges is None else len(self.edges) - 1
+
+
+class Side:
+    """One attribute of the cut so far.
+
+    `nodes`: its intervals, numbered as they come up. `child` (leaves,): which part of its interval each leaf would go
+    to, 0 where there is no specialization. `interval` (classes,): the interval of each class. `smallest`, `valid`
+    (classes,): the smallest part that the specialization leaves of each class, and whether all its parts meet the
+    requirements; without meaning for a class whose interval has no specialization.
+    """
+
+    def __init__(self, domain: Domain, labels: Labels) -> None:
+        self.domain, self.labels = domain, labels
+        self.child = np.zeros(domain.size, np.int64)
+        self.interval, self.smallest = np.zeros((2, 1), np.int64)
+        self.valid = np.zeros(1, np.bool_)
+        self.nodes: list[Node] = []
+        self._put(0, 0, domain.size)
+
+    @property
+    def open(self) -> list[int]:
+        """The intervals that have a specialization."""
+        return [number for number, node in enumerate(self.nodes) if node.edges is not None]
+
+    @property
+    def width(self) -> int:
+        """The most parts that a specialization has."""
+        return max(node.parts for node in self.nodes)
+
+    @property
+    def cut(self) -> Cut:
+        """The cut, as a recoding has it."""
+        return Cut(np.sort(np.array([node.start for node in self.nodes])))
+
+    def part(self, number: int) -> Ints:
+        """Replaces an interval by its parts; returns (parts,) their numbers, the first of which is its own."""
+        edges = self.nodes[number].edges
+        assert edges is not None
+        numbers = [number, *range(len(self.nodes), len(self.nodes) + len(edges) - 2)]
+        for at, start, stop in zip(numbers, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            self._put(at, start, stop)
+        return np.array(numbers)
+
+    def _put(self, number: int, start: int, stop: int) -> None:
+        """Sets an interval, or adds it at the end, with its specialization."""
+        node = self._node(start, stop)
+        self.child[start:stop] = 0
+        if node.edges is not None:
+            self.child[start:stop] = np.repeat(np.arange(node.parts), np.diff(node.edges))
+        self.nodes[number : number + 1] = [node]
+
+    def _node(self, start: int, stop: int) -> Node:
+        """An interval, with where it is parted and the gain of that where it is beneficial."""
+        if stop - start < 2 or not self.labels.mixed(start, stop):
+            return Node(start, stop, None)
+        if isinstance(self.domain, Taxonomy):
+            edges = children(self.domain, start, stop)
+            return Node(start, stop, edges, self.labels.gain(edges))
+        middle, gain = self.labels.best_split(start, stop)
+        return Node(start, stop, np.array([start, middle, stop]), gain)
+
+
+@dataclass
+class Search:
+    """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,)."""
+
+    distinct: Distinct
+    sides: list[Side]
+    requirements: tuple[Requirement, ...]
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.class_of = np.zeros(len(self.distinct.counts), np.int64)
+        self.sizes = np.array([self.distinct.counts.sum()])
+        self.beyond_size = beyond_size(self.distinct.table, self.requirements)
+        self._measure(np.zeros(1, np.int64))
+
+    @property
+    def anonymity(self) -> int:
+        """The size of the smallest class."""
+        return int(self.sizes.min(initial=len(self.distinct.rows)))
+
+    def best(self, score: str) -> tuple[int, int] | None:
+        """Attribute and interval of the specialization to carry out; None where none is valid and beneficial."""
+        found = [
+            (-_score(side.nodes[number].gain, loss, score), index, side.nodes[number].start, number)
+            for index, side in enumerate(self.sides)
+            for number, loss in self._valid(side)
+        ]
+        if not found:
+            return None
+        _, index, _, number = min(found)
+        return index, number
+
+    def _valid(self, side: Side) -> Iterable[tuple[int, int]]:
+        """The intervals whose specialization is valid, and how far the anonymity falls with each."""
+        lowest = np.full(len(side.nodes), self.anonymity)
+        np.minimum.at(lowest, side.interval, side.smallest)
+        refused = np.zeros(len(side.nodes), np.bool_)
+        np.logical_or.at(refused, side.interval, ~side.valid)
+        return [(number, self.anonymity - int(lowest[number])) for number in side.open if not refused[number]]
+
+    def specialize(self, index: int, number: int) -> None:
+        """Parts every class of an interval of an attribute."""
+        side = self.sides[index]
+        rows = np.flatnonzero((side.interval == number)[self.class_of])
+        parts = side.child[self.distinct.columns[index][rows]]
+        numbers = side.part(number)
+        key = self.class_of[rows] * len(numbers) + parts
+        found, place = np.unique(key, return_inverse=True)
+        old, part = found // len(numbers), found % len(numbers)
+        first = np.diff(old, prepend=-1) > 0
+        label = np.where(first, old, len(self.sizes) + np.cumsum(~first) - 1)
+        for each in self.sides:
+            each.interval = np.append(each.interval, each.interval[old[~first]])
+        side.interval[label] = numbers[part]
+        self.class_of[rows] = label[place]
+        self.sizes = np.bincount(self.class_of, self.distinct.counts).astype(np.int64)
+        self.steps += 1
+        self._measure(np.sort(label))
+
+    def _measure(self, changed: Ints) -> None:
+        """What the specializations would leave of some classes, ascending."""
+        place = np.full(len(self.sizes), -1)
+        place[changed] = np.arange(len(changed))
+        local = place[self.class_of]
+        rows = np.flatnonzero(local >= 0)
+        for side, column in zip(self.sides, self.distinct.columns, strict=True):
+            key = local[rows] * side.width + side.child[column[rows]]
+            smallest, valid = self._parts(rows, key, len(changed), side.width)
+            side.smallest, side.valid = np.resize(side.smallest, len(place)), np.resize(side.valid, len(place))
+            side.smallest[changed], side.valid[changed] = smallest, valid
+
+    def _parts(self, rows: Ints, key: Ints, classes: int, width: int) -> tuple[Ints, Bools]:
+        """(classes,) the smallest part of each class, and whether all parts meet the requirements."""
+        sizes = np.bincount(key, self.distinct.counts[rows], minlength=classes * width).astype(np.int64)
+        filled = np.flatnonzero(sizes)
+        groups = Groups(sizes[filled], self._histograms(rows, key, filled) if self.beyond_size else {})
+        passed = np.ones(classes * width, np.bool_)
+        passed[filled] = check(groups, self.requirements)
+        smallest = np.where(sizes > 0, sizes, len(self.distinct.rows)).reshape(classes, width).min(axis=1)
+        return smallest, np.asarray(passed.reshape(classes, width).all(axis=1))
+
+    def _histograms(self, rows: Ints, key: Ints, filled: Ints) -> dict[str, Histogram]:
+        """Of the parts that are filled (ascending keys), from the distinct rows that lie in them."""
+        part = np.full(len(self.class_of), -1)
+        part[rows] = np.searchsorted(filled, key)
+        found = {}
+        for column in self.distinct.table.sensitive:
+            if column.name in self.distinct.histograms:
+                entries = self.distinct.histograms[column.name]
+                inside = part[entries.classes] >= 0
+                owners, codes, counts = part[entries.classes[inside]], entries.codes[inside], entries.counts[inside]
+                found[column.name] = Histogram.from_rows(
+                    owners, codes, len(filled), column.size, values=column.values, counts=counts, whole=entries.given
+                )
+        return found
+
+
+def _score(gain: float, loss: int, version: str) -> float:
+    return gain / (loss + 1) if version == "2007" else gain / max(loss, 1)

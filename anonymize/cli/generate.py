@@ -1,0 +1,142 @@
+"""Commands that make synthetic tables: `generate agrawal` and `generate census`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from anonymize.generate.spec import Roles
+    from anonymize.table.write import OutputFormat
+
+TABLE = (
+    click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="Rows of the table."),
+    click.option("--seed", type=click.IntRange(min=0), help="The same seed, the same table; by default a random one."),
+    OUTPUT,
+    OUTPUT_FORMAT,
+    click.option("--spec", type=PATH, help="Also write a spec for the table, with its hierarchies beside it."),
+    FORCE,
+    THREADS,
+    QUIET,
+)
+
+
+@click.group(name="generate")
+def generate() -> None:
+    """Make a synthetic table, of any number of rows.
+
+    The table depends on the seed and the options alone: not on the number of threads, and a shorter one is the
+    beginning of a longer one. Nobody is in it, and nothing in it was measured from data about people.
+    """
+
+
+@generate.command()
+@with_options(
+    click.option(
+        "--function",
+        "functions",
+        type=click.IntRange(1, 10),
+        multiple=True,
+        default=(1,),
+        help="By which function the group A or B follows; repeated, a column for each.  [default: 1]",
+    ),
+    click.option("--vary", is_flag=True, help="Draw the constants of functions 1 to 6 at random."),
+    click.option(
+        "--perturb",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        show_default=True,
+        metavar="SHARE",
+        help="Noise on amounts and ages, as a share of their range, after the groups are known.",
+    ),
+    *TABLE,
+)
+def agrawal(functions: tuple[int, ...], vary: bool, perturb: float, threads: int | None, **given: Any) -> None:
+    """Nine attributes of people, and a group that follows from them: for classification.
+
+    The generator of Agrawal, Imielinski and Swami (1993) with its functions 1 to 10. Columns: salary, commission, age,
+    elevel, car, zipcode, hvalue, hyears, loan, and group, which is A or B; with several functions group_2, group_7 and
+    so on. Without --perturb a group follows from the attributes without any exception.
+
+    Functions 1 to 6 compare attributes with constants. With --vary these are drawn evenly from the range of their
+    attribute; they follow from the seed. Functions 7 to 10 have no such constants, and --vary refuses them.
+    """
+    count = use_threads(threads)
+    from anonymize.generate import agrawal as generator
+
+    fixed = [str(number) for number in functions if number not in generator.VARIED]
+    if vary and fixed:
+        raise UsageError(f"--vary: function {', '.join(fixed)} compares no attribute with a constant")
+    if len(set(functions)) < len(functions):
+        raise UsageError("--function: the same one is given twice")
+    frames = partial(generator.frames, functions=functions, vary=vary, perturb=perturb, threads=count)
+    _write(frames, generator.roles(functions), **given)
+
+
+@generate.command()
+@with_options(*TABLE)
+def census(threads: int | None, **given: Any) -> None:
+    """People with age, education, work and salary that depend on each other.
+
+    Columns: age, sex, race, marital-status, education, region, zipcode, citizenship, workclass, occupation, hours,
+    salary, salary-class, which is <30K or >=30K. The dependencies are invented, and resemble those of a census.
+    """
+    count = use_threads(threads)
+    from anonymize.generate import census as generator
+
+    _write(partial(generator.frames, threads=count), generator.roles(), **given)
+
+
+def _write(
+    frames: Callable[[int, int], Iterator[pl.DataFrame]],
+    roles: Roles,
+    *,
+    rows: int,
+    seed: int | None,
+    output: str,
+    output_format: OutputFormat | None,
+    spec: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """The table, its spec and the hierarchies: all of them, or none."""
+    from anonymize.cli.progress import progress
+    from anonymize.generate.spec import files
+    from anonymize.table import Output, commit
+
+    if spec == "-":
+        raise UsageError("--spec: is a file, beside which its hierarchies go")
+    drawn = secrets.randbits(32) if seed is None else seed
+    with ExitStack() as stack, progress(quiet) as told:
+        target = stack.enter_context(Output(output, force=force, form=output_format))
+        others = [
+            (stack.enter_context(Output(path, force=force)), text)
+            for path, text in (files(roles, Path(spec), output) if spec else {}).items()
+        ]
+        target.write(_watched(frames(rows, drawn), rows, told))
+        for file, text in others:
+            file.write_text(text)
+        commit([*(file for file, _ in others), target])
+    if not quiet:
+        click.echo(f"{rows:,} rows, seed {drawn}", err=True)
+
+
+def _watched(
+    frames: Iterable[pl.DataFrame], rows: int, told: Callable[[str, int, int], None]
+) -> Iterator[pl.DataFrame]:
+    done = 0
+    for frame in frames:
+        yield frame
+        done += frame.height
+        told("generate", done, rows)

@@ -1,0 +1,62 @@
+"""Commands that use what a release left: `recode`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from anonymize.cli.options import (
+    COLOR,
+    FORCE,
+    OUTPUT,
+    OUTPUT_FORMAT,
+    PATH,
+    QUIET,
+    REPORTS,
+    THREADS,
+    use_threads,
+    with_options,
+)
+
+
+@click.command()
+@with_options(
+    click.argument("recoding", type=PATH),
+    click.option("-i", "--input", type=PATH, required=True, help="The table, or - for standard input."),
+    OUTPUT,
+    OUTPUT_FORMAT,
+    REPORTS,
+    click.option("--seed", type=int, help="Seed of the shuffle, if the release was shuffled."),
+    FORCE,
+    THREADS,
+    QUIET,
+    COLOR,
+)
+def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
+    """Apply a saved recoding to rows that it has not seen: a test set, next month's table.
+
+    RECODING is what a release command wrote with --save-recoding. Every row shows what the release shows for the class
+    that it falls into; direct identifiers are left out, all other columns pass through. The table has the columns of
+    the one that was released; those which are no quasi-identifiers may be absent.
+
+    Rows fall outside where the recoding has no answer, or one that was made without them: a value that it does not
+    know, a number beyond all that it was made from, a class that was suppressed, a value that its class does not span,
+    a combination that no class has. Those of the first and the third kind are released suppressed. They are counted,
+    and the exit code is 0 all the same.
+
+    Nothing is measured. The guarantees of the release are about the rows that it was made from: `audit` says whether
+    the new table is safe to publish.
+    """
+    use_threads(threads)
+    from anonymize.cli.progress import progress
+    from anonymize.recode import Recode
+    from anonymize.recode import recode as walk
+
+    with progress(quiet) as told:
+        report = walk(Recode(**given, progress=told))
+    if not quiet and sys.stderr is not None:
+        from anonymize.report.terminal import console, show
+
+        show(report, console(sys.stderr, color))

@@ -1,0 +1,252 @@
+"""The first splits of a decision tree on the original and on the release, and which patterns survived.
+
+Every row is a region: an original value is the region of itself. A condition holds of a row where it holds of all of
+its region: `from 28` where the region begins at 28 or later, `in Office` where it lies under that node. The tree asks,
+at most three times in a row, the condition that tells most of the target (information gain); of ties the first
+attribute's, and its lowest. A part is not split where fewer than a hundredth of the rows would be on one side, or fewer
+than two. A numeric target is told by whether it lies above its median.
+
+A pattern is the way to a leaf of the original's tree, with the label that most of its rows have. It survived if the
+release still shows it: at least half as many rows, and at least one, have regions that lie within the pattern as a
+whole, and most of these have that label.
+
+Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymization method, section 6.2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Bools, Floats, Integers, Ints
+from anonymize.domain.base import Domain
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import DataError
+from anonymize.evaluation.released import Released, as_text
+
+DEPTH = 3
+LEAST_SHARE = 0.01
+SURVIVES = 0.5
+"""Of a pattern's rows, so many have to be left for it to survive."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """That a region lies within the codes `first` to `last` of a quasi-identifier, or that it does not (`negated`)."""
+
+    attribute: int
+    first: int
+    last: int
+    negated: bool = False
+
+    def holds(self, rows: Rows) -> Bools:
+        """(rows,) of which it holds."""
+        inside = (rows.first[:, self.attribute] >= self.first) & (rows.last[:, self.attribute] <= self.last)
+        return ~inside if self.negated else inside
+
+    def within(self, rows: Rows) -> Bools:
+        """(rows,) of which it holds all over the region: a region that is partly inside is not outside."""
+        if not self.negated:
+            return self.holds(rows)
+        return (rows.last[:, self.attribute] < self.first) | (rows.first[:, self.attribute] > self.last)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as regions of codes, `first` and `last` (rows, attributes), with `labels` (rows,) of `size` kinds."""
+
+    first: Ints
+    last: Ints
+    labels: Ints
+    size: int
+
+    def chosen(self, rows: Bools) -> Rows:
+        """Some of them."""
+        return Rows(self.first[rows], self.last[rows], self.labels[rows], self.size)
+
+    @property
+    def counts(self) -> Ints:
+        """(size,) rows of each label."""
+        return np.bincount(self.labels, minlength=self.size)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A way down the tree, and how many rows of each label it leads to."""
+
+    path: tuple[Condition, ...]
+    counts: Ints
+
+    @property
+    def label(self) -> int:
+        """That of most rows; of ties the first."""
+        return int(self.counts.argmax())
+
+
+def compare(released: Released, target: str) -> dict[str, Any]:
+    """The block `tree`: the leaves of either tree, and the patterns of the original with what became of each.
+
+    Raises DataError where the release does not tell the values of the target.
+    """
+    table = released.table
+    if target not in released.targets():
+        raise DataError(f"--tree {target}: {released.why_apart or 'it is not in the release'}")
+    before, after, labels = _labels(released, target)
+    skipped = [at for at, attribute in enumerate(table.attributes) if attribute.name == target]
+    codes = np.stack([attribute.codes.astype(np.int64) for attribute in table.attributes], axis=1)
+    evidence = released.evidence(0, 0)
+    first, last = evidence.first[evidence.class_of], evidence.last[evidence.class_of]
+    domains = [attribute.domain for attribute in table.attributes]
+    pairs = [Rows(codes, codes, before, len(labels)), Rows(first, last, after, len(labels))]
+    sides = [rows.chosen(rows.labels >= 0) for rows in pairs]
+    trees = [list(_grow(rows, domains, skipped, rows, ())) for rows in sides]
+    names = [attribute.name for attribute in table.attributes]
+    shown = [[_told(leaf, names, domains, labels) for leaf in tree] for tree in trees]
+    patterns = [_became(leaf, sides[1]) for leaf in trees[0]]
+    return {
+        "target": target,
+        "original": shown[0],
+        "release": shown[1],
+        "patterns": [leaf | became for leaf, became in zip(shown[0], patterns, strict=True)],
+        "survived": sum(became["survived"] for became in patterns),
+    }
+
+
+def _labels(released: Released, target: str) -> tuple[Ints, Ints, list[str]]:
+    """(rows,) label of each row of the original and of the release, -1 for none, and how labels read."""
+    source, spec = released.table.source, released.spec
+    original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
+    there = original if target in spec.quasi_identifiers else released.frame[target]
+    if spec.targets()[target] == "numeric":
+        numbers = [column.str.strip_chars().cast(pl.Float64, strict=False).to_numpy() for column in (original, there)]
+        middle = float(np.nanmedian(numbers[0])) if not np.isnan(numbers[0]).all() else 0.0
+        before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in numbers)
+        return before, after, [f"at most {middle:g}", f"above {middle:g}"]
+    labels = sorted(original.fill_null("").unique().to_list())
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = [
+        np.array([code_of.get(label, -1) for label in column.fill_null("")], np.int64) for column in (original, there)
+    ]
+    return codes[0], codes[1], [label or "(missing)" for label in labels]
+
+
+# --- the tree --------------------------------------------------------------------------------------------------------
+
+
+def _grow(
+    rows: Rows, domains: Sequence[Domain], skipped: Sequence[int], every: Rows, path: tuple[Condition, ...]
+) -> Iterator[Leaf]:
+    """The leaves below some rows; first those of which a condition holds."""
+    found = None if len(path) == DEPTH else _best(rows, domains, skipped, max(2, int(LEAST_SHARE * len(every.labels))))
+    if found is None:
+        yield Leaf(path, rows.counts)
+        return
+    holds = found.holds(rows)
+    for negated, part in ((False, holds), (True, ~holds)):
+        condition = Condition(found.attribute, found.first, found.last, negated)
+        yield from _grow(rows.chosen(part), domains, skipped, every, (*path, condition))
+
+
+def _best(rows: Rows, domains: Sequence[Domain], skipped: Sequence[int], least: int) -> Condition | None:
+    """The condition that tells most; None where none tells anything."""
+    whole = _entropy(rows.counts[None])[0]
+    best, gained = None, 1e-9 * (whole + 1)
+    for at, domain in enumerate(domains):
+        if at in skipped:
+            continue
+        for first, last, inside in _candidates(rows, at, domain):
+            gains = _gains(inside, rows.counts, whole, least)
+            if len(gains) and gains.max() > gained:
+                which = int(gains.argmax())
+                best, gained = Condition(at, int(first[which]), int(last[which])), float(gains[which])
+    return best
+
+
+def _candidates(rows: Rows, at: int, domain: Domain) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Conditions on one attribute: first and last code of each, and (conditions, labels) rows of which it holds.
+
+    Of numbers, those that begin at a value or later; of categories, those under each node but the root.
+    """
+    first, last = rows.first[:, at], rows.last[:, at]
+    if isinstance(domain, Numeric):
+        top = domain.size - 1 if domain.missing is None else domain.size - 2
+        present = last <= top
+        counts = _table(first[present], rows.labels[present], domain.size, rows.size)
+        inside = counts[::-1].cumsum(axis=0)[::-1]
+        starts = np.flatnonzero(counts.any(axis=1))[1:]
+        yield starts, np.full(len(starts), top), inside[starts]
+        return
+    assert isinstance(domain, Taxonomy)
+    inside = _table(domain.lca(first, last), rows.labels, len(domain.labels), rows.size)
+    for node in range(domain.root):  # a parent's number is above its children's
+        inside[domain.parent[node]] += inside[node]
+    nodes = np.flatnonzero(inside[:-1].any(axis=1))
+    yield domain.start[nodes], domain.stop[nodes] - 1, inside[nodes]
+
+
+def _table(codes: Integers, labels: Ints, size: int, kinds: int) -> Ints:
+    return np.bincount(codes.astype(np.int64) * kinds + labels, minlength=size * kinds).reshape(size, kinds)
+
+
+def _gains(inside: Ints, counts: Ints, whole: float, least: int) -> Floats:
+    """(conditions,) bits by which each lowers the entropy; nothing where a side has fewer than `least` rows."""
+    outside = counts - inside
+    sizes = inside.sum(axis=1), outside.sum(axis=1)
+    left = (_entropy(inside) * sizes[0] + _entropy(outside) * sizes[1]) / max(int(counts.sum()), 1)
+    return np.where(np.minimum(*sizes) >= least, whole - left, 0.0)
+
+
+def _entropy(counts: Ints) -> Floats:
+    """(n,) entropy in bits of each row of counts (n, labels)."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1))
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+
+def _became(leaf: Leaf, released: Rows) -> dict[str, Any]:
+    """What the release shows of a pattern."""
+    within = np.ones(len(released.labels), np.bool_)
+    for condition in leaf.path:
+        within &= condition.within(released)
+    counts = released.chosen(within).counts
+    rows, label = int(counts.sum()), leaf.label
+    survived = rows >= max(1.0, SURVIVES * float(leaf.counts.sum())) and int(counts.argmax()) == label
+    share = float(counts[label] / rows) if rows else None
+    return {"rows_in_release": rows, "share_in_release": share, "survived": bool(survived)}
+
+
+def _told(leaf: Leaf, names: Sequence[str], domains: Sequence[Domain], labels: Sequence[str]) -> dict[str, Any]:
+    rows = int(leaf.counts.sum())
+    return {
+        "conditions": [_read(condition, names, domains) for condition in _needed(leaf.path, domains)],
+        "rows": rows,
+        "label": labels[leaf.label] if labels else "",
+        "share": float(leaf.counts[leaf.label] / rows) if rows else None,
+    }
+
+
+def _needed(path: Sequence[Condition], domains: Sequence[Domain]) -> list[Condition]:
+    """The conditions without those that follow from others: of numbers, the last of either side says it all."""
+    last = {(each.attribute, each.negated): at for at, each in enumerate(path)}
+    numeric = [isinstance(domain, Numeric) for domain in domains]
+    return [
+        each for at, each in enumerate(path) if not numeric[each.attribute] or last[each.attribute, each.negated] == at
+    ]
+
+
+def _read(condition: Condition, names: Sequence[str], domains: Sequence[Domain]) -> str:
+    """A condition as people read it. Missing numbers are on the side of what is not."""
+    domain, name = domains[condition.attribute], names[condition.attribute]
+    if isinstance(domain, Numeric):
+        value = domain.leaf_text()[condition.first]
+        return f"{name} {'not ' if condition.negated else ''}from {value}"
+    assert isinstance(domain, Taxonomy)
+    label = domain.node_text(np.array([condition.first]), np.array([condition.last]))[0]
+    return f"{name} {'not ' if condition.negated else ''}in {label}"

@@ -1,0 +1,264 @@
+"""What models make of a release, and of the original: trained on some rows, tested on others.
+
+With an algorithm, the recoding is found on the training part alone and applied to the test part, which nobody has
+looked at; models are trained on the recoded training part and tested on the recoded test part. With a release, they are
+trained on its rows and tested on those of the original, whose values are regions of themselves. Beside them stand the
+same models, trained and tested on the same rows of the original. Predictors are the quasi-identifiers.
+
+Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, sections 4.1 and 4.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Ints
+from anonymize.errors import Problem, UsageError
+from anonymize.evaluation.features import Boxes, matrices
+from anonymize.evaluation.learners import LEARNERS, check_installed, scores
+from anonymize.evaluation.ranking import by_information
+from anonymize.evaluation.released import Released, as_text
+from anonymize.evaluation.training import Recoder, check_algorithm
+from anonymize.request import Progress, Request
+from anonymize.roads.steps import check_needs
+from anonymize.spec import Spec
+from anonymize.table import Table
+
+Figures = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How models are made.
+
+    `algorithm`, `options`: what finds the recoding of each training part; None: the release is given. `folds`: of
+    cross-validation, at least 2. `test_share`: instead, one split with this share of the rows for testing. `models`: of
+    LEARNERS, none for all that suit. `projection`: also without the attributes that tell most.
+    """
+
+    algorithm: str | None = None
+    options: Any = None
+    folds: int = 10
+    test_share: float | None = None
+    seed: int = 0
+    models: Sequence[str] = ()
+    projection: bool = False
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One training and one test part. `rows`: of the original; `parts`: by what they are trained on, the regions of the
+    training and the test rows, with the columns in which their targets are."""
+
+    parts: Mapping[str, tuple[tuple[Boxes, pl.DataFrame], tuple[Boxes, pl.DataFrame]]]
+    outside: int
+    tested: int
+
+
+def evaluate_models(
+    spec: Spec, table: Table, released: Released | None, protocol: Protocol, progress: Progress
+) -> dict[str, Any]:
+    """The block `models` of a report, with `warnings`. Raises UsageError for what cannot be done, scikit-learn being
+    absent included, and what the algorithm raises."""
+    check_installed()
+    if protocol.algorithm is not None:
+        check_needs(Request(spec, protocol.algorithm, protocol.options))
+        check_algorithm(protocol.algorithm, protocol.options)
+    targets = spec.targets()
+    _check(table, targets, protocol)
+    results: dict[tuple[str, int], list[dict[str, dict[str, Figures]]]] = {}
+    outside = tested = 0
+    orders = {name: by_information(table, name) for name in targets}
+    folds = list(_splits(table, released, protocol))
+    for number, fold in enumerate(_folds(spec, table, released, protocol, folds)):
+        outside, tested = outside + fold.outside, tested + fold.tested
+        for name in targets:
+            for dropped in range(len(orders[name]) if protocol.projection else 1):
+                found = _figures(table, fold, name, orders[name][:dropped], protocol, targets[name])
+                results.setdefault((name, dropped), []).append(found)
+        progress("models", number + 1, len(folds))
+    block: dict[str, Any] = {"protocol": _told(protocol, len(folds)), "rows": table.rows}
+    if protocol.algorithm is not None:
+        block["outside"] = outside / tested if tested else 0.0
+    block["targets"] = {
+        name: {"type": kind, "models": _summary(results[name, 0])}
+        | ({"projection": _projection(table, name, orders[name], results)} if protocol.projection else {})
+        for name, kind in targets.items()
+    }
+    return block | {"warnings": _warnings(released, protocol)}
+
+
+def _check(table: Table, targets: Mapping[str, str], protocol: Protocol) -> None:
+    names = [attribute.name for attribute in table.attributes]
+    problems = [
+        f"{name}: is the only quasi-identifier, and nothing is left to predict it from"
+        for name in targets
+        if names == [name]
+    ]
+    unknown = [name for name in protocol.models if name not in LEARNERS]
+    problems += [f"--model {name}: is none of {', '.join(LEARNERS)}" for name in unknown]
+    unsuited = set(protocol.models) and not any(
+        LEARNERS[name].predicts in targets.values() for name in protocol.models if name in LEARNERS
+    )
+    if unsuited and not unknown:
+        problems.append(f"--model: none of {', '.join(protocol.models)} predicts a target of this kind")
+    fewest = 2 if protocol.test_share is not None else protocol.folds
+    if table.rows < fewest:
+        problems.append(f"{table.rows} rows are too few for {fewest} folds")
+    if problems:
+        raise UsageError(problems)
+
+
+def _splits(table: Table, released: Released | None, protocol: Protocol) -> Iterator[tuple[Ints, Ints]]:
+    """The rows of each training and test part, ascending; the seed's shuffle deals them."""
+    every = np.arange(table.rows)
+    if protocol.algorithm is None and released is not None and released.why_apart is not None:
+        yield every, every
+        return
+    order = np.random.default_rng(protocol.seed).permutation(table.rows)
+    if protocol.test_share is not None:
+        count = min(max(round(protocol.test_share * table.rows), 1), table.rows - 1)
+        parts = [order[:count]]
+    else:
+        parts = np.array_split(order, protocol.folds)
+    for part in parts:
+        yield np.setdiff1d(every, part), np.sort(part)
+
+
+def _folds(
+    spec: Spec, table: Table, released: Released | None, protocol: Protocol, splits: Sequence[tuple[Ints, Ints]]
+) -> Iterator[Fold]:
+    whole = pl.concat(list(table.source.batches(table.columns)))
+    frame = whole.select(as_text(column, spec, table.source.format) for column in whole.iter_columns())
+    points = Boxes.of_original(table)
+    for train, test in splits:
+        original = ((points.rows(train), frame[train]), (points.rows(test), frame[test]))
+        if protocol.algorithm is not None:
+            recoder = Recoder.of(
+                spec, frame[train], protocol.algorithm, protocol.options, protocol.seed, protocol.threads
+            )
+            seen, _ = recoder.boxes(frame[train])
+            unseen, counts = recoder.boxes(frame[test])
+            made = ((seen, frame[train]), (unseen, frame[test]))
+            yield Fold({"original": original, "released": made}, counts.outside, len(test))
+            continue
+        assert released is not None
+        boxes = Boxes.of_cells(released.readings, released.text_of)
+        apart = released.why_apart is not None
+        shown = (boxes, released.frame) if apart else (boxes.rows(train), frame[train])
+        yield Fold({"original": original, "released": (shown, original[1])}, 0, len(test))
+
+
+def _figures(
+    table: Table, fold: Fold, target: str, dropped: Sequence[int], protocol: Protocol, kind: str
+) -> dict[str, dict[str, Figures]]:
+    """By model and what it was trained on: how it does."""
+    names = [attribute.name for attribute in table.attributes]
+    left_out = [*dropped, *(at for at, name in enumerate(names) if name == target)]
+    found: dict[str, dict[str, Figures]] = {}
+    for trained, parts in fold.parts.items():
+        if target not in parts[0][1].columns:
+            continue
+        (seen, y), (unseen, truth) = (_present(boxes.without(left_out), frame[target], kind) for boxes, frame in parts)
+        if not len(y) or not len(truth):
+            continue
+        x, tested = matrices(seen, unseen)
+        for model, learner in LEARNERS.items():
+            if learner.predicts == kind and (model in protocol.models or not protocol.models):
+                found.setdefault(model, {})[trained] = scores(learner, protocol.seed, (x, y), (tested, truth))
+    return found
+
+
+def _present(boxes: Boxes, column: pl.Series, kind: str) -> tuple[Boxes, Any]:
+    """The rows and their target; without those that have no number."""
+    if kind == "categorical":
+        return boxes, column.fill_null("").to_numpy().astype(str)
+    numbers = column.str.strip_chars().cast(pl.Float64).to_numpy()
+    some = ~np.isnan(numbers)
+    return boxes.rows(some), numbers[some]
+
+
+# --- what is reported ------------------------------------------------------------------------------------------------
+
+
+def _summary(folds: Sequence[Mapping[str, Mapping[str, Figures]]]) -> dict[str, Any]:
+    """Model -> trained on -> figure -> mean and standard deviation over the folds."""
+    found: dict[str, Any] = {}
+    for model in dict.fromkeys(name for fold in folds for name in fold):
+        for trained in dict.fromkeys(name for fold in folds for name in fold.get(model, {})):
+            each = [fold[model][trained] for fold in folds if trained in fold.get(model, {})]
+            figures = {name: _spread([one[name] for one in each]) for name in each[0]}
+            found.setdefault(model, {})[trained] = figures
+    return found
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
+    some = [value for value in values if value is not None]
+    return {
+        "mean": float(np.mean(some)) if some else None,
+        "sd": float(np.std(some, ddof=1)) if len(some) > 1 else None,
+    }
+
+
+def _projection(table: Table, target: str, order: Sequence[int], results: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """A step for each attribute that is dropped, from the one that tells most of the target."""
+    names = [table.attributes[at].name for at in order]
+    return [{"dropped": names[:count], "models": _summary(results[target, count])} for count in range(len(order))]
+
+
+def _told(protocol: Protocol, splits: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"folds": splits, "test_share": protocol.test_share, "seed": protocol.seed}
+    if protocol.algorithm is not None:
+        told |= {"algorithm": protocol.algorithm, "options": asdict(protocol.options)}
+    return told
+
+
+def _warnings(released: Released | None, protocol: Protocol) -> list[str]:
+    if protocol.algorithm is not None or released is None:
+        return []
+    if released.why_apart is not None:
+        return [f"models were tested on rows that they were trained on: {released.why_apart}"]
+    return ["the release was made with the rows that models are tested on: --algorithm makes it without them"]
+
+
+def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
+    """An algorithm's Options from texts NAME=VALUE. Raises UsageError for names and values that there are not."""
+    fields = {each.name: each for each in algorithm.Options.__dataclass_fields__.values()}
+    found: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        each = fields.get(name.strip().replace("-", "_"))
+        if each is None or not equals:
+            hint = f"NAME=VALUE, of {', '.join(fields)}" if fields else f"{algorithm.ID} has none"
+            problems.append(Problem(f"--option {pair}: is no option of {algorithm.ID}", hint=hint))
+            continue
+        try:
+            found[each.name] = _value(each, text.strip())
+        except ValueError as error:
+            problems.append(Problem(f"--option {pair}: {error}"))
+    if problems:
+        raise UsageError(problems)
+    return algorithm.Options(**found)
+
+
+def _value(each: Any, text: str) -> Any:
+    choices = each.metadata["choices"]
+    if isinstance(each.default, bool):
+        if text.lower() not in ("true", "false", "yes", "no"):
+            raise ValueError("expected true or false")
+        return text.lower() in ("true", "yes")
+    if choices:
+        if text not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return text
+    try:
+        return type(each.default)(text)
+    except (TypeError, ValueError):
+        raise ValueError(f"expected a value such as {each.default}") from None

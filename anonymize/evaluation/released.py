@@ -1,0 +1,257 @@
+"""A released table as equivalence classes, read from its text with the spec and the original's domains.
+
+Nothing of how the release was made is used. Its rows are those of the original, in the same order, only where the spec
+keeps the order, there are as many, and all that passes through is the same in every row; then they *correspond*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Bools, Floats, Ints, Partition
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import DataError, Problem
+from anonymize.evaluation.cells import Cells, Reading
+from anonymize.metrics import Evidence, View
+from anonymize.spec import Spec
+from anonymize.spec.model import WITHHELD
+from anonymize.table import Attribute, Table, TargetColumn
+from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn
+from anonymize.table.model import CodedColumn
+
+
+@dataclass(frozen=True)
+class Released:
+    """The rows of a release. `readings`: what the distinct texts of each quasi-identifier say, `text_of` (attributes,
+    rows) which of them each row shows. `frame`: all columns as text, null where missing."""
+
+    spec: Spec
+    table: Table
+    frame: pl.DataFrame
+    readings: tuple[Reading, ...]
+    text_of: Ints
+
+    @cached_property
+    def partition(self) -> Partition:
+        """Rows that read the same in every quasi-identifier."""
+        labels = np.zeros(self.frame.height, np.int64)
+        for reading, texts in zip(self.readings, self.text_of, strict=True):
+            labels = np.unique(labels * max(len(reading.first), 1) + texts, return_inverse=True)[1]
+        return Partition.of_labels(labels)
+
+    @cached_property
+    def shown(self) -> Ints:
+        """(attributes, classes) which text each class shows."""
+        return self.text_of[:, self.partition.order[self.partition.starts[:-1]]]
+
+    @cached_property
+    def suppressed(self) -> Bools:
+        """(classes,) whether every quasi-identifier reads suppressed."""
+        pairs = zip(self.readings, self.shown, strict=True)
+        return np.asarray(np.all([reading.suppressed[shown] for reading, shown in pairs], axis=0))
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Rows that are published suppressed or left out."""
+        published = int(self.partition.sizes[self.suppressed].sum())
+        return published + self.table.rows - self.frame.height
+
+    @cached_property
+    def why_apart(self) -> str | None:
+        """Why rows cannot be told to correspond to the original's; None where they do."""
+        if self.spec.output.row_order != "keep":
+            return "the spec shuffles rows"
+        if self.frame.height != self.table.rows:
+            return f"the release has {self.frame.height:,} rows, the original {self.table.rows:,}"
+        if self._others_differ():
+            return "columns that pass through differ from the original's, row by row"
+        return None
+
+    def _others_differ(self) -> bool:
+        roles = self.spec.roles()
+        names = [
+            name
+            for name in self.table.columns
+            if roles[name] not in {*WITHHELD, "quasi-identifier"} and name in self.frame.columns
+        ]
+        done = 0
+        for batch in self.table.source.batches(names) if names else ():
+            there = self.frame[done : done + batch.height]
+            for name in names:
+                here = as_text(batch[name], self.spec, self.table.source.format)
+                if not here.eq_missing(there[name]).all():
+                    return True
+            done += batch.height
+        return False
+
+    @cached_property
+    def summaries(self) -> list[int]:
+        """The quasi-identifiers of which some class shows a mean or a median, which does not tell how much is lost."""
+        pairs = enumerate(zip(self.readings, self.shown, strict=True))
+        return [at for at, (reading, shown) in pairs if reading.summary[shown].any()]
+
+    def view(self, k: int) -> View:
+        """What metrics see. Where cells show means, the widths are those of the original rows; nan, if these do not
+        correspond."""
+        keep = ~self.suppressed
+        costs = [self._costs(at) for at in range(len(self.readings))]
+        return View(
+            attributes=self.table.attributes,
+            ncp=[ncp[keep] for ncp, _ in costs],
+            loss=[loss[keep] for _, loss in costs],
+            sizes=self.partition.sizes[keep],
+            suppressed_rows=self.suppressed_rows,
+            k=k,
+            levels=self.levels(),
+            weights=self.table.weights,
+        )
+
+    def _costs(self, at: int) -> tuple[Floats, Floats]:
+        """(classes,) NCP and loss of a cell of each class."""
+        reading, shown = self.readings[at], self.shown[at]
+        ncp, loss = reading.ncp[shown], reading.loss[shown]
+        if at not in self.summaries or self.why_apart is not None:
+            return ncp, loss
+        attribute = self.table.attributes[at]
+        assert isinstance(attribute.domain, Numeric)
+        box = self.partition.boxes(attribute.codes)
+        rounded = self.spec.output.edges == "rounded"
+        width = attribute.domain.rounded_cost(*box) if rounded else attribute.domain.cost(*box)
+        return np.where(np.isnan(ncp), width, ncp), np.where(np.isnan(loss), width, loss)
+
+    def levels(self) -> list[tuple[int, int]] | None:
+        """(level, height) of each quasi-identifier, where all its cells are nodes of one level and of no other."""
+        found = []
+        for reading, shown, attribute in zip(self.readings, self.shown, self.table.attributes, strict=True):
+            texts = np.unique(shown[~self.suppressed])
+            common = np.flatnonzero(self._levels(reading, texts).all(axis=0))
+            if len(common) != 1 or not len(texts):
+                return None
+            found.append((int(common[0]), attribute.hierarchy.height))
+        return found
+
+    def _levels(self, reading: Reading, texts: Ints) -> Bools:
+        """(texts, height + 1) at which levels each text stands; one that is suppressed is the root."""
+        levels = reading.levels[texts].copy()
+        levels[reading.suppressed[texts], -1] = True
+        return levels
+
+    def evidence(self, queries: int, seed: int) -> Evidence:
+        """What measures see."""
+        pairs = list(zip(self.readings, self.shown, strict=True))
+        return Evidence(
+            table=self.table,
+            first=np.stack([reading.first[shown] for reading, shown in pairs], axis=1),
+            last=np.stack([reading.last[shown] for reading, shown in pairs], axis=1),
+            start=np.stack([reading.start[shown] for reading, shown in pairs], axis=1),
+            stop=np.stack([reading.stop[shown] for reading, shown in pairs], axis=1),
+            sizes=self.partition.sizes,
+            class_of=self.partition.class_of(self.frame.height).astype(np.int64),
+            targets=self.targets(),
+            queries=queries,
+            seed=seed,
+        )
+
+    def targets(self) -> dict[str, CodedColumn]:
+        """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""
+        found: dict[str, CodedColumn] = {}
+        for target in self.table.targets:
+            if target.name in self.spec.quasi_identifiers:
+                if self.why_apart is None:
+                    found[target.name] = target
+            elif target.name in self.frame.columns:
+                found[target.name] = coded(self.frame[target.name], numeric=target.numeric)
+        return found
+
+
+def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
+    """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are no numbers."""
+    field = Field(column.name, column.dtype, (), True)
+    encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
+    encoder.add(column.to_frame().select(encoder.expressions))
+    if isinstance(encoder, NumberColumn) and encoder.bad.count:
+        raise DataError(f"numeric column {column.name!r}: {encoder.bad.count} values are not numbers")
+    found = Distinct.of(encoder)
+    size = len(found.values) + (found.missing is not None)
+    if not numeric:
+        return TargetColumn(column.name, found.codes, size, found.missing, None)
+    numbers = np.asarray(found.values, np.float64)
+    return TargetColumn(
+        column.name, found.codes, size, found.missing, np.append(numbers, [] if found.missing is None else [np.nan])
+    )
+
+
+def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
+    """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
+    text = column.cast(pl.String)
+    if form == "csv" and "" not in spec.input.missing:
+        text = text.fill_null("")
+    frame = text.to_frame("text")
+    return (
+        frame.select(pl.when(~pl.col("text").is_in(list(spec.input.missing))).then("text"))
+        .to_series()
+        .alias(column.name)
+    )
+
+
+def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:
+    """The columns in which each quasi-identifier is shown: its own twice, or NAME_low and NAME_high.
+
+    Raises DataError for quasi-identifiers of which there are none.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for name in spec.quasi_identifiers:
+        pair = (f"{name}_low", f"{name}_high")
+        if name in present:
+            found[name] = (name, name)
+        elif all(column in present for column in pair):
+            found[name] = pair
+    lacking = [name for name in spec.quasi_identifiers if name not in found]
+    if lacking:
+        hint = f"it has {', '.join(present)}"
+        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
+    return found
+
+
+def read_released(spec: Spec, table: Table, frame: pl.DataFrame, shown: Mapping[str, tuple[str, str]]) -> Released:
+    """The release of a table. `frame`: all of its columns as text, null where missing; `shown` as of `columns_of`.
+
+    Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
+    """
+    if frame.height > table.rows:
+        raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
+    readings, text_of = read_cells(spec, table.attributes, frame, shown)
+    return Released(spec, table, frame, readings, text_of)
+
+
+def read_cells(
+    spec: Spec, attributes: Sequence[Attribute], frame: pl.DataFrame, shown: Mapping[str, tuple[str, str]]
+) -> tuple[tuple[Reading, ...], Ints]:
+    """What the cells of quasi-identifiers say: a reading of the distinct texts of each, and (attributes, rows) which of
+    them each row shows. Raises DataError, with the problems of all columns."""
+    readings: list[Reading] = []
+    problems: list[Problem] = []
+    text_of = np.zeros((len(attributes), frame.height), np.int64)
+    missing = frozenset(spec.input.missing)
+    for at, attribute in enumerate(attributes):
+        low, high, text_of[at] = _distinct(frame, *shown[attribute.name])
+        try:
+            readings.append(Cells(attribute, low, high, spec.output, missing).read())
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(problems)
+    return tuple(readings), text_of
+
+
+def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
+    """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
+    pairs = frame.select(low=pl.col(low), high=pl.col(high))
+    distinct = pairs.unique(maintain_order=True).with_row_index("at")
+    at = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["at"]
+    return distinct["low"].to_list(), distinct["high"].to_list(), at.to_numpy().astype(np.int64)

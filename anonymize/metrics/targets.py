@@ -1,0 +1,57 @@
+"""Targets: what is left to guess of each target once the class of a row is known.
+
+Of a categorical target the conditional entropy H(C | P) in bits: the entropy of its labels within each class, weighted
+by rows; 0 where every class has one label. A missing label is a label of its own. `entropy` is that of all released
+rows, which no class tells anything of. Of a numeric target the mean squared error around the mean of the class; rows
+without a number are left out. `variance` is that of all rows.
+
+A target that is a quasi-identifier is generalized itself. Its values come from the original, where rows correspond.
+
+Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, equation 7 and section 3.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.classes import Floats, Integers, Ints, Runs
+from anonymize.metrics.evidence import Evidence
+from anonymize.table.model import CodedColumn
+
+ID = "targets"
+
+
+def measure(evidence: Evidence) -> dict[str, dict[str, float]] | None:
+    """By target: `conditional_entropy` and `entropy`, or `mean_squared_error` and `variance`."""
+    found = {name: _figures(column, evidence) for name, column in evidence.targets.items()}
+    return {name: figures for name, figures in found.items() if figures} or None
+
+
+def _figures(column: CodedColumn, evidence: Evidence) -> dict[str, float]:
+    if not len(column.codes):
+        return {}
+    one = np.zeros(len(column.codes), np.int64)
+    if not column.numeric:
+        within = conditional_entropy(evidence.class_of, column.codes, len(evidence.sizes), column.size)
+        return {"conditional_entropy": within, "entropy": conditional_entropy(one, column.codes, 1, column.size)}
+    assert column.values is not None
+    values = column.values[column.codes]
+    some = ~np.isnan(values)
+    if not some.any():
+        return {}
+    within = squared_error(evidence.class_of[some], values[some])
+    return {"mean_squared_error": within, "variance": squared_error(one[some], values[some])}
+
+
+def conditional_entropy(classes: Ints, labels: Integers, count: int, size: int) -> float:
+    """H(labels | classes) in bits of rows (n,); `count` classes, `size` labels."""
+    runs = Runs.count_values(classes, labels, count, size)
+    sizes = np.bincount(classes, minlength=count)[runs.classes]
+    return float(abs((runs.counts * np.log2(sizes / runs.counts)).sum()) / len(classes))
+
+
+def squared_error(classes: Ints, values: Floats) -> float:
+    """Mean of squared distances from the mean of the row's class, over rows (n,)."""
+    sizes = np.maximum(np.bincount(classes), 1)
+    means = np.bincount(classes, values) / sizes
+    return float(((values - means[classes]) ** 2).mean())

@@ -1,0 +1,140 @@
+"""Where the values of a column lie among the segments of a saved recoding."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.classes import Bools, Codes, Floats, Ints
+from anonymize.domain.build import DATE_STEPS, is_date, mask, prefix
+from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute
+from anonymize.table.encode import Distinct, Numbers
+
+MISSING = sys.float_info.max
+"""Where a missing number lies: beyond all others."""
+UNKNOWN = -1
+NAMES = ("segment", "low", "high", "beyond", "near", "node")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Of n distinct values, all (n,).
+
+    `segment`: the one that each lies in, UNKNOWN where the recoding has none for it. `low`, `high`: the values that it
+    may stand for, as a `Box` has them; for a value that the hierarchy has not got, but whose ancestor it has, the
+    leaves under that. `beyond`: numbers below or above all that the recoding was made from. `near`: values that have
+    only an ancestor, which is `node`; -1 for the others.
+    """
+
+    segment: Ints
+    low: Floats
+    high: Floats
+    beyond: Bools
+    near: Bools
+    node: Ints
+
+    def of_rows(self, codes: Codes) -> Places:
+        """The same of rows (rows,), from the number of each row's value."""
+        return Places(*(getattr(self, name)[codes] for name in NAMES))
+
+
+def places(attribute: NumericAttribute | CategoricalAttribute, column: Distinct) -> Places:
+    """Where the distinct values of a column lie, the missing one after the others where there is one."""
+    if isinstance(attribute, NumericAttribute):
+        return _numbers(attribute, column)
+    return _categories(attribute, column)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _numbers(attribute: NumericAttribute, column: Distinct) -> Places:
+    values = np.asarray(column.values)
+    segment, beyond = _segments(attribute, values), np.zeros(len(values), np.bool_)
+    if attribute.low is not None and attribute.high is not None and attribute.ranges is None and not attribute.any:
+        beyond = (values < attribute.low) | (values > attribute.high)
+    position = values.astype(np.float64)
+    if column.missing is not None:
+        own = UNKNOWN if attribute.missing is None else attribute.missing
+        segment = np.append(segment, 0 if attribute.any else own)
+        position, beyond = np.append(position, MISSING), np.append(beyond, False)
+    return Places(segment, position, position, beyond, np.zeros_like(beyond), np.full(len(segment), -1))
+
+
+def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
+    """(n,) the segment of each number, UNKNOWN for none."""
+    if attribute.any:
+        return np.zeros(len(values), np.int64)
+    if attribute.ranges is not None:
+        low, high = (np.array([getattr(each, end) for each in attribute.ranges]) for end in ("low", "high"))
+        own = np.array([each.segment for each in attribute.ranges] + [UNKNOWN])
+        at = np.searchsorted(low, values, side="right") - 1
+        inside = (at >= 0) & (values <= np.append(high, 0)[at])
+        return np.asarray(own[np.where(inside, at, -1)])
+    if attribute.low is None:
+        return np.full(len(values), UNKNOWN)
+    return np.searchsorted(np.array(attribute.cuts), values, side="right").astype(np.int64)
+
+
+# --- categories -------------------------------------------------------------------------------------------------------
+
+
+def _categories(attribute: CategoricalAttribute, column: Distinct) -> Places:
+    """A value that is no leaf of a hierarchy made by a builder is near where the builder puts it."""
+    leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
+    low = np.array([leaf_of.get(str(text), UNKNOWN) for text in column.values], np.int64)
+    high, node = low.copy(), np.full(len(low) + (column.missing is not None), -1)
+    unknown = np.flatnonzero(low < 0)
+    if attribute.any:
+        low[unknown], high[unknown] = 0, attribute.leaves - 1
+    elif attribute.builder is not None and len(unknown):
+        node[unknown] = _ancestors(attribute, attribute.builder, [str(column.values[at]) for at in unknown])
+        first, last = _extents(attribute)
+        low[unknown] = np.where(node[unknown] < 0, UNKNOWN, first[node[unknown]])
+        high[unknown] = np.where(node[unknown] < 0, UNKNOWN, last[node[unknown]])
+    if column.missing is not None:
+        own = UNKNOWN if attribute.missing is None else attribute.missing
+        own = 0 if attribute.any and own == UNKNOWN else own
+        low, high = np.append(low, own), np.append(high, own)
+    segment = np.searchsorted(np.array(attribute.cuts, np.int64), low, side="right")
+    segment = np.where(low < 0, UNKNOWN, segment)
+    none = np.zeros(len(low), np.bool_)
+    return Places(segment, low.astype(np.float64), high.astype(np.float64), none, node >= 0, node)
+
+
+def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequence[str]) -> Ints:
+    """(n,) the lowest ancestor below the root that the hierarchy has for each text, or -1."""
+    steps, fits = _steps(builder)
+    inner = range(attribute.leaves, len(attribute.labels) - 1)
+    node_of = {attribute.labels[node]: node for node in reversed(inner)}
+    found = []
+    for text in texts:
+        labels = (step(text) for step in steps) if fits(text) else ()
+        found.append(next((node_of[label] for label in labels if label in node_of), -1))
+    return np.array(found, np.int64)
+
+
+def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[str], bool]]:
+    """What a builder makes of a value, level by level, and whether it can make anything of one."""
+    if builder.mask is not None:
+        return mask(builder.mask, builder.width), lambda text: len(text) <= builder.width
+    if builder.dates is not None:
+        return [DATE_STEPS[part] for part in builder.dates], is_date
+    return prefix(builder.prefix or ()), lambda text: True
+
+
+def _extents(attribute: CategoricalAttribute) -> tuple[Ints, Ints]:
+    """(nodes,) first and last leaf under each node."""
+    parents = np.array(attribute.parents)
+    first = np.full(len(parents), attribute.leaves, np.int64)
+    last = np.full(len(parents), -1, np.int64)
+    leaf = node = np.arange(attribute.leaves)
+    while len(node):
+        np.minimum.at(first, node, leaf)
+        np.maximum.at(last, node, leaf)
+        node = parents[node]
+        leaf, node = leaf[node >= 0], node[node >= 0]
+    return first, last

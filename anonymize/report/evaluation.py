@@ -1,0 +1,108 @@
+"""What `evaluate` adds to a report, as tables: targets, selections, queries, models, patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anonymize.report.section import Section, figure
+
+
+def sections(report: Mapping[str, Any]) -> list[Section]:
+    """The sections that there are figures for."""
+    utility = report.get("utility", {})
+    found = [_task(utility), _imprecision(utility), _left_out(report)]
+    for target, block in report.get("models", {}).get("targets", {}).items():
+        found += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
+    if "tree" in report:
+        tree = report["tree"]
+        found += [
+            _leaves(f"{tree['target']}: first splits on the original", tree["original"]),
+            _leaves(f"{tree['target']}: first splits on the release", tree["release"]),
+            _patterns(tree),
+        ]
+    return [section for section in found if section.rows]
+
+
+def _task(utility: Mapping[str, Any]) -> Section:
+    """Targets and queries: what a recipient's figures are off by."""
+    size = utility.get("average_class_size")
+    rows = [] if size is None else [("average class size", figure(size), "rows of a class, suppressed rows included")]
+    meanings = {
+        "conditional_entropy": "bits left to guess once the class is known",
+        "entropy": "bits to guess without the release's classes",
+        "mean_squared_error": "squared distance from the mean of the class",
+        "variance": "squared distance from the mean of all rows",
+    }
+    for target, figures in (utility.get("targets") or {}).items():
+        rows += [
+            (f"{target}: {name.replace('_', ' ')}", figure(value), meanings[name]) for name, value in figures.items()
+        ]
+    queries = utility.get("query_error") or {}
+    if queries:
+        of = f"relative error of {figure(queries['queries'] - queries['empty'])} random COUNT queries"
+        rows += [(f"query error, {name}", figure(queries[name]), of) for name in ("mean", "median")]
+    return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
+
+
+def _imprecision(utility: Mapping[str, Any]) -> Section:
+    block = utility.get("imprecision") or {"selections": []}
+    rows = [
+        (str(at + 1), figure(each["original"]), figure(each["released"]), figure(each["imprecision"]))
+        for at, each in enumerate(block["selections"])
+    ]
+    return Section("Selections: rows returned", ("selection", "original", "release", "imprecision"), rows)
+
+
+def _left_out(report: Mapping[str, Any]) -> Section:
+    rows = [(name, reason) for name, reason in report.get("left_out", {}).items()]
+    return Section("Not measured", ("figure", "reason"), rows)
+
+
+def _models(title: str, models: Mapping[str, Any]) -> Section:
+    rows = [
+        (model, name.replace("_", " "), _spread(by.get("original"), name), _spread(by.get("released"), name))
+        for model, by in models.items()
+        for name in next(iter(by.values()))
+    ]
+    return Section(title, ("model", "measure", "original", "release"), rows)
+
+
+def _spread(figures: Mapping[str, Any] | None, name: str) -> str:
+    """Mean and standard deviation over the folds."""
+    found = (figures or {}).get(name) or {"mean": None, "sd": None}
+    return figure(found["mean"]) + ("" if found["sd"] is None else f" ± {found['sd']:.2g}")
+
+
+def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
+    """A row a step: the attribute that was dropped last, and the first figure of each model."""
+    rows = []
+    for at, step in enumerate(steps):
+        dropped = step["dropped"][-1] if at else "none"
+        for model, by in step["models"].items():
+            name = next(iter(next(iter(by.values()))))
+            rows.append((dropped, model, _spread(by.get("original"), name), _spread(by.get("released"), name)))
+    return Section(f"{target} without what tells most of it", ("dropped, too", "model", "original", "release"), rows)
+
+
+def _leaves(title: str, leaves: list[Mapping[str, Any]]) -> Section:
+    return Section(title, ("rows", "share", "most are", "where"), [_leaf(leaf) for leaf in leaves])
+
+
+def _leaf(leaf: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    where = " and ".join(leaf["conditions"]) or "everywhere"
+    return figure(leaf["rows"]), figure(leaf["share"]), leaf["label"], where
+
+
+def _patterns(tree: Mapping[str, Any]) -> Section:
+    rows = [
+        (
+            "yes" if each["survived"] else "no",
+            figure(each["rows_in_release"]),
+            figure(each["share_in_release"]),
+            *_leaf(each),
+        )
+        for each in tree["patterns"]
+    ]
+    title = f"{tree['target']}: {tree['survived']} of {len(rows)} patterns survived"
+    return Section(title, ("survived", "rows left", "share left", "rows", "share", "most are", "pattern"), rows)

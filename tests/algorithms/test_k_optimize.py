@@ -1,0 +1,231 @@
+"""K-Optimize: equal to trying every set of splits; its bound is below all of them; what it says of its search."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from anonymize.algorithms import k_optimize
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.optimize.cells import Splits
+from anonymize.algorithms.optimize.local import Best
+from anonymize.algorithms.optimize.moves import Problem
+from anonymize.algorithms.optimize.tree import Tree
+from anonymize.errors import InfeasibleError, UsageError
+from anonymize.privacy import Requirement
+from anonymize.recoding import SingleDimensional
+from anonymize.table import Attribute, Table, TargetColumn
+from tests.algorithms.tables import categorical, k_anonymity, numeric, requirement, seeds, table_of, tables, taxonomy
+
+MODELS = [
+    (k_anonymity(2),),
+    (k_anonymity(5),),
+    (k_anonymity(2), requirement("distinct-l-diversity", "s0", l=2)),
+    (requirement("entropy-l-diversity", "s0", l=1.7),),
+    (k_anonymity(3), requirement("recursive-cl-diversity", "s0", c=2, l=2)),
+    (requirement("squared-error-diversity", "s0", error=4.0),),
+]
+
+
+def target(codes: Any, name: str = "t") -> TargetColumn:
+    codes = np.asarray(codes, np.uint8)
+    return TargetColumn(name, codes, int(codes.max(initial=0)) + 1, None, None)
+
+
+def run(table: Table, wanted: tuple[Requirement, ...], limit: int = 0, **options: Any) -> SingleDimensional:
+    return k_optimize.run(table, wanted, k_optimize.Options(**options), Context(limit))
+
+
+# --- every set of splits ----------------------------------------------------------------------------------------------
+
+
+def places(attribute: Attribute) -> list[int]:
+    """Codes that occur, but the first."""
+    return sorted(set(attribute.codes.tolist()))[1:]
+
+
+def subsets(attribute: Attribute) -> Iterator[tuple[int, ...]]:
+    codes = places(attribute)
+    return chain.from_iterable(combinations(codes, size) for size in range(len(codes) + 1))
+
+
+def classes(table: Table, cuts: tuple[tuple[int, ...], ...]) -> list[list[int]]:
+    found = defaultdict(list)
+    for row in range(table.rows):
+        key = tuple(sum(a.codes[row] >= p for p in cut) for a, cut in zip(table.attributes, cuts, strict=True))
+        found[key].append(row)
+    return list(found.values())
+
+
+def meets(table: Table, rows: list[int], wanted: tuple[Requirement, ...]) -> bool:
+    for each in wanted:
+        required: dict[str, float] = each.required()
+        counts = []
+        if each.attribute:
+            column = next(c for c in table.sensitive if c.name == each.attribute)
+            codes = [int(column.codes[row]) for row in rows if column.codes[row] != column.missing]
+            counts = sorted(Counter(codes).values(), reverse=True)
+        match each.model:
+            case "k-anonymity":
+                fine = len(rows) >= required["k"]
+            case "distinct-l-diversity":
+                fine = len(counts) >= required["l"]
+            case "entropy-l-diversity":
+                entropy = -sum(n / sum(counts) * math.log(n / sum(counts)) for n in counts)
+                fine = bool(counts) and math.exp(entropy) >= required["l"] * (1 - 1e-9)
+            case "recursive-cl-diversity":
+                rest = sum(counts[int(required["l"]) - 1 :])
+                fine = bool(rest) and counts[0] < required["c"] * rest * (1 - 1e-9)
+            case _:
+                assert column.values is not None
+                values = column.values[codes]
+                fine = bool(counts) and ((values - values.mean()) ** 2).sum() >= required["error"] * (1 - 1e-9)
+        if not fine:
+            return False
+    return True
+
+
+def cost(table: Table, rows: list[int], kept: bool, kind: str) -> int:
+    if kind == "discernibility":
+        return len(rows) * (len(rows) if kept else table.rows)
+    if not kept:
+        return len(rows) * len(table.targets)
+    return sum(len(rows) - max(Counter(t.codes[rows].tolist()).values()) for t in table.targets)
+
+
+def best(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> int | None:
+    """The least cost of all sets that suppress no more than the limit, and not everything."""
+    costs = []
+    sets: list[tuple[tuple[int, ...], ...]] = [()]
+    for attribute in table.attributes:
+        sets = [(*cuts, cut) for cuts in sets for cut in subsets(attribute)]
+    known: dict[tuple[int, ...], tuple[bool, int]] = {}
+    for cuts in sets:
+        total = lost = 0
+        for rows in classes(table, cuts):
+            key = tuple(rows)
+            if key not in known:
+                kept = meets(table, rows, wanted)
+                known[key] = kept, cost(table, rows, kept, kind)
+            total += known[key][1]
+            lost += 0 if known[key][0] else len(rows)
+        if lost <= limit and lost < table.rows:
+            costs.append(total)
+    return min(costs, default=None)
+
+
+def released_cost(table: Table, found: SingleDimensional, kind: str) -> int:
+    parts = np.split(found.partition.order, found.partition.starts[1:-1]) if found.partition.count else []
+    total = sum(cost(table, part.tolist(), True, kind) for part in parts)
+    return total + cost(table, found.suppressed.tolist(), False, kind)
+
+
+@given(tables(max_rows=40, max_attributes=3, sensitive_columns=1), st.sampled_from(MODELS), seeds, st.data())
+def test_equals_every_set_of_splits(table: Table, wanted: Any, rng: np.random.Generator, data: st.DataObject) -> None:
+    assume(sum(len(places(attribute)) for attribute in table.attributes) <= 8)
+    table = replace(
+        table, targets=(target(rng.integers(0, 3, table.rows)), target(rng.integers(0, 2, table.rows), "u"))
+    )
+    limit = data.draw(st.sampled_from([0, 1, table.rows // 4, table.rows]))
+    kind = data.draw(st.sampled_from(["discernibility", "classification"]))
+    least = best(table, wanted, limit, kind)
+    if least is None:
+        with pytest.raises(InfeasibleError):
+            run(table, wanted, limit, cost=kind)
+        return
+    found = run(table, wanted, limit, cost=kind)
+    summary = found.summary()
+    assert summary["optimal"] and summary["gap"] == 0
+    assert summary["cost"] == summary["lower_bound"] == least == released_cost(table, found, kind)
+    assert len(found.suppressed) <= limit
+
+
+# --- the machinery ----------------------------------------------------------------------------------------------------
+
+
+def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> Problem:
+    options, context = k_optimize.Options(cost=kind), Context(limit)
+    return k_optimize._problem(table, wanted, options, context, Splits.of_table(table, 0))[0]
+
+
+@given(tables(max_rows=40, max_attributes=3, sensitive_columns=1), st.sampled_from(MODELS), seeds)
+def test_figures_of_one_split_more_or_less(table: Table, wanted: Any, rng: np.random.Generator) -> None:
+    table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
+    problem = problem_of(table, wanted, 0, str(rng.choice(["discernibility", "classification"])))
+    head = rng.random(problem.splits.count) < 0.3
+    allset = head | (rng.random(problem.splits.count) < 0.6)
+    view, own = problem.view(head, allset), problem.view(head, head)
+    added, without, (removed, freed) = view.additions(), view.exclusions(), own.removals()
+    for at in np.flatnonzero(allset & ~head).tolist():
+        more, rest = head.copy(), allset.copy()
+        more[at], rest[at] = True, False
+        after = problem.view(more, allset)
+        assert after.cost - view.cost == added.cost[at]
+        assert after.suppressed - view.suppressed == added.suppressed[at]
+        assert after.hopeless - view.hopeless == added.hopeless[at]
+        assert after.bound - view.bound == added.bound[at]
+        assert problem.view(head, rest).bound - view.bound == without[at]
+    for at in np.flatnonzero(head).tolist():
+        less = head.copy()
+        less[at] = False
+        after = problem.view(less, less)
+        assert (after.cost - own.cost, after.suppressed - own.suppressed) == (removed[at], freed[at])
+
+
+@given(tables(max_rows=30, max_attributes=3, sensitive_columns=1), st.sampled_from(MODELS), seeds)
+def test_the_bound_is_below_every_set_at_every_step(table: Table, wanted: Any, rng: np.random.Generator) -> None:
+    assume(sum(len(places(attribute)) for attribute in table.attributes) <= 7)
+    table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
+    kind, limit = str(rng.choice(["discernibility", "classification"])), int(rng.choice([0, 2, table.rows]))
+    least = best(table, wanted, limit, kind)
+    known = Best()
+    tree = Tree(problem_of(table, wanted, limit, kind), known)  # without the local search
+    while not tree.done:
+        assert tree.bound is not None and (least is None or tree.bound <= least)
+        tree.step()
+    assert known.cost == least
+
+
+def test_what_is_not_finished_says_so() -> None:
+    rng = np.random.default_rng(3)
+    table = table_of(*(numeric(rng.integers(0, 40, 300).tolist(), f"x{at}") for at in range(3)))
+    found = run(table, (k_anonymity(5),), 30, work=2).summary()
+    assert not found["optimal"] and 0 < found["lower_bound"] < found["cost"]
+    assert found["gap"] == pytest.approx(1 - found["lower_bound"] / found["cost"])
+    assert found == run(table, (k_anonymity(5),), 30, work=2).summary()
+
+
+def test_level_keeps_nodes_whole() -> None:
+    job = categorical(list("aabbccddee"), taxonomy("a A *", "b A *", "c C *", "d C *", "e E *", name="job"))
+    found = run(table_of(job, numeric([1] * 5 + [2] * 5)), (k_anonymity(2),), level=1)
+    assert found.cuts["job"].starts.tolist() == [0, 2, 4]
+    assert found.cuts["x"].starts.tolist() == [0]
+    assert found.summary()["splits"] == 2
+
+
+def test_splits_prefer_nodes_where_values_do_not_occur() -> None:
+    job = categorical(list("aaccdd"), taxonomy("a A *", "b A *", "c C *", "d C *", name="job"))
+    assert run(table_of(job), (k_anonymity(2),)).cuts["job"].starts.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": "classification"}, "needs a target"),
+        ({"level": -1}, "--level has to be at least 0"),
+        ({"work": -1}, "--work has to be at least 0"),
+        ({"time_limit": math.nan}, "--time-limit has to be at least 0"),
+    ],
+)
+def test_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(table_of(numeric([1, 2])), (k_anonymity(1),), **options)

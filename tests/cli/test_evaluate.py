@@ -1,0 +1,175 @@
+"""`evaluate` as a user runs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import SPEC, Call, Desk
+
+needs_learners = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not there")
+WORKLOAD = SPEC.replace("insensitive: [ward]", "workload: {targets: [ward], selections: [{age: {from: 8675310}}]}")
+
+
+@pytest.fixture
+def released(desk: Desk, call: Call) -> str:
+    desk.fill(spec=WORKLOAD)
+    assert call("mondrian", desk.spec, "-o", "out.csv", "-r", "report.json", "-q").code == 0
+    return "out.csv"
+
+
+def test_it_prints_json_that_equals_the_report(desk: Desk, call: Call, released: str) -> None:
+    ended = call("evaluate", desk.spec, released, "--json", "-q")
+    assert ended.code == 0
+    found, told = json.loads(ended.out), json.loads((desk.folder / "report.json").read_text())
+    attributes = told["utility"].pop("attributes")
+    assert {name: found["utility"][name] for name in told["utility"]} == pytest.approx(told["utility"])
+    assert found["utility"]["attributes"] == {name: pytest.approx(figures) for name, figures in attributes.items()}
+    assert found["rows_correspond"] and found["utility"]["query_error"]["queries"] == 1000
+    assert set(found["utility"]["targets"]) == {"ward"} and found["utility"]["imprecision"]["total"] >= 0
+
+
+def test_the_same_twice_but_for_the_time(desk: Desk, call: Call, released: str) -> None:
+    found = [json.loads(call("evaluate", desk.spec, released, "--json", "--seed", "4").out) for _ in range(2)]
+    assert [each.pop("started_at") for each in found] and found[0] == found[1]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_it_prints_for_people(desk: Desk, call: Call, released: str, form: str) -> None:
+    ended = call("evaluate", desk.spec, released, "--format", form)
+    assert ended.code == 0
+    for word in (b"not judged", b"gcp", b"average class size", b"conditional entropy", b"imprecision", b"Not measured"):
+        assert word in ended.out
+
+
+def test_quiet_prints_nothing_and_writes_reports(desk: Desk, call: Call, released: str) -> None:
+    ended = call("evaluate", desk.spec, released, "-q", "-r", "found.json", "-r", "found.md", "--tree", "ward")
+    assert (ended.code, ended.out, ended.err) == (0, b"", "")
+    found = (desk.folder / "found.json").read_text() + (desk.folder / "found.md").read_text()
+    assert "CANARY" not in found and "86753" not in found and '"tree"' not in found
+
+
+def test_a_tree_is_printed_with_its_values(desk: Desk, call: Call, released: str) -> None:
+    ended = call("evaluate", desk.spec, released, "--tree", "ward", "--json")
+    assert ended.code == 0
+    tree = json.loads(ended.out)["tree"]
+    assert tree["target"] == "ward" and tree["original"] and len(tree["patterns"]) == len(tree["original"])
+    assert b"patterns survived" in call("evaluate", desk.spec, released, "--tree", "ward").out
+
+
+def test_rows_that_do_not_correspond_are_said(desk: Desk, call: Call, released: str) -> None:
+    lines = (desk.folder / released).read_text().splitlines()
+    (desk.folder / "turned.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    found, straight = (json.loads(call("evaluate", desk.spec, name, "--json").out) for name in ("turned.csv", released))
+    assert not found["rows_correspond"]
+    assert all(found["utility"][name] == pytest.approx(straight["utility"][name]) for name in ("gcp", "loss", "c_avg"))
+    assert found["utility"]["targets"]["ward"] == pytest.approx(straight["utility"]["targets"]["ward"])
+
+
+def test_means_need_rows_that_correspond(desk: Desk, call: Call) -> None:
+    desk.fill(spec=WORKLOAD + "output: {numeric: mean, row_order: shuffle}\n")
+    assert call("mondrian", desk.spec, "-o", "out.csv", "-q", "--seed", "1").code == 0
+    found = json.loads(call("evaluate", desk.spec, "out.csv", "--json").out)
+    assert found["utility"]["gcp"] is None and found["utility"]["attributes"]["age"]["ncp"] is None
+    assert "the spec shuffles rows" in found["left_out"]["gcp"]
+    assert found["utility"]["attributes"]["zip"]["ncp"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to evaluate"),
+        (("out.csv", "--algorithm", "mondrian"), "give --models"),
+        (("out.csv", "--tree", "age"), "is no target"),
+        (("--models", "--algorithm", "nothing"), "is none of mondrian"),
+        (("--models", "--algorithm", "mondrian", "--option", "cut=none"), "expected one of"),
+        (("--models", "--algorithm", "mondrian", "--option", "depth=3"), "is no option of mondrian"),
+        (("out.csv", "--models", "--option", "cut=auto"), "give --algorithm"),
+        (("out.csv", "-r", "out.csv"), "a report is one of"),
+        (("table.csv",), "is given twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    desk: Desk, call: Call, released: str, arguments: tuple[str, ...], message: str
+) -> None:
+    ended = call("evaluate", desk.spec, *arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert message in ended.err
+
+
+@needs_learners
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--algorithm", "mondrian", "--option", "relaxed=true"), "may release equal values differently"),
+        (("--algorithm", "mondrian", "--model", "oracle"), "is none of baseline"),
+        (("--algorithm", "mondrian", "--model", "regression_tree"), "predicts a target of this kind"),
+        (("--algorithm", "mondrian", "--folds", "61"), "60 rows are too few"),
+    ],
+)
+def test_models_that_cannot_be_made(desk: Desk, call: Call, arguments: tuple[str, ...], message: str) -> None:
+    desk.fill(spec=WORKLOAD)
+    ended = call("evaluate", desk.spec, "--models", *arguments)
+    assert ended.code == 2 and message in ended.err
+
+
+def test_cells_that_the_spec_cannot_read(desk: Desk, call: Call, released: str) -> None:
+    text = (desk.folder / released).read_text().replace("-86753", "..86753")
+    (desk.folder / "odd.csv").write_text(text)
+    ended = call("evaluate", desk.spec, "odd.csv")
+    assert ended.code == 3 and "column 'age'" in ended.err and "output.interval" in ended.err
+
+
+def test_more_rows_than_the_original(desk: Desk, call: Call, released: str) -> None:
+    text = (desk.folder / released).read_text()
+    (desk.folder / "long.csv").write_text(text + text.partition("\n")[2])
+    assert call("evaluate", desk.spec, "long.csv").code == 3
+
+
+def test_a_release_without_rows_is_all_suppressed(desk: Desk, call: Call, released: str) -> None:
+    (desk.folder / "none.csv").write_text((desk.folder / released).read_text().partition("\n")[0] + "\n")
+    ended = call("evaluate", desk.spec, "none.csv", "--json", "--tree", "ward")
+    assert ended.code == 0
+    found = json.loads(ended.out)
+    assert found["utility"]["gcp"] == found["utility"]["suppression"] == 1
+    assert found["classes"]["count"] == 0 and found["tree"]["survived"] == 0
+
+
+@needs_learners
+def test_models_are_the_same_twice(desk: Desk, call: Call) -> None:
+    desk.fill(spec=WORKLOAD)
+    run = ("evaluate", desk.spec, "--models", "--algorithm", "mondrian", "--option", "cut=infogain", "--folds", "3")
+    found = [json.loads(call(*run, "--json").out) for _ in range(2)]
+    assert [each.pop("started_at") for each in found] and found[0] == found[1]
+    models = found[0]["models"]["targets"]["ward"]["models"]
+    assert set(models) == {"baseline", "decision_tree", "naive_bayes", "random_forest", "linear_svm"}
+    assert set(models["decision_tree"]["released"]) == {"accuracy", "auc"}
+    assert found[0]["models"]["protocol"]["options"]["cut"] == "infogain"
+    assert "utility" not in found[0]
+
+
+@needs_learners
+def test_models_of_a_given_release_and_projection(desk: Desk, call: Call, released: str) -> None:
+    ended = call("evaluate", desk.spec, released, "--models", "--test-share", "0.3", "--projection", "--json")
+    assert ended.code == 0
+    found = json.loads(ended.out)
+    steps = found["models"]["targets"]["ward"]["projection"]
+    assert [len(step["dropped"]) for step in steps] == [0, 1, 2]
+    assert any("tested on" in warning for warning in found["warnings"])
+    assert "CANARY" not in ended.out.decode().replace(desk.folder.name, "")
+
+
+def test_without_scikit_learn_the_extra_is_named(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.fill(spec=WORKLOAD)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    ended = call("evaluate", desk.spec, "--models", "--algorithm", "mondrian")
+    assert ended.code == 2 and "anonymize-toolkit[ml]" in ended.err
+
+
+def test_scikit_learn_is_imported_for_models_alone(desk: Desk) -> None:
+    code = "import sys; from anonymize import evaluate; assert 'sklearn' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], env=desk.environment(), check=False).returncode == 0

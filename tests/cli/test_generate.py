@@ -1,0 +1,82 @@
+"""`anonymize generate`, as a user runs it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Call, Desk
+
+
+def test_the_same_seed_gives_the_same_bytes(call: Call) -> None:
+    first = call("generate", "agrawal", "--rows", 300, "--seed", 1, "-q")
+    assert (first.code, first.err) == (0, "")
+    assert first.out.splitlines()[0] == b"salary,commission,age,elevel,car,zipcode,hvalue,hyears,loan,group"
+    assert first.out.count(b"\n") == 301
+    assert call("generate", "agrawal", "--rows", 300, "--seed", 1, "--threads", 1).out == first.out
+    assert call("generate", "agrawal", "--rows", 300, "--seed", 2).out != first.out
+    assert first.out.startswith(call("generate", "agrawal", "--rows", 20, "--seed", 1).out)
+
+
+def test_the_seed_is_told(call: Call) -> None:
+    told = call("generate", "census", "--rows", 50)
+    seed = told.err.strip().removeprefix("50 rows, seed ")
+    assert call("generate", "census", "--rows", 50, "--seed", seed).out == told.out
+
+
+@pytest.mark.parametrize(("suffix", "rows"), [("csv", 0), ("csv.gz", 30), ("parquet", 30), ("arrow", 0)])
+def test_formats(call: Call, desk: Desk, suffix: str, rows: int) -> None:
+    assert call("generate", "census", "--rows", rows, "--seed", 1, "-o", f"people.{suffix}").code == 0
+    path = desk.folder / f"people.{suffix}"
+    if suffix == "csv.gz":
+        path.write_bytes(gzip.decompress(path.read_bytes()))
+    read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc}.get(suffix, pl.read_csv)
+    assert read(path).shape == (rows, 13)
+
+
+@pytest.mark.parametrize(("table", "targets"), [("agrawal", ["--function", "2", "--function", "7"]), ("census", [])])
+def test_the_spec_goes_with_the_table(call: Call, desk: Desk, table: str, targets: list[str]) -> None:
+    (desk.folder / "specs").mkdir()
+    made = call("generate", table, *targets, "--rows", 500, "--seed", 1, "-o", "people.csv", "--spec", "specs/p.yaml")
+    assert made.code == 0
+    assert call("validate", "specs/p.yaml", "-i", "people.csv").code == 0
+    assert call("mondrian", "specs/p.yaml", "-o", "released.csv").code == 0
+    assert call("audit", "specs/p.yaml", "-i", "released.csv").code == 0
+
+
+def test_a_table_on_standard_output_has_a_spec_without_an_input(call: Call, desk: Desk) -> None:
+    made = call("generate", "agrawal", "--rows", 60, "--spec", "p.yaml")
+    assert made.code == 0
+    assert "path" not in (desk.folder / "p.yaml").read_text()
+
+
+def test_all_or_nothing(call: Call, desk: Desk) -> None:
+    (desk.folder / "p-elevel.csv").write_text("mine")
+    before = desk.files()
+    refused = call("generate", "agrawal", "-o", "people.csv", "--spec", "p.yaml")
+    assert refused.code == 2
+    assert "p-elevel.csv: exists already" in refused.err
+    assert desk.files() == before
+    assert call("generate", "agrawal", "-o", "people.csv", "--spec", "p.yaml", "--force").code == 0
+    assert Path(desk.folder / "p-elevel.csv").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("agrawal", "--vary", "--function", 7), "function 7 compares no attribute"),
+        (("agrawal", "--function", 2, "--function", 2), "given twice"),
+        (("agrawal", "--function", 11), "11"),
+        (("agrawal", "--perturb", 1.5), "1.5"),
+        (("census", "--rows", -1), "-1"),
+        (("census", "--spec", "-"), "--spec"),
+    ],
+    ids=str,
+)
+def test_refused(call: Call, arguments: tuple[object, ...], said: str) -> None:
+    refused = call("generate", *arguments)
+    assert (refused.code, refused.out) == (2, b"")
+    assert said in refused.err

@@ -1,0 +1,109 @@
+"""How single-dimensional recodings read: what a cell shows follows from its value alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from anonymize.classes import Partition
+from anonymize.domain.generalization import Generalization
+from anonymize.recoding import Cut, Released, SingleDimensional, render
+from anonymize.spec import Output
+from anonymize.table import Attribute
+from tests.algorithms.tables import categorical, numeric, table_of, taxonomy
+
+JOBS = taxonomy("cook Service *", "waiter Service *", "porter Service *", "smith Craft *", "miner Craft *", name="job")
+JOB = categorical(["cook", "cook", "waiter", "smith", "porter", "smith"], JOBS)
+AGE = numeric([30, 41, 30, 42, 50, None], name="age")
+TABLE = table_of(JOB, AGE)
+
+
+def released(
+    job: Sequence[int], age: Sequence[int], suppressed: Sequence[int] = (), attribute: Attribute = AGE, **output: str
+) -> Released:
+    """Of cuts that start at these codes; suppressed rows are left out of the classes."""
+    table = table_of(JOB, attribute)
+    cuts = {"job": Cut(np.array(job)), "age": Cut(np.array(age), attribute is not AGE)}
+    intervals = [
+        cuts["job"].interval_of(JOB.codes),
+        cuts["age"].interval_of(attribute.generalization.leaf_of(attribute.codes)),
+    ]
+    kept = np.delete(np.arange(table.rows), suppressed)
+    found = Partition.of_labels((intervals[0] * 10 + intervals[1])[kept])
+    partition = Partition(kept[found.order].astype(np.uint32), found.starts)
+    recoding = SingleDimensional(partition, cuts, np.array(suppressed, np.uint32))
+    return render(recoding, table, Output(**output), drop=False)
+
+
+def texts(found: Released, column: int) -> list[str]:
+    shown = found.columns[column]
+    return [shown.texts[number] for number in shown.of_class[found.class_of].tolist()]
+
+
+def test_equal_values_read_the_same_in_every_class() -> None:
+    found = released([0, 3], [0, 2])
+    assert texts(found, 0) == ["Service", "Service", "Service", "Craft", "Service", "Craft"]
+    assert texts(found, 1) == ["[30-41]", "[30-41]", "[30-41]", "*", "*", "*"]  # missing and present
+
+
+def test_an_interval_ends_at_values_of_suppressed_rows_too() -> None:
+    assert texts(released([0], [0, 3, 4], [0, 2]), 1) == ["*", "[30-42]", "*", "[30-42]", "50", "?"]
+
+
+def test_an_interval_that_is_no_node_reads_as_its_values() -> None:
+    found = released([0, 2], [0])
+    assert texts(found, 0) == ["{cook|waiter}"] * 3 + ["{porter|smith}"] * 3
+    assert found.ncp[0].tolist() == pytest.approx([3 / 5, 1])
+
+
+def test_values_that_do_not_occur_widen_no_set() -> None:
+    assert texts(released([0, 2, 4], [0]), 0)[3:] == ["{porter|smith}"] * 3
+    found = released([0, 1, 3, 4], [0], [4])
+    assert texts(found, 0)[:4] == ["cook", "cook", "waiter", "smith"]
+    assert found.ncp[0].tolist() == [0, 0, 0]
+
+
+def test_costs_are_of_what_is_shown() -> None:
+    found = released([0, 3], [0, 1, 4])
+    ages = dict(zip(texts(found, 1), found.ncp[1][found.class_of].tolist(), strict=True))
+    assert ages == {"30": 0, "[41-50]": pytest.approx(9 / 20), "?": 0}
+
+
+def test_points_are_of_all_rows_of_an_interval() -> None:
+    assert texts(released([0, 3], [0, 4], numeric="mean"), 1) == ["38.6"] * 5 + ["?"]
+    assert texts(released([0, 3], [0, 4], numeric="median"), 1) == ["41"] * 5 + ["?"]
+
+
+def test_sets_are_of_all_rows_of_an_interval() -> None:
+    found = released([0, 3], [0, 1, 2, 3, 4], categorical="set")
+    together = "{cook|waiter|porter}"
+    assert texts(found, 0) == [together, together, together, "smith", together, "smith"]
+
+
+def test_numbers_can_read_as_labels() -> None:
+    decades = taxonomy("30 thirties *", "41 forties *", "42 forties *", "50 fifties *", "? *", name="age", missing="?")
+    by_label = numeric([30, 41, 30, 42, 50, None], name="age")
+    generalization = Generalization.over(by_label.domain, decades)  # type: ignore[arg-type]
+    attribute = Attribute("age", by_label.codes, by_label.domain, 1.0, lambda: generalization)
+    found = released([0], [0, 1, 3, 4], attribute=attribute, numeric="bounds")
+    assert texts(found, 1) == texts(found, 2) == ["30", "forties", "30", "forties", "50", "?"]
+    assert sorted(found.ncp[1].tolist()) == pytest.approx([0, 0, 0, 1 / 20])
+
+
+def test_all_rows_suppressed() -> None:
+    found = released([0], [0], range(6))
+    assert texts(found, 0) == texts(found, 1) == ["*"] * 6
+    assert found.suppressed_rows == 6
+
+
+def test_the_summary_counts_intervals() -> None:
+    cuts = {"job": Cut(np.array([0, 2])), "age": Cut(np.array([0]))}
+    none = np.empty(0, np.uint32)
+    assert SingleDimensional(Partition.of_blocks([], []), cuts, none, {"steps": 1}).summary() == {
+        "kind": "single-dimensional",
+        "intervals": {"job": 2, "age": 1},
+        "steps": 1,
+        "suppressed_rows": 0,
+    }
