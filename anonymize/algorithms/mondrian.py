@@ -101,7 +101,7 @@ class _Search:
         """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
         if self.table.units is not None:
             return list(self.requirements)
-        return [requirement for requirement in self.requirements if not MODELS[requirement.model].BY_SIZE]
+        return [each for each in self.requirements if not MODELS[each.model].BY_SIZE or each.population is not None]
 
     def loss(self, partition: Partition) -> float:
         """Weighted NCP of the classes."""
@@ -160,7 +160,7 @@ def _check_region(table: Table, requirements: tuple[Requirement, ...], rows: NDA
     batch = Batch.whole(rows, tuple(attribute.codes for attribute in table.attributes), ())
     crowds = _crowds(table, batch, batch.labels, 1) if table.populations else {}
     groups = Groups(batch.sizes, {}, crowds)
-    about = [requirement for requirement in requirements if hasattr(requirement.parameters, "population")]
+    about = [requirement for requirement in requirements if requirement.population is not None]
     failing = [found for found in (assess(groups, requirement) for requirement in about) if not found.satisfied]
     if failing:
         hint = "full-domain generalization, such as incognito, may show everything, and meets it"
