@@ -30,7 +30,7 @@ rows that fail as they read.
 
 Recoding model. Full-domain generalization, and suppression of single cells: a suppressed cell reads as the root of its
 hierarchy. Where even the whole table as one class fails, rows of the most frequent sensitive values are suppressed
-first, within the spec's limit.
+first; they count among the allowed ones.
 
 Cost. At most the sum of the heights of the hierarchies tests, each a sort of the distinct rows for every pair and
 triple.
