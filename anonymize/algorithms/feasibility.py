@@ -2,7 +2,7 @@
 
 The coarsest release shows all rows as one class. Where the models are monotone and that class does not meet them, no
 release does. What may mend it is to give up rows: those of the most frequent sensitive values, until the rest is
-diverse enough.
+diverse enough; any rows, until they are few enough in their population.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     table.
     """
     if requirement.attribute is None:
-        return kept
+        return _thinned(table, kept, requirement)
     column = _column(table, requirement.attribute)
     rank = _rank_within_value(column, kept)
     counts = np.bincount(column.codes[kept], minlength=column.size)
@@ -109,6 +109,25 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
         return caps
 
     return stays(raised(_highest(len(capped), lambda number: fine(raised(number)))))
+
+
+def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
+    """(rows,) the rows that stay when there may be no more of them than meet the highest share of a population, evenly
+    spread; all where the requirement bounds no such share, or no rows would do."""
+    if requirement.population is None or not hasattr(requirement.parameters, "max"):
+        return kept
+    lenient = _changed(requirement, {"min": 0})
+    rows = np.flatnonzero(kept)
+
+    def some(number: int) -> Bools:
+        stays = np.zeros(table.rows, np.bool_)
+        stays[rows[np.arange(number) * len(rows) // max(number, 1)]] = True
+        return stays
+
+    if lenient is None or _assessed(table, kept, lenient).satisfied:
+        return kept
+    number = _highest(len(rows), lambda number: _assessed(table, some(number), lenient).satisfied)
+    return some(number) if number else kept
 
 
 def _highest(stop: int, fine: Callable[[int], bool]) -> int:

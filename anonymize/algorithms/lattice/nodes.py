@@ -24,7 +24,7 @@ from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import COMPARING, MODELS, Groups, Requirement, assess, check
+from anonymize.privacy import COMPARING, MODELS, Assessment, Groups, Requirement, assess, check
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -182,8 +182,7 @@ class Checker:
                 Problem(
                     f"{found.requirement} is met by no generalization in which at most {self.suppression_limit} rows "
                     "are suppressed: the whole table as one class does not meet it",
-                    hint="mondrian, which suppresses single rows of a class, meets it within the limit"
-                    + alternative(self.table, found),
+                    hint=_single_rows(found) + alternative(self.table, found),
                 )
                 for found in binding
             ]
@@ -227,6 +226,12 @@ class Checker:
             return False
         passed = check(shown.groups(), self._growing)
         return int(shown.counts[~passed].sum()) > self.suppression_limit
+
+
+def _single_rows(found: Assessment) -> str:
+    """What suppresses single rows of a class; of those around which fewer people of a population are it may not do."""
+    does = "meets it within the limit" if found.requirement.population is None else "may meet it within the limit"
+    return f"mondrian, which suppresses single rows of a class, {does}"
 
 
 def partition_of(class_of: Ints, kept: Bools) -> tuple[Partition, np.ndarray[Any, np.dtype[np.uint32]]]:
