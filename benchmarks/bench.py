@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import audit
 import yaml
 
 from anonymize.algorithms.mondrian import Options
@@ -257,6 +258,17 @@ def lattice(tables: Tables, runs: int) -> Section:
     return Section(f"Incognito: {tables.adult_name}, 8 quasi-identifiers, k = 5, best of {runs}", header, rows)
 
 
+def audits(tables: Tables, full: bool, runs: int) -> Section:
+    """An audit with six models against reading, of the largest table; and what models cost Mondrian."""
+    size = FULL if full else PROFILED
+    table = Path(yaml.safe_load(tables.scale(size).read_text(encoding="utf8"))["input"]["path"])
+    rows = []
+    for row in audit.rows(tables.scale(PROFILED), [(size, table)], runs):
+        rows.append(row)
+        tell(f"{row[0]}: {row[2]} s, {row[5]} times")
+    return Section(f"Audits, and models in a search: 6 quasi-identifiers, best of {runs}", audit.HEADER, rows)
+
+
 def start_up(runs: int) -> Section:
     """What `anonymize --help` takes, and which of the heavy packages it imports."""
     command = [sys.executable, "-X", "importtime", "-m", "anonymize", "--help"]
@@ -342,6 +354,7 @@ def main() -> None:
     sections.append(rules(f"{tables.adult_name}, 8 quasi-identifiers", tables.adult(), given.runs))
     sections.append(rules("100,000 rows, 6 quasi-identifiers", tables.scale(100_000), 1))
     sections.append(lattice(tables, given.runs))
+    sections.append(audits(tables, FULL in given.rows, given.runs))
     sections.append(start_up(10))
     text = "\n".join(["# Results", "", about, "", *(section.markdown() for section in sections)])
     print(text)
