@@ -117,7 +117,7 @@ def audit(
         raise UsageError("--no-regress: needs a --baseline")
     before = None if against.baseline is None else baseline.read(against.baseline)
     meant = _meaning(_wanted(spec, options), options.get("missing_as"))
-    wanted = _readable(meant, path, options.get("encoding"))
+    wanted = _readable(_against_people(meant, further.population), path, options.get("encoding"))
     grouping = _grouping(wanted, path, options, against)
     asked, checks = _checks(wanted, grouped=grouping is not None)
     encoding = wanted.input.encoding if spec is None else spec.input.encoding
@@ -163,6 +163,20 @@ def _meaning(spec: Spec, missing_as: str | None) -> Spec:
     if missing_as is None:
         return spec
     return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"missing": missing_as})})
+
+
+def _against_people(spec: Spec, population: str | Path | None) -> Spec:
+    """The spec with a population for the journalist's risk, where it bounds that and names none."""
+    entries = spec.privacy.models
+    models = tuple(_with_population(each, population) if each.model == "risk" else each for each in entries)
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"models": models})})
+
+
+def _with_population(entry: Any, population: str | Path | None) -> Any:
+    given = entry.parameters
+    if population is None or given.journalist_max is None or given.population is not None:
+        return entry
+    return entry.model_copy(update={"parameters": given.model_copy(update={"population": Path(population)})})
 
 
 def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
+from anonymize.errors import DataError, Problem
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.population import population_trees
@@ -17,19 +19,27 @@ def with_people(
 ) -> list[Check]:
     """The checks, each with the population that it is about. `shown`: the columns of each quasi-identifier in the
     table that is checked. The tables stay open as long as `opened`. Raises DataError where one cannot be read."""
-    found: dict[str, People] = {}
-    for path in dict.fromkeys(str(check.parameters["population"]) for check in checks if _named(check)):
-        source = opened.enter_context(Source.open(spec, path))
-        source.check()
-        trees = population_trees(spec, source.scan())
-        columns = [
-            Shown(name, shown[name], definition.type == "numeric", trees.get(name))
-            for name, definition in spec.quasi_identifiers.items()
-        ]
-        output = spec.output
-        found[path] = People(source.scan(), columns, spec.input.missing, output.suppressed, output.interval)
+    paths = dict.fromkeys(str(check.parameters["population"]) for check in checks if "population" in check.parameters)
+    found = {path: people(spec, path, shown, opened) for path in paths}
     return [replace(check, people=found.get(str(check.parameters.get("population")))) for check in checks]
 
 
-def _named(check: Check) -> bool:
-    return "population" in check.parameters
+def people(spec: Spec, path: str | Path, shown: Mapping[str, Sequence[str]], opened: ExitStack) -> People:
+    """The population at a path, which stays open as long as `opened`; `shown` as above.
+
+    Raises DataError where it cannot be read, has no rows or lacks a quasi-identifier.
+    """
+    source = opened.enter_context(Source.open(spec, path))
+    lacking = [name for name in spec.quasi_identifiers if name not in source.columns]
+    if lacking:
+        raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])
+    source.check()
+    if not source.rows:
+        raise DataError(Problem("the population has no rows", file=source.name))
+    trees = population_trees(spec, source.scan())
+    columns = [
+        Shown(name, shown[name], definition.type == "numeric", trees.get(name))
+        for name, definition in spec.quasi_identifiers.items()
+    ]
+    empty = "" if source.format == "csv" and "" not in spec.input.missing else None
+    return People(source.scan(), columns, spec.input.missing, spec.output.suppressed, spec.output.interval, empty)

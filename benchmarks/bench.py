@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import audit
 import workload
 import yaml
 
@@ -270,6 +271,17 @@ def for_workload(spec: Path, runs: int) -> Section:
     return Section(title, workload.HEADER, rows)
 
 
+def audits(tables: Tables, full: bool, runs: int) -> Section:
+    """An audit with six models against reading, of the largest table; and what models cost Mondrian."""
+    size = FULL if full else PROFILED
+    table = Path(yaml.safe_load(tables.scale(size).read_text(encoding="utf8"))["input"]["path"])
+    rows = []
+    for row in audit.rows(tables.scale(PROFILED), [(size, table)], runs):
+        rows.append(row)
+        tell(f"{row[0]}: {row[2]} s, {row[5]} times")
+    return Section(f"Audits, and models in a search: 6 quasi-identifiers, best of {runs}", audit.HEADER, rows)
+
+
 def start_up(runs: int) -> Section:
     """What `anonymize --help` takes, and which of the heavy packages it imports."""
     command = [sys.executable, "-X", "importtime", "-m", "anonymize", "--help"]
@@ -356,6 +368,7 @@ def main() -> None:
     sections.append(rules("100,000 rows, 6 quasi-identifiers", tables.scale(100_000), 1))
     sections.append(lattice(tables, given.runs))
     sections.append(for_workload(tables.scale(WORKLOAD_ROWS), given.runs))
+    sections.append(audits(tables, FULL in given.rows, given.runs))
     sections.append(start_up(10))
     text = "\n".join(["# Results", "", about, "", *(section.markdown() for section in sections)])
     print(text)

@@ -43,7 +43,7 @@ def refuse_gaps(requirements: Iterable[Requirement]) -> None:
 
 def check_region(table: Table, requirements: Iterable[Requirement], rows: NDArray[np.uint32]) -> None:
     """Raises InfeasibleError where the region around these rows has too few people of a population in it."""
-    about = [requirement for requirement in requirements if hasattr(requirement.parameters, "population")]
+    about = [requirement for requirement in requirements if requirement.population is not None]
     if not about or not len(rows):
         return
     one = np.zeros(len(rows), np.int64)

@@ -2,7 +2,7 @@
 
 The coarsest release shows all rows as one class. Where the models are monotone and that class does not meet them, no
 release does. What may mend it is to give up rows: those of the most frequent sensitive values, until the rest is
-diverse enough.
+diverse enough; any rows, until they are few enough in their population.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def minimum_size(requirements: Iterable[Requirement]) -> int:
 
 def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requirement]:
     """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
-    return [each for each in requirements if table.units is not None or not MODELS[each.model].BY_SIZE]
+    if table.units is not None:
+        return list(requirements)
+    return [each for each in requirements if not MODELS[each.model].BY_SIZE or each.population is not None]
 
 
 def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
@@ -65,17 +67,22 @@ def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit
         return error
     everyone = np.ones(table.rows, np.bool_)
     binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
-    hint = "mondrian, which suppresses single rows of a class, meets it within the limit"
     return InfeasibleError(
         [
             Problem(
                 f"{found.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
                 "whole table as one class does not meet it",
-                hint=hint + alternative(table, found),
+                hint=_single_rows(found) + alternative(table, found),
             )
             for found in binding
         ]
     )
+
+
+def _single_rows(found: Assessment) -> str:
+    """What suppresses single rows of a class; of those around which fewer people of a population are it may not do."""
+    does = "meets it within the limit" if found.requirement.population is None else "may meet it within the limit"
+    return f"mondrian, which suppresses single rows of a class, {does}"
 
 
 def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools, list[Assessment]]:
@@ -120,7 +127,7 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     table.
     """
     if requirement.attribute is None:
-        return kept
+        return _thinned(table, kept, requirement)
     column = _column(table, requirement.attribute)
     rank = _rank_within_value(column, kept)
     counts = np.bincount(column.codes[kept], minlength=column.size)
@@ -142,6 +149,25 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
         return caps
 
     return stays(raised(_highest(len(capped), lambda number: fine(raised(number)))))
+
+
+def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
+    """(rows,) the rows that stay when there may be no more of them than meet the highest share of a population, evenly
+    spread; all where the requirement bounds no such share, or no rows would do."""
+    if requirement.population is None or not hasattr(requirement.parameters, "max"):
+        return kept
+    lenient = _changed(requirement, {"min": 0})
+    rows = np.flatnonzero(kept)
+
+    def some(number: int) -> Bools:
+        stays = np.zeros(table.rows, np.bool_)
+        stays[rows[np.arange(number) * len(rows) // max(number, 1)]] = True
+        return stays
+
+    if lenient is None or _assessed(table, kept, lenient).satisfied:
+        return kept
+    number = _highest(len(rows), lambda number: _assessed(table, some(number), lenient).satisfied)
+    return some(number) if number else kept
 
 
 def _highest(stop: int, fine: Callable[[int], bool]) -> int:

@@ -30,7 +30,7 @@ rows that fail as they read.
 
 Recoding model. Full-domain generalization, and suppression of single cells: a suppressed cell reads as the root of its
 hierarchy. Where even the whole table as one class fails, rows of the most frequent sensitive values are suppressed
-first, within the spec's limit.
+first; they count among the allowed ones.
 
 Cost. At most the sum of the heights of the hierarchies tests, each a sort of the distinct rows for every pair and
 triple.
@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -99,13 +99,13 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
-    suppressed = rows_to_suppress(table, requirements, context)
-    kept = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
     allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    suppressed = rows_to_suppress(table, requirements, replace(context, suppression_limit=allowed))
+    kept = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, kept)
     start, merged = distinct.rolled(_safe_alone(distinct, requirements))
-    cells, into, counted = _climb(Cells.of(start), subsets, requirements, allowed)
+    cells, into, counted = _climb(Cells.of(start), subsets, requirements, allowed - len(suppressed))
     figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
     chosen = {**figures, **counted, **_remaining(cells, requirements)}
     context.progress(table.rows)

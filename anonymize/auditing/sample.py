@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anonymize.auditing.table import Audited
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.people import people
 from anonymize.risk import FrequencySet, Text, analyse, journalist, population_uniques, sampled
-from anonymize.table.source import Source
 
 
 @dataclass(frozen=True)
 class Deeper:
     """What else is asked. `subsets`: the largest size of the subsets that are looked at (0: as many as are feasible;
     None: no subsets). `fraction`: the share of the population that the table is a sample of. `population`: a table of
-    the population, which shows the quasi-identifiers in the same columns, in the same way."""
+    the population, with the same quasi-identifiers."""
 
     subsets: int | None = None
     fraction: float | None = None
@@ -54,19 +55,13 @@ def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
 
 
 def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) -> dict[str, Any]:
-    """Raises DataError for a population without a column of the table, or without somebody whom the table has."""
-    with Source.open(table.spec, path) as source:
-        lacking = [name for name in table.columns if name not in source.columns]
-        if lacking:
-            raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])
-        source.check()
-        null_missing = source.format != "csv" or "" in table.spec.input.missing
-        found = journalist(text, Text(source.scan(), text.shown, text.spec, null_missing), threshold)
-        source.unchanged()
-        if found.absent:
-            hint = "the population shows the quasi-identifiers as the table does, and has everybody who is in it"
-            told = f"has nobody who shows what {found.absent} rows of {table.source.name} show"
-            raise DataError(Problem(told, file=source.name, hint=hint))
+    """Raises DataError for a population without a quasi-identifier, or without somebody whom the table has."""
+    with ExitStack() as opened:
+        found = journalist(text, people(table.spec, path, table.shown, opened), threshold)
+    if found.absent:
+        hint = "everybody who is in the table has to be in the population, with original values or with those shown"
+        told = f"has nobody under what {found.absent} rows of {table.source.name} show"
+        raise DataError(Problem(told, file=str(path), hint=hint))
     return {name: value for name, value in found.as_dict().items() if name != "absent"}
 
 

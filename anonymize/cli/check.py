@@ -84,7 +84,9 @@ _SIZE = _Size()
     ),
     click.option("--sampling-weight", help="The column of sampling weights, without a spec."),
     click.option(
-        "--population", type=PATH, help="A table of the population, with the quasi-identifiers as the table shows them."
+        "--population",
+        type=PATH,
+        help="A table of the population, for the journalist's risk: who lies under what a class shows.",
     ),
     click.option(
         "--sampling-fraction", "fraction", type=float, help="The table's share of the population it is a sample of."

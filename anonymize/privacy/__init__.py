@@ -173,7 +173,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     if MODELS[model].SENSITIVE == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
-        if hasattr(parameters, "population"):
+        if getattr(parameters, "population", None) is not None:
             _check_readable(spec)
         return [None]
     if attribute is not None and attribute not in spec.sensitive:

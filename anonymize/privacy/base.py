@@ -78,9 +78,9 @@ def at_most(measured: NDArray[np.float64], required: float) -> NDArray[np.bool_]
 
 
 def within(achieved: Achieved, parameters: Parameters) -> bool:
-    """Whether every figure that is bounded from above, and is there, is at most what the parameters say."""
+    """Whether every figure that is bounded from above is at most what the parameters say; None is without a bound."""
     asked = parameters.model_dump(exclude_none=True)
-    figures = {name: value for name, value in achieved.items() if isinstance(value, int | float)}
+    figures = {name: np.inf if value is None else value for name, value in achieved.items()}
     return all(bool(at_most(np.array(value), asked[name])) for name, value in figures.items())
 
 

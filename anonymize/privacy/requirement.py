@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from anonymize.privacy.base import Parameters
 
@@ -20,6 +21,11 @@ class Requirement:
     def required(self) -> dict[str, float | int | str]:
         """The parameters that are given, as the report shows them."""
         return self.parameters.model_dump(mode="json", exclude_none=True)
+
+    @property
+    def population(self) -> Path | None:
+        """The table of the population that it is about."""
+        return getattr(self.parameters, "population", None)
 
     def __str__(self) -> str:
         given = self.required().items()

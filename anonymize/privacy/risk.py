@@ -8,15 +8,17 @@ have in common.
 
 Formula: with classes of sizes f and N rows, prosecutor risk of a row = 1 / f; prosecutor_max its maximum; marketer its
 mean = classes / N; records_at_risk = rows with 1 / f > threshold, over N. The journalist's risk is 1 / F, F the rows of
-the population in the class; without a population it is the prosecutor's, which is never lower.
+the `population` whose quasi-identifiers lie under what the class shows, as in k-map; without a population it is the
+prosecutor's, which is never lower where everybody in the table is in the population.
 
-How a search enforces it. The two maxima bound the size of every class. `marketer` and `records_at_risk` are figures of
+How a search enforces it. The two maxima bound the size of every class, that of the journalist its people in the
+population, where there is one. `marketer` and `records_at_risk` are figures of
 the table; a search asks every class for what is enough: 1 / marketer rows, and 1 / threshold rows. A release may be
 within the bound with some smaller classes too, which the check and `audit` grant and a search does not use.
-`journalist_max` is enforced as if it were the prosecutor's.
 
 Parameters: at least one of `prosecutor_max`, `journalist_max` (probabilities, above 0, at most 1), `marketer` (a share,
-above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1).
+above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1);
+beside `journalist_max`, `population` (a table with the same quasi-identifiers).
 
 Monotone: yes. A merged class has the rows of both, and there is one class less.
 
@@ -36,6 +38,7 @@ from pydantic import Field, model_validator
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
+from anonymize.spec.base import SpecPath
 
 ID = "risk"
 MONOTONE = True
@@ -64,36 +67,53 @@ class Parameters(base.Parameters):
     threshold: float | None = Field(
         default=None, gt=0, le=1, description="risk above which a row counts in records_at_risk"
     )
+    population: SpecPath | None = Field(
+        default=None, description="for journalist_max, a table of the population, with the same quasi-identifiers"
+    )
 
     @model_validator(mode="after")
     def _some_bound(self) -> Parameters:
         if (self.records_at_risk is None) != (self.threshold is None):
             raise ValueError("records_at_risk and threshold go together: give both")
+        if self.population is not None and self.journalist_max is None:
+            raise ValueError("population is for journalist_max: give that, too")
         if not self.model_dump(exclude_none=True):
             raise ValueError("give at least one of prosecutor_max, journalist_max, marketer, records_at_risk")
         return self
 
 
 def minimum_rows(parameters: Parameters) -> int:
-    bounds = [parameters.prosecutor_max, parameters.journalist_max, parameters.marketer]
+    bounds = [parameters.prosecutor_max, parameters.marketer]
+    if parameters.population is None:
+        bounds.append(parameters.journalist_max)
     if parameters.records_at_risk is not None and parameters.records_at_risk < 1:
         bounds.append(parameters.threshold)
-    return max([1, *(int(np.ceil((1 - base.TOLERANCE) / bound)) for bound in bounds if bound is not None)])
+    return max([1, *(_fewest(bound) for bound in bounds if bound is not None)])
+
+
+def _fewest(risk: float) -> int:
+    """The fewest among whom nobody is found with a higher probability."""
+    return int(np.ceil((1 - base.TOLERANCE) / risk))
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
-    return groups.sizes.astype(np.float64)
+    people = groups.sizes if parameters.population is None else groups.crowd(parameters.population).matched
+    return np.column_stack((groups.sizes, people)).astype(np.float64)
 
 
 def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= minimum_rows(parameters)
+    enough = measured[:, 0] >= minimum_rows(parameters)
+    return (
+        enough if parameters.journalist_max is None else enough & (measured[:, 1] >= _fewest(parameters.journalist_max))
+    )
 
 
 def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    sizes = measured[measured > 0]
+    sizes, people = measured[measured[:, 0] > 0].T
     rows = float(sizes.sum())
-    highest = base.highest(1 / sizes)
-    found: dict[str, Any] = {"prosecutor_max": highest, "journalist_max": highest}
+    nobody = bool((people == 0).any())
+    found: dict[str, Any] = {"prosecutor_max": base.highest(1 / sizes)}
+    found["journalist_max"] = None if nobody else base.highest(1 / people)
     found["marketer"] = sizes.size / rows if rows else None
     if parameters.threshold is not None:
         at_risk = ~base.at_most(1 / sizes, parameters.threshold)

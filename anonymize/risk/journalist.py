@@ -1,7 +1,7 @@
 """The journalist's and the marketer's risk against a table of the population.
 
-Who does not know that a person is in the table has to choose among the F rows of the population that show what the
-person's class shows, not among the f rows of the table. Of a class the journalist's risk is 1 / F, the marketer's
+Who does not know that a person is in the table has to choose among the F people of the population who lie under what
+the person's class shows, not among the f rows of the table. Of a class the journalist's risk is 1 / F, the marketer's
 expected correct links are f / F.
 
 F. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010.
@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.risk.sample import Text
+from anonymize.verify import People
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,18 @@ class Journalist:
         return dict(self.__dict__)
 
 
-def journalist(table: Text, population: Text, threshold: float) -> Journalist:
-    """The risks of a table whose quasi-identifiers the population shows in the same columns, in the same way.
+def journalist(table: Text, people: People, threshold: float) -> Journalist:
+    """The risks of a table whose columns are those by which people are looked up.
 
-    Rows are compared as text; a missing value is a value of its own. With units, these are counted in the table.
+    A missing value is a value of its own. With units, these are counted in the table.
     """
-    own, others = _sizes(table), _sizes(population)
-    names = [name for name in own.columns if name != "size"]
-    both = own.join(others.rename({"size": "all"}), on=names, how="left", nulls_equal=True).sort("size", "all")
-    known, rows = both.drop_nulls("all"), int(own["size"].sum())
+    texts, sizes = _classes(table)
+    own = pl.DataFrame({"size": sizes, "all": people.under(texts)[0]}).sort("size", "all")
+    known, rows = own.filter(pl.col("all") > 0), int(own["size"].sum())
     risks = 1 / known["all"]
     at_risk = int(known.filter(risks > threshold)["size"].sum())
     return Journalist(
-        population=int(others["size"].sum()),
+        population=people.count(),
         journalist_max=float(risks.to_numpy().max(initial=0.0)),
         marketer=math.fsum(known["size"] / known["all"]) / rows,
         records_at_risk=at_risk / rows,
@@ -55,12 +55,11 @@ def journalist(table: Text, population: Text, threshold: float) -> Journalist:
     )
 
 
-def _sizes(text: Text) -> pl.DataFrame:
-    """One row a class: what it shows (`q0`, ...), and its `size`."""
-    names = [name for columns in text.shown for name in columns]
-    keys = [text.text(name).alias(f"q{at}") for at, name in enumerate(names)]
+def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
+    """One row a class: the text of each column; and (classes,) the sizes."""
+    names = {f"q{at}": name for at, name in enumerate(name for columns in text.shown for name in columns)}
     units = [] if text.units is None else [pl.lit(text.units.cast(pl.String)).alias("unit")]
     count = pl.col("unit").n_unique() if units else pl.len()
-    frame = text.frame.select(*keys, *units)
-    sizes = frame.group_by([f"q{at}" for at in range(len(names))]).agg(size=count.cast(pl.Int64))
-    return sizes.collect(engine="streaming")
+    frame = text.frame.select(*(text.text(name).alias(key) for key, name in names.items()), *units)
+    found = frame.group_by(list(names)).agg(size=count.cast(pl.Int64)).collect(engine="streaming")
+    return found.drop("size").rename(names), found["size"]

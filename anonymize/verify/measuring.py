@@ -9,9 +9,9 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import Rows, Table, classes_of, entries_of, read, texts_of_classes
-from anonymize.verify.twins import COUNT, TWINS, VALUE, Bound
-from anonymize.verify.verdict import THRESHOLD, Check, Parameters, Result, Subject, Tree, Verdict, Wildcard
+from anonymize.verify.table import Rows, Table, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, Bound
+from anonymize.verify.verdict import THRESHOLD, Check, Figures, Parameters, Result, Subject, Tree, Verdict, Wildcard
 from anonymize.verify.wildcard import Matched
 
 _NONE = 2**32 - 1
@@ -48,7 +48,8 @@ def measure(
     names = list(dict.fromkeys(name for name, _ in subjects if name))
     rows = read(table, names, suppressed, keep=wild or looked_up)
     classes = classes_of(rows)
-    texts = texts_of_classes(rows, quasi_identifiers) if looked_up else pl.DataFrame()
+    if looked_up:
+        classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
     shown = classes.filter(~pl.col("suppressed"))["size"]
 
     def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
@@ -60,11 +61,27 @@ def measure(
     return Verdict(
         rows=rows.count,
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, plain, classes, texts),
+        results=_results(checks, plain, classes),
         classes=class_sizes(shown),
-        risk=risk(classes["size"], threshold),
-        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold, texts) if wild else None,
+        risk=risk(classes["size"], threshold) | _journalist(classes),
+        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
     )
+
+
+def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
+    """The classes with how many people of each population lie under them, and under none. `texts`: what they show."""
+    populations = {check.parameters["population"]: check.people for check in checks if check.people is not None}
+    for path, people in populations.items():
+        matched, outside = people.under(texts)
+        own = {f"{PEOPLE}{path}": matched, f"outside of {path}": pl.lit(outside)}
+        classes = classes.with_columns(**own)
+    return classes
+
+
+def _journalist(classes: pl.DataFrame) -> Figures:
+    """The journalist's highest risk, of the population in which it is higher; nothing without a population."""
+    fewest = [whole(classes[name].min()) for name in classes.columns if name.startswith(PEOPLE) and len(classes)]
+    return {"journalist_max": 1 / max(min(fewest), 1)} if fewest else {}
 
 
 def _wildcard(
@@ -74,7 +91,6 @@ def _wildcard(
     wild: Sequence[str],
     missing: Sequence[str],
     threshold: float,
-    texts: pl.DataFrame,
 ) -> Wildcard:
     """Everything once more, among the rows that each row is compatible with."""
     matched = Matched.of(rows, classes, wild)
@@ -83,8 +99,8 @@ def _wildcard(
         entries = entries_of(rows, subject, missing)
         return matched.pieces(subject, missing), Overall.of(entries, rows, subject, missing, tree)
 
-    results = _results(checks, pieces, matched.classes, texts)
-    return Wildcard(results, wildcard_risk(matched.classes, threshold))
+    results = _results(checks, pieces, matched.classes)
+    return Wildcard(results, wildcard_risk(matched.classes, threshold) | _journalist(classes))
 
 
 Pieces = Iterable[tuple[pl.DataFrame, pl.DataFrame]]
@@ -95,16 +111,14 @@ def _results(
     checks: Sequence[Check],
     made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]],
     classes: pl.DataFrame,
-    texts: pl.DataFrame,
 ) -> tuple[Result, ...]:
-    """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole;
-    `texts`: what each class shows."""
+    """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
     results: dict[int, Result] = {}
     for subject in dict.fromkeys((check.attribute, check.numeric) for check in checks):
         mine = [at for at, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
         asked = [checks[at] for at in mine]
         if subject[0] is None:
-            measured = _of_classes(classes, asked, texts)
+            measured = _of_classes(classes, asked)
         else:
             pieces, overall = made(subject, next((check.tree for check in asked if check.tree is not None), None))
             measured = pl.concat([_measured(some, entries, asked, overall) for some, entries in pieces])
@@ -128,23 +142,13 @@ def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
         f"f{at}.{number}": bound.figure(check.parameters)
         for at, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
-        if check.people is None
     }
 
 
-def _of_classes(classes: pl.DataFrame, checks: Sequence[Check], texts: pl.DataFrame) -> pl.DataFrame:
+def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
     """The figures of the checks that are about no attribute."""
-    weighted = classes.with_columns(
-        pl.lit(1).alias("alike"), weight=pl.col("own" if "own" in classes.columns else "size")
-    )
-    found = weighted.with_columns(**_expressions(checks))
-    for at, check in enumerate(checks):
-        if check.people is not None:
-            crowd, outside = check.people.under(texts)
-            own = {f"f{at}.{number}": bound.figure(check.parameters) for number, bound in enumerate(_bounds(check))}
-            looked_up = weighted.with_columns(crowd.alias("crowd"), outside=pl.lit(outside)).select(**own)
-            found = found.with_columns(looked_up.get_columns())
-    return found
+    weight = pl.col("own" if "own" in classes.columns else "size")
+    return classes.with_columns(pl.lit(1).alias("alike"), weight=weight).with_columns(**_expressions(checks))
 
 
 def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:

@@ -38,15 +38,30 @@ class People:
     missing: Sequence[str]
     suppressed: str
     interval: str
+    null: str | None = None
+    """What a null of the population is read as; None: missing."""
+
+    def count(self) -> int:
+        """How many people there are."""
+        return int(self.frame.select(pl.len()).collect().item())
 
     def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:
         """(classes,) how many people lie under each, and how many under none. `classes`: the text of every column."""
-        names = [each.name for each in self.shown]
+        names = [f"q{at}" for at in range(len(self.shown))]
         absent = self.missing[0] if self.missing else ""
-        text = [pl.col(name).cast(pl.String).fill_null(absent).replace(list(self.missing), absent) for name in names]
-        people = self.frame.select(text).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
+
+        def texts(column: str, null: str) -> pl.Expr:
+            return pl.col(column).cast(pl.String).fill_null(null).replace(list(self.missing), absent)
+
+        null = absent if self.null is None else self.null
+        own = [texts(each.name, null).alias(name) for each, name in zip(self.shown, names, strict=True)]
+        classes = classes.select(texts(name, absent) for name in classes.columns)
+        people = self.frame.select(own).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
         people = people.with_row_index("person")
-        covers = [self._covers(each, classes, people[each.name].unique(), absent) for each in self.shown]
+        covers = [
+            self._covers(each, classes, people[name].unique(), absent)
+            for each, name in zip(self.shown, names, strict=True)
+        ]
         steps = _prefixes(classes, self.shown)
         found = [_reached(piece, names, covers, steps) for piece in people.iter_slices(PIECE)]
         pairs = pl.concat(found).join(people.select("person", "people"), on="person")
@@ -63,8 +78,7 @@ class People:
         parts = []
         hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.suppressed for name in columns))
         parts.append(values.alias("value").to_frame().join(hidden, how="cross"))
-        if shown.tree is not None or not shown.numeric:
-            parts.append(_labels(shown, texts, values, absent))
+        parts.append(_labels(shown, texts, values, absent))
         if shown.numeric:
             parts.append(self._numbers(texts, values, absent))
         return pl.concat([part.select("value", *columns) for part in parts]).unique()
@@ -108,12 +122,19 @@ class People:
 
 
 def _labels(shown: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
-    """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike."""
+    """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike.
+
+    Of numbers under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
+    """
     tree: Mapping[str, tuple[str, ...]] = shown.tree or {}
     root = next((path[-1] for path in tree.values()), None)
     if shown.numeric:
         by_number = {number: path for leaf, path in tree.items() if (number := _number(leaf)) is not None}
-        paths = [by_number.get(_number(value), ())[1:] for value in values]  # type: ignore[arg-type]
+        numbers = [_number(value) for value in values]
+        paths = [
+            (value,) if number is None else by_number.get(number, ())[1:]
+            for value, number in zip(values, numbers, strict=True)
+        ]
     else:
         paths = [tree.get(value, (value, *([root] if root and value == absent else []))) for value in values]
     above = pl.DataFrame(

@@ -216,13 +216,13 @@ def values_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series
 
 
 def texts_of_classes(rows: Rows, names: Sequence[str]) -> pl.DataFrame:
-    """One row a class, in their order: the text of each quasi-identifier. The rows were read with their columns."""
+    """One row a class, in their order: the text of each quasi-identifier, or null."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
     shown = []
     for name, column in zip(names, rows.shown, strict=True):
         texts = pl.Series(name, [None], dtype=pl.String).append(column.texts)
-        shown.append(texts.gather(column.numbers.of_row.gather(first)).fill_null(""))
+        shown.append(texts.gather(column.numbers.of_row.gather(first)))
     return pl.DataFrame(shown)
 
 

@@ -19,11 +19,21 @@ OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
 """Of one value, its share of the whole table; of the table, how many values it has."""
 SIZE, WEIGHT = pl.col("size"), pl.col("weight")
 """Of one class: its rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
-CROWD = pl.col("crowd")
-"""People of the population under what the class shows."""
+PEOPLE = "people of "
+"""Before the path of a population, the column of how many people of it lie under each class."""
 TOLERANCE, NEGLIGIBLE = 1e-9, 1e-12
 
 Compared = Literal["at least", "at most", "below"]
+
+
+def crowd(given: Given) -> pl.Expr:
+    """Of one class, the people of the population under what it shows."""
+    return pl.col(f"{PEOPLE}{given['population']}")
+
+
+def outside(given: Given) -> pl.Expr:
+    """People of the population under no class."""
+    return pl.col(f"outside of {given['population']}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,16 @@ def _highest(given: Given) -> pl.Expr:
     return (1 / SIZE).max()
 
 
+def _among(given: Given) -> pl.Expr:
+    """Those among whom the journalist looks for the row of a class."""
+    return crowd(given) if "population" in given else SIZE
+
+
+def _too_few(given: Given) -> pl.Expr:
+    allowed = float(given["journalist_max"])
+    return allowed * (1 + TOLERANCE) + NEGLIGIBLE < 1 / _among(given)
+
+
 def _at_risk(given: Given) -> pl.Expr:
     threshold = given.get("threshold", THRESHOLD)
     return WEIGHT.filter(_riskier(lambda given: float(threshold))(given)).sum() / WEIGHT.sum()
@@ -132,14 +152,14 @@ TWINS: dict[str, tuple[Bound, ...]] = {
     "basic-beta-likeness": (Bound("beta", _gain, "at most"),),
     "enhanced-beta-likeness": (Bound("beta", _capped_gain, "at most"),),
     "delta-disclosure": (Bound("delta", _log_ratio, "below"),),
-    "k-map": (Bound("k", lambda given: CROWD, whole=True),),
+    "k-map": (Bound("k", crowd, whole=True),),
     "delta-presence": (
-        Bound("min", lambda given: pl.when(pl.col("outside") > 0).then(0.0).otherwise(SIZE / CROWD)),
-        Bound("max", lambda given: SIZE / CROWD, "at most"),
+        Bound("min", lambda given: pl.when(outside(given) > 0).then(0.0).otherwise(SIZE / crowd(given))),
+        Bound("max", lambda given: SIZE / crowd(given), "at most"),
     ),
     "risk": (
         _risk("prosecutor_max", _highest),
-        _risk("journalist_max", _highest),
+        Bound("journalist_max", lambda given: (1 / _among(given)).max(), "at most", of_table=True, fails=_too_few),
         _risk("marketer", lambda given: (WEIGHT / SIZE).sum() / WEIGHT.sum()),
         _risk("records_at_risk", _at_risk, "threshold"),
     ),

@@ -6,6 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.table import Table
+from anonymize.table.population import Population
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of
 
 Values = Sequence[float | None]
@@ -286,3 +289,64 @@ def test_rows_that_go_are_spread_over_the_table() -> None:
 )
 def test_fewest_rows_of_a_class(wanted: list[Requirement], rows: int) -> None:
     assert minimum_size(wanted) == rows
+
+
+# --- populations -----------------------------------------------------------------------------------------------------
+
+PEOPLE = Path("people.csv")
+
+
+def among(people: int, rows: int) -> Table:
+    """A table of some rows, of a population of some people."""
+    return replace(table([1.0] * rows), populations={str(PEOPLE): Population((), np.array([people]))})
+
+
+def about(model: str, **parameters: float) -> Requirement:
+    return Requirement(model, None, PARAMETERS[model](**parameters, population=PEOPLE))
+
+
+def shares(highest: float) -> Requirement:
+    return about("delta-presence", min=0.0, max=highest)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 1))
+def test_as_few_rows_go_as_a_share_of_the_population_allows(rows: int, others: int, highest: float) -> None:
+    people = rows + others
+    most = max(number for number in range(rows + 1) if number <= people * highest * (1 + 1e-9) + people * 1e-12)
+    wanted = (shares(highest),)
+    if not most:
+        with pytest.raises(InfeasibleError, match="cannot be met"):
+            rows_to_suppress(among(people, rows), wanted, Context(suppression_limit=rows))
+        return
+    given_up = rows_to_suppress(among(people, rows), wanted, Context(suppression_limit=rows - most))
+    assert len(given_up) == rows - most
+    if most < rows:
+        with pytest.raises(InfeasibleError, match=f"suppressing {rows - most} rows would mend it") as caught:
+            rows_to_suppress(among(people, rows), wanted, Context(suppression_limit=rows - most - 1))
+        nearest = float(re.findall(r"or max=([0-9.e-]+)", str(caught.value))[0])
+        assert (
+            len(rows_to_suppress(among(people, rows), (about("delta-presence", min=0.0, max=nearest),), Context())) == 0
+        )
+        with pytest.raises(InfeasibleError):
+            rows_to_suppress(among(people, rows), (about("delta-presence", min=0.0, max=nearest - 1e-6),), Context())
+
+
+def test_fewer_rows_do_not_raise_a_share_that_is_too_low() -> None:
+    with pytest.raises(InfeasibleError, match=r"cannot be met.*nearest feasible: min=0.2"):
+        rows_to_suppress(among(10, 2), (about("delta-presence", min=0.3, max=0.9),), Context(suppression_limit=2))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [
+        (about("k-map", k=11), "k=10"),
+        (about("risk", journalist_max=0.09), "journalist_max=0.1"),
+    ],
+    ids=["k-map", "journalist"],
+)
+def test_the_whole_population_is_the_most_that_is_under_a_class(wanted: Requirement, nearest: str) -> None:
+    with pytest.raises(InfeasibleError, match=rf"nearest feasible: {nearest}\)$") as caught:
+        rows_to_suppress(among(10, 4), (wanted,), Context(suppression_limit=4))
+    name, figure = re.findall(r"nearest feasible: (\w+)=([0-9.]+)", str(caught.value))[0]
+    feasible = about(wanted.model, **{name: type(wanted.required()[name])(figure)})
+    assert len(rows_to_suppress(among(10, 4), (feasible,), Context())) == 0

@@ -179,19 +179,43 @@ def test_a_population(desk: Desk, call: Call) -> None:
     block = report["risk"]["journalist"]
     assert block == {
         "population": 10,
-        "journalist_max": 1.0,
-        "marketer": pytest.approx((1 / 5 + 1 + 2 / 3 + 1) / 5),
-        "records_at_risk": 4 / 5,
+        "journalist_max": 1 / 3,
+        "marketer": pytest.approx((1 / 5 + 1 / 6 + 2 / 3 + 1 / 4) / 5),
+        "records_at_risk": 3 / 5,
     }
     text = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv", "--format", "text").out
     assert b"Risk against the population" in text
+
+
+def test_the_journalist_is_judged_by_the_population(desk: Desk, call: Call) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    (desk.folder / "all.csv").write_text("q,r\n" + "a,1\n" * 5 + "b,2\n" * 4)
+    wanted = ("audit", "-i", "gaps.csv", "--qi", "q,r", "--require", "risk journalist_max=0.25", "--json")
+    assert call(*wanted).code == 1
+    ended = call(*wanted, "--population", "all.csv")
+    report = json.loads(ended.out)
+    assert (
+        ended.code == 0 and report["risk"]["journalist_max"] == report["risk"]["journalist"]["journalist_max"] == 0.25
+    )
+    assert report["privacy"]["models"][0]["achieved"] == {"journalist_max": 0.25}
+
+
+def test_a_population_has_original_values_where_a_spec_tells_what_is_above_them(desk: Desk, call: Call) -> None:
+    (desk.folder / "spec.yaml").write_text(
+        "version: 1\nquasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}}}\nprivacy: {k: 1}\n"
+    )
+    (desk.folder / "out.csv").write_text("age,zip\n[20-29],02**\n[20-29],02**\n*,*\n")
+    (desk.folder / "all.csv").write_text("age,zip\n20,0213\n025,0299\n29,0213\n30,0213\n20,1213\n")
+    code, report = audited(desk, call, "unused", "spec.yaml", "-i", "out.csv", "--population", "all.csv")
+    assert code == 0 and report["risk"]["journalist"]["journalist_max"] == 1 / 3
+    assert report["risk"]["journalist"]["marketer"] == pytest.approx((2 / 3 + 1 / 5) / 3)
 
 
 def test_a_population_that_cannot_be_one(desk: Desk, call: Call) -> None:
     (desk.folder / "gaps.csv").write_text(GAPS)
     (desk.folder / "all.csv").write_text("q,r\na,1\n")
     ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv")
-    assert ended.code == 3 and "nobody who shows what 4 rows of gaps.csv show" in ended.err
+    assert ended.code == 3 and "nobody under what 3 rows of gaps.csv show" in ended.err
     (desk.folder / "all.csv").write_text("q\na\n")
     ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv")
     assert ended.code == 3 and "has no column r" in ended.err

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk import Text, journalist
+from anonymize.risk import Journalist, Text
+from anonymize.risk import journalist as measured
 from anonymize.spec import Spec
+from anonymize.verify import People, Shown
 
 SPEC = Spec(version=1, quasi_identifiers={"q": {}})
 CELL = st.sampled_from(["a", "b", "c", None])
@@ -17,6 +19,11 @@ CELL = st.sampled_from(["a", "b", "c", None])
 def text(values: list[str | None], units: list[str] | None = None) -> Text:
     frame = pl.DataFrame({"q": values}, schema={"q": pl.String}).lazy()
     return Text(frame, [["q"]], SPEC, True, None if units is None else pl.Series(units))
+
+
+def journalist(table: Text, population: Text, threshold: float) -> Journalist:
+    people = People(population.frame, [Shown("q", ["q"], False, None)], [""], "*", "[{low}-{high}]")
+    return measured(table, people, threshold)
 
 
 def test_by_hand() -> None:
@@ -40,6 +47,14 @@ def test_who_is_not_in_the_population_is_told() -> None:
 def test_persons_are_counted() -> None:
     found = journalist(text(["a", "a", "b"], ["one", "one", "one"]), text(["a"] * 4 + ["b"] * 2), 0.2)
     assert found.marketer == pytest.approx((1 / 4 + 1 / 2) / 2)
+
+
+def test_labels_have_people_under_them() -> None:
+    tree = {"a": ("a", "vowel", "*"), "e": ("e", "vowel", "*"), "b": ("b", "other", "*")}
+    everybody = pl.DataFrame({"q": ["a", "e", "e", "b"]}).lazy()
+    people = People(everybody, [Shown("q", ["q"], False, tree)], [""], "*", "[{low}-{high}]")
+    found = measured(text(["vowel", "vowel", "*"]), people, 0.2)
+    assert (found.journalist_max, found.marketer, found.absent) == (1 / 3, pytest.approx((2 / 3 + 1 / 4) / 3), 0)
 
 
 @given(st.lists(CELL, min_size=1, max_size=20), st.lists(CELL, max_size=20))

@@ -123,10 +123,11 @@ REGIONS = ("mondrian", "top-down", "bottom-up")
     "model",
     [
         {"model": "k-map", "k": 3},
+        {"model": "risk", "journalist_max": 0.34},
         {"model": "delta-presence", "min": 0.0, "max": 0.6},
         {"model": "delta-presence", "min": 0.2, "max": 0.9},
     ],
-    ids=["k-map", "delta-presence", "delta-presence with min"],
+    ids=["k-map", "journalist", "delta-presence", "delta-presence with min"],
 )
 def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str, Any]) -> None:
     """The population has values that the table lacks: ages, a job, a zip code of another length."""
@@ -146,7 +147,8 @@ def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str,
                 allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees,
             )
             whole = len(table) / (len(table) + len(others))
-            met = len(table + others) >= model.get("k", 0) and model.get("min", 0) <= whole <= model.get("max", 1)
+            fewest = model.get("k", 0) or 1 / model.get("journalist_max", 1)
+            met = len(table + others) >= fewest and model.get("min", 0) <= whole <= model.get("max", 1)
             try:
                 release(request)
             except InfeasibleError:
