@@ -5,7 +5,8 @@ breaks are added, and it goes on from there, until none is broken. The best of a
 lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
 Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
-attribute. The problem has several local optima in general: what is found is the best of these, and it is told so.
+attribute. The problem has several local optima in general: what is found is the best of these, and it is told so. The
+solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
 """
 
 from __future__ import annotations
