@@ -141,14 +141,28 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
     clash = [name for name in FIGURES if name in names]
     if clash:
         raise UsageError(f"an attribute is called {clash[0]}, as a column of the result is: leave it out")
-    counts = estimate.estimate(observed.shares, observed.p, method).ravel() * observed.rows
-    errors = np.sqrt(estimate.variances(observed.shares, observed.p, observed.rows, about)).ravel() * observed.rows
+    found = estimate.estimate(observed.shares, observed.p, method)
+    known = found if method == "inverse" else None
+    errors = (
+        np.sqrt(estimate.variances(observed.shares, observed.p, observed.rows, about, known)).ravel() * observed.rows
+    )
+    counts = found.ravel() * observed.rows
     texts = [pl.Series(each, dtype=pl.String) for each in observed.values]
     for start in range(0, max(counts.size, 1), PIECE):
-        cells = np.arange(start, min(start + PIECE, counts.size))
-        places = np.unravel_index(cells, observed.shares.shape)
+        cells = slice(start, min(start + PIECE, counts.size))
+        places = _places(cells, observed.shares.shape)
         columns = [text.gather(place).alias(name) for text, place, name in zip(texts, places, names, strict=True)]
         yield pl.DataFrame([*columns, pl.Series("count", counts[cells]), pl.Series("standard_error", errors[cells])])
+
+
+def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
+    """The place along each axis of some cells of the flattened table, which is small enough for 32 bits."""
+    left, found = np.arange(cells.start, cells.stop, dtype=np.uint32), []
+    for size in reversed(shape):
+        above = left // np.uint32(size)
+        found.append(pl.Series(left - above * np.uint32(size)))
+        left = above
+    return found[::-1]
 
 
 # --- counts ----------------------------------------------------------------------------------------------------------

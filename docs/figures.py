@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import randomization_pages
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 SPEC = """\
@@ -84,6 +86,7 @@ def shape(node: dict[str, Any], x: int, y: int, ring: bool) -> str:
 def main() -> None:
     """Writes every picture."""
     (HERE / "lattice.svg").write_text(draw(lattice()), encoding="utf8")
+    randomization_pages.write()
 
 
 if __name__ == "__main__":

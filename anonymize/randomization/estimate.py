@@ -34,11 +34,15 @@ def unbiased(observed: Floats, p: Sequence[float]) -> Floats:
     return kronecker.apply([kronecker.inverse(*each) for each in zip(p, observed.shape, strict=True)], observed)
 
 
-def variances(observed: Floats, p: Sequence[float], rows: int, about: About) -> Floats:
-    """The variance of each cell of `unbiased`: the diagonal of its covariance; same shape, never below 0."""
+def variances(observed: Floats, p: Sequence[float], rows: int, about: About, estimate: Floats | None = None) -> Floats:
+    """The variance of each cell of `unbiased`: the diagonal of its covariance; same shape, never below 0.
+
+    `estimate`: what `unbiased` gives, where it is known.
+    """
     factors = [kronecker.inverse_squared(*each) for each in zip(p, observed.shape, strict=True)]
     result = kronecker.apply(factors, observed)
-    estimate = unbiased(observed, p)
+    if estimate is None:
+        estimate = unbiased(observed, p)
     result -= estimate if about == "table" else estimate**2
     result /= rows
     return np.maximum(result, 0.0, out=result)

@@ -61,16 +61,37 @@ def squared_slope(p: float, d: int) -> Factor:
     return 2 * p + 2 * q / (d - 1), -2 * q / (d - 1)
 
 
+def instead(factor: Factor, new: Factor, d: int) -> Factor:
+    """`new` times the inverse of `factor`: what turns a product with `factor` along an axis into one with `new`.
+
+    All such matrices commute, so it does not matter that the other axes have been gone through.
+    """
+    (a, b), (c, e) = factor, new
+    return c / a, (e * a - c * b) / (a * (a + b * d))
+
+
 def apply(factors: Sequence[Factor], table: Floats) -> Floats:
     """The product of the Kronecker product of the factors, one an axis, with a table (d1, ..., dm); same shape."""
     result = np.array(table, np.float64)
-    for axis, (a, b) in enumerate(factors):
-        sums = result.sum(axis=axis, keepdims=True) * b if b else None
-        if a != 1:
-            result *= a
-        if sums is not None:
-            result += sums
+    for axis, factor in enumerate(factors):
+        _along(axis, factor, result)
     return result
+
+
+def apply_along(axis: int, factor: Factor, table: Floats) -> Floats:
+    """The product with one factor along one axis."""
+    result = np.array(table, np.float64)
+    _along(axis, factor, result)
+    return result
+
+
+def _along(axis: int, factor: Factor, table: Floats) -> None:
+    a, b = factor
+    sums = np.add.reduce(table, axis=axis, keepdims=True) * b if b else None
+    if a != 1:
+        table *= a
+    if sums is not None:
+        table += sums
 
 
 def norm_squared(p: float, d: int) -> float:

@@ -5,7 +5,8 @@ breaks are added, and it goes on from there, until none is broken. The best of a
 lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
 Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
-attribute. The problem has several local optima in general: what is found is the best of these, and it is told so.
+attribute. The problem has several local optima in general: what is found is the best of these, and it is told so. The
+solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from anonymize.randomization.descent import Task, descend
 from anonymize.randomization.draw import representable
 from anonymize.randomization.kronecker import Floats
 from anonymize.randomization.problem import Problem
@@ -92,35 +94,50 @@ def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
 
 
 def _solved(problem: Problem, start: Floats, active: Ints) -> Floats:
-    from scipy.optimize import minimize
+    """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
+    task = _task(problem, active)
+    found = descend(task, start)
+    return _by_scipy(task, start) if found is None else found
 
+
+def _task(problem: Problem, active: Ints) -> Task:
+    """Both sides as logarithms."""
     seen: dict[bytes, Floats] = {}
 
     def excess(chosen: Floats) -> Floats:
-        """That of the active bounds; the solver asks for value and gradient at the same points."""
+        """That of the active bounds; solvers ask for value and gradient at the same points."""
         key = chosen.tobytes()
         if key not in seen:
             seen.clear()
             seen[key] = problem.excess(problem.full(chosen))[active]
         return seen[key]
 
-    def slack(chosen: Floats) -> Floats:
-        return np.asarray(-np.log(excess(chosen)))
-
-    def slack_slope(chosen: Floats) -> Floats:
-        return np.asarray(-problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None])
-
     least = problem.lowest()
+    return Task(
+        value=lambda chosen: problem.loss(problem.full(chosen)),
+        slope=lambda chosen: problem.loss_slope(problem.full(chosen)),
+        curvature=lambda chosen: problem.loss_curvature(problem.full(chosen)),
+        bounds=lambda chosen: np.log(excess(chosen)),
+        bound_slopes=lambda chosen: problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None],
+        low=least,
+        high=np.ones(len(least)),
+    )
+
+
+def _by_scipy(task: Task, start: Floats) -> Floats:
+    from scipy.optimize import minimize
+
+    slack = {"type": "ineq", "fun": lambda x: -task.bounds(x), "jac": lambda x: -task.bound_slopes(x)}
     result = minimize(
-        lambda chosen: problem.loss(problem.full(chosen)),
+        task.value,
         start,
-        jac=lambda chosen: problem.loss_slope(problem.full(chosen)),
-        bounds=list(zip(least, np.ones(len(least)), strict=True)),
-        constraints=[{"type": "ineq", "fun": slack, "jac": slack_slope}],
+        jac=task.slope,
+        bounds=list(zip(task.low, task.high, strict=True)),
+        constraints=[slack],
         method="SLSQP",
         options={"maxiter": 200, "ftol": 1e-12},
     )
-    return np.asarray(np.clip(result.x, least, 1.0))
+    return np.asarray(np.clip(result.x, task.low, task.high))
 
 
 def _settled(problem: Problem, chosen: Floats, least: Floats) -> Floats:

@@ -63,6 +63,13 @@ class Problem:
         gap = np.array([kronecker.distortion(p[at], self.sizes[at])[0] for at in self.variables])
         return np.asarray(-2 * sizes / (gap * (gap * gap + sizes - 1)))
 
+    def loss_curvature(self, p: Floats) -> Floats:
+        """(variables,) its second derivatives; there are no mixed ones."""
+        sizes = np.array([self.sizes[at] for at in self.variables], np.float64)
+        gap = np.array([kronecker.distortion(p[at], self.sizes[at])[0] for at in self.variables])
+        whole = gap * gap + sizes - 1
+        return np.asarray(2 * sizes**2 / (sizes - 1) * (3 * gap * gap + sizes - 1) / (gap * whole) ** 2)
+
     # --- the bounds ---
 
     @cached_property
@@ -72,12 +79,20 @@ class Problem:
         return tuple(cells.worst() if left else cells for cells, left in zip(self.sensitive, alone, strict=True))
 
     @cached_property
-    def _identification(self) -> Identification:
-        return Identification(self.pi)
+    def _last(self) -> dict[bytes, Identification]:
+        return {}
+
+    def _identification(self, p: Floats) -> Identification:
+        """R_QI at p; that of the last p is kept, as bounds and gradients are asked for at the same points."""
+        key = p[: self.pi.ndim].tobytes()
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = Identification(self.pi, p[: self.pi.ndim])
+        return self._last[key]
 
     def excess(self, p: Floats) -> Floats:
         """(bounds,) risk times l of every cell that can bind, one sensitive attribute after the other."""
-        known = self._identification.probability(p[: self.pi.ndim])
+        known = self._identification(p).probability
         parts = [
             known[cells.groups] * cells.exposed * cells.l * cells.reconstructed(each)
             for cells, each in zip(self._bounded, p[self.pi.ndim :], strict=True)
@@ -86,9 +101,8 @@ class Problem:
 
     def excess_slope(self, p: Floats, at: Ints) -> Floats:
         """(at, variables) gradient of some of the bounds."""
-        axes = self.pi.ndim
-        known = self._identification.probability(p[:axes])
-        slopes = self._identification.slopes(p[:axes], [axis for axis in self.variables if axis < axes])
+        known = self._identification(p).probability
+        slopes = self._identification(p).slopes([axis for axis in self.variables if axis < self.pi.ndim])
         begin, rows = 0, []
         for number, cells in enumerate(self._bounded):
             mine = at[(at >= begin) & (at < begin + len(cells.groups))] - begin

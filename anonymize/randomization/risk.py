@@ -91,35 +91,53 @@ class Cells:
 
 @dataclass(frozen=True)
 class Identification:
-    """R_QI of a joint distribution `pi` (d1, ..., dm) of the quasi-identifiers."""
+    """R_QI of a joint distribution `pi` (d1, ..., dm) of the quasi-identifiers, at the parameters `p` (m,)."""
 
     pi: Floats
+    p: Chances
 
-    def probability(self, p: Chances) -> Floats:
+    @cached_property
+    def probability(self) -> Floats:
         """(D,) flattened: the chance that a row of each combination is taken for one of it."""
-        back = kronecker.apply(self._factors(kronecker.squared, p), self._inverse_seen(p))
-        return np.asarray((self.pi * back).ravel())
+        return np.asarray((self.pi * self._back).ravel())
 
-    def slopes(self, p: Chances, axes: Sequence[int]) -> dict[int, Floats]:
-        """(D,) its derivatives by the p of some attributes, which have several values."""
-        inverse = self._inverse_seen(p)
-        return {axis: self._slope(p, axis, inverse) for axis in axes}
+    def slopes(self, axes: Sequence[int]) -> dict[int, Floats]:
+        """(D,) its derivatives by the p of some attributes, which have several values and p above 1 / d."""
+        return {axis: self._slope(axis) for axis in axes}
 
-    def _slope(self, p: Chances, axis: int, inverse: Floats) -> Floats:
-        plain, squares = self._factors(kronecker.distortion, p), self._factors(kronecker.squared, p)
-        size = self.pi.shape[axis]
-        turned = [*squares]
-        turned[axis] = kronecker.squared_slope(p[axis], size)
-        moved = [*plain]
-        moved[axis] = kronecker.distortion_slope(p[axis], size)
-        back = kronecker.apply(turned, inverse)
-        back -= kronecker.apply(squares, kronecker.apply(moved, self.pi) * inverse**2)
-        return np.asarray((self.pi * back).ravel())
+    def _slope(self, axis: int) -> Floats:
+        p, size = self.p[axis], self.pi.shape[axis]
+        turn = kronecker.instead(self._squares[axis], kronecker.squared_slope(p, size), size)
+        move = kronecker.instead(self._plain[axis], kronecker.distortion_slope(p, size), size)
+        moved = kronecker.apply_along(axis, move, self._seen)
+        moved *= self._inverse**2
+        slope = kronecker.apply_along(axis, turn, self._back)
+        slope -= kronecker.apply(self._squares, moved)
+        slope *= self.pi
+        return np.asarray(slope.ravel())
 
-    def _factors(self, kind: Callable[[float, int], kronecker.Factor], p: Chances) -> list[kronecker.Factor]:
-        return [kind(each, size) for each, size in zip(p, self.pi.shape, strict=True)]
+    @cached_property
+    def _plain(self) -> list[kronecker.Factor]:
+        return self._factors(kronecker.distortion)
 
-    def _inverse_seen(self, p: Chances) -> Floats:
+    @cached_property
+    def _squares(self) -> list[kronecker.Factor]:
+        return self._factors(kronecker.squared)
+
+    def _factors(self, kind: Callable[[float, int], kronecker.Factor]) -> list[kronecker.Factor]:
+        return [kind(each, size) for each, size in zip(self.p, self.pi.shape, strict=True)]
+
+    @cached_property
+    def _seen(self) -> Floats:
+        """P pi."""
+        return kronecker.apply(self._plain, self.pi)
+
+    @cached_property
+    def _inverse(self) -> Floats:
         """1 / (P pi); 0 where nothing is ever seen, as such a combination adds nothing."""
-        seen = kronecker.apply(self._factors(kronecker.distortion, p), self.pi)
-        return np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
+        return np.divide(1.0, self._seen, out=np.zeros_like(self._seen), where=self._seen > 0)
+
+    @cached_property
+    def _back(self) -> Floats:
+        """P squared element by element, times 1 / (P pi)."""
+        return kronecker.apply(self._squares, self._inverse)

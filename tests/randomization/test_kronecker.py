@@ -58,3 +58,11 @@ def test_slopes_are_what_differences_give(share: float, d: int) -> None:
 def test_an_attribute_that_is_left_alone_contributes_its_number_of_values() -> None:
     assert kronecker.norm_squared(1.0, 14) == pytest.approx(14)
     assert kronecker.norm_squared(1.0, 1) == 1
+
+
+def test_a_factor_is_replaced_after_the_product() -> None:
+    table = np.random.default_rng(4).random((3, 4))
+    first, second, new = kronecker.squared(0.7, 3), kronecker.squared(0.6, 4), kronecker.squared_slope(0.6, 4)
+    done = kronecker.apply([first, second], table)
+    found = kronecker.apply_along(1, kronecker.instead(second, new, 4), done)
+    np.testing.assert_allclose(found, kronecker.apply([first, new], table), rtol=1e-12)

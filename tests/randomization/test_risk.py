@@ -19,7 +19,7 @@ FEMALE_CANCER = 3
 def risks(problem: Problem, *p: float) -> Matrix:
     """The risk of every cell, RR-Both."""
     (cells,) = problem.sensitive
-    known = Identification(problem.pi).probability(p[:-1])
+    known = Identification(problem.pi, p[:-1]).probability
     return known[cells.groups] * cells.exposed * cells.reconstructed(p[-1])
 
 
@@ -57,7 +57,7 @@ def test_reconstruction_of_quasi_identifiers_is_formula_9_with_the_product_forme
     p = [1 / d + (1 - 1 / d) * random.uniform(0.1, 1) for d in shape]
     formed = product([distortion(each, d) for each, d in zip(p, shape, strict=True)])
     expected = slow_reconstruction(formed, pi.ravel())
-    np.testing.assert_allclose(Identification(pi).probability(p), expected, rtol=1e-9)
+    np.testing.assert_allclose(Identification(pi, p).probability, expected, rtol=1e-9)
 
 
 @given(st.integers(0, 1000))
@@ -119,4 +119,4 @@ def test_slopes_of_bounds_and_loss_are_what_differences_give(seed: int) -> None:
 
 def test_what_is_never_seen_adds_nothing() -> None:
     pi = np.array([[0.5, 0.0], [0.0, 0.5]])
-    np.testing.assert_array_equal(Identification(pi).probability((1.0, 1.0)), [1, 0, 0, 1])
+    np.testing.assert_array_equal(Identification(pi, (1.0, 1.0)).probability, [1, 0, 0, 1])
