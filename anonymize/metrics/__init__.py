@@ -11,6 +11,7 @@ from anonymize.metrics import (
     average_class_size,
     c_avg,
     discernibility,
+    distances,
     gcp,
     imprecision,
     loss,
@@ -44,6 +45,7 @@ MEASURES: dict[str, Measure] = {
     targets.ID: targets,
     imprecision.ID: imprecision,
     query_error.ID: query_error,
+    distances.ID: distances,
 }
 
 
