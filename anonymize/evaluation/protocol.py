@@ -52,8 +52,9 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Fold:
-    """One training and one test part. `rows`: of the original; `parts`: by what they are trained on, the regions of the
-    training and the test rows, with the columns in which their targets are."""
+    """One training and one test part. `parts`: by what models are trained on, the regions of the training rows and of
+    the test rows, each with the frame that has their targets. `outside`: of the `tested` rows, those for which the
+    recoding has no answer, or one that was made without them."""
 
     parts: Mapping[str, tuple[tuple[Boxes, pl.DataFrame], tuple[Boxes, pl.DataFrame]]]
     outside: int
