@@ -75,13 +75,13 @@ def evaluate_models(
     outside = tested = 0
     orders = {name: by_information(table, name) for name in targets}
     folds = list(_splits(table, released, protocol))
-    for number, fold in enumerate(_folds(spec, table, released, protocol, folds)):
+    for fold in _folds(spec, table, released, protocol, folds):
         outside, tested = outside + fold.outside, tested + fold.tested
         for name in targets:
             for dropped in range(len(orders[name]) if protocol.projection else 1):
                 found = _figures(table, fold, name, orders[name][:dropped], protocol, targets[name])
                 results.setdefault((name, dropped), []).append(found)
-        progress("models", number + 1, len(folds))
+        progress("models", tested, sum(len(test) for _, test in folds))
     block: dict[str, Any] = {"protocol": _told(protocol, len(folds)), "rows": table.rows}
     if protocol.algorithm is not None:
         block["outside"] = outside / tested if tested else 0.0
