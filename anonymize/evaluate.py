@@ -86,6 +86,8 @@ def _check(asked: Evaluate) -> None:
     """Raises UsageError for what makes no sense together."""
     for path in asked.reports:
         kind_of(path)
+    if asked.released == asked.original == "-":
+        raise UsageError("the release and the original cannot both come from standard input")
     refuse_twice([asked.original or asked.spec.input.path, asked.released, *asked.reports])
     if asked.released is None and (asked.models is None or asked.models.algorithm is None):
         hint = "or --models with --algorithm, to make one"

@@ -53,8 +53,9 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Fold:
-    """One training and one test part. `rows`: of the original; `parts`: by what they are trained on, the regions of the
-    training and the test rows, with the columns in which their targets are."""
+    """One training and one test part. `parts`: by what models are trained on, the regions of the training rows and of
+    the test rows, each with the frame that has their targets. `outside`: of the `tested` rows, those for which the
+    recoding has no answer, or one that was made without them."""
 
     parts: Mapping[str, tuple[tuple[Boxes, pl.DataFrame], tuple[Boxes, pl.DataFrame]]]
     outside: int
@@ -76,13 +77,13 @@ def evaluate_models(
     outside = tested = 0
     orders = {name: by_information(table, name) for name in targets}
     folds = list(_splits(table, released, protocol))
-    for number, fold in enumerate(_folds(spec, table, released, protocol, folds)):
+    for fold in _folds(spec, table, released, protocol, folds):
         outside, tested = outside + fold.outside, tested + fold.tested
         for name in targets:
             for dropped in range(len(orders[name]) if protocol.projection else 1):
                 found = _figures(table, fold, name, orders[name][:dropped], protocol, targets[name])
                 results.setdefault((name, dropped), []).append(found)
-        progress("models", number + 1, len(folds))
+        progress("models", tested, sum(len(test) for _, test in folds))
     block: dict[str, Any] = {"protocol": _told(protocol, len(folds)), "rows": table.rows}
     if protocol.algorithm is not None:
         block["outside"] = outside / tested if tested else 0.0

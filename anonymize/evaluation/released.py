@@ -18,6 +18,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.cells import Cells, Reading
 from anonymize.metrics import Evidence, View
+from anonymize.metrics.evidence import Shared
 from anonymize.spec import Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
@@ -153,9 +154,22 @@ class Released:
             sizes=self.partition.sizes,
             class_of=self.partition.class_of(self.frame.height).astype(np.int64),
             targets=self.targets(),
+            shared=self.shared(),
             queries=queries,
             seed=seed,
         )
+
+    def shared(self) -> dict[str, Shared]:
+        """What passes through and is sensitive or a target, coded alike in both tables."""
+        wanted = ("sensitive", "target")
+        names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
+        parts = list(self.table.source.batches(names)) if names else []
+        found = {}
+        for name in names:
+            here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
+            codes = pl.concat([*here, self.frame[name]]).fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+            found[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
+        return found
 
     def targets(self) -> dict[str, CodedColumn]:
         """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""

@@ -11,6 +11,7 @@ from anonymize.metrics import (
     average_class_size,
     c_avg,
     discernibility,
+    distances,
     gcp,
     gcp_set,
     imprecision,
@@ -48,6 +49,7 @@ MEASURES: dict[str, Measure] = {
     targets.ID: targets,
     imprecision.ID: imprecision,
     query_error.ID: query_error,
+    distances.ID: distances,
 }
 
 

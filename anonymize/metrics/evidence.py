@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,16 @@ from anonymize.table.model import CodedColumn
 
 
 @dataclass(frozen=True)
+class Shared:
+    """A column that passes through, in codes below `size` that mean the same in both tables: `original` (rows,) and
+    `released` (released rows,)."""
+
+    original: Ints
+    released: Ints
+    size: int
+
+
+@dataclass(frozen=True)
 class Evidence:
     """A release as its recipient has it, and the original table.
 
@@ -21,7 +31,8 @@ class Evidence:
     class's region spans. `start`, `stop` (classes, attributes): its ends as numbers, of a category the positions of
     leaves; nan for a missing number. `sizes` (classes,) rows; suppressed rows that are published are a class that spans
     everything. `class_of` (released rows,). `targets`: the targets by name, of the released rows; those of which the
-    release does not tell the values are absent. `queries`: how many random queries; `seed` of what is random.
+    release does not tell the values are absent. `shared`: by name, the sensitive attributes and the targets that pass
+    through. `queries`: how many random queries; `seed` of what is random.
     """
 
     table: Table
@@ -32,6 +43,7 @@ class Evidence:
     sizes: Ints
     class_of: Ints
     targets: Mapping[str, CodedColumn]
+    shared: Mapping[str, Shared] = field(default_factory=dict)
     queries: int = 1000
     seed: int = 0
 

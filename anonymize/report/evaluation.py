@@ -42,6 +42,10 @@ def _task(utility: Mapping[str, Any]) -> Section:
     if queries:
         of = f"relative error of {figure(queries['queries'] - queries['empty'])} random COUNT queries"
         rows += [(f"query error, {name}", figure(queries[name]), of) for name in ("mean", "median")]
+    for name, block in (utility.get("distances") or {}).items():
+        about = f"quasi-identifiers with {name}, estimated from the release, against the original"
+        told = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
+        rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in told.items() if key in block]
     return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
 
 

@@ -91,6 +91,7 @@ def test_means_need_rows_that_correspond(desk: Desk, call: Call) -> None:
         (("out.csv", "--models", "--option", "cut=auto"), "give --algorithm"),
         (("out.csv", "-r", "out.csv"), "a report is one of"),
         (("table.csv",), "is given twice"),
+        (("-", "-i", "-"), "both come from standard input"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -41,7 +41,7 @@ def test_figures_equal_those_of_the_report(algorithm: str, options: dict[str, An
     module = ALGORITHMS[algorithm]
     needs = replace(module.NEEDS, target=reads_workload(module, module.Options(**options)) and module.NEEDS.target)
 
-    @settings(max_examples=max(settings().max_examples // 4, 1))
+    @settings(max_examples=max(settings().max_examples // 8, 1))
     @given(cases(needs), st.sampled_from(["node", "set", "bounds"]), st.sampled_from(["csv", "parquet"]))
     def check(case: Case, categorical: str, suffix: str) -> None:
         case.spec["output"]["categorical"] = categorical

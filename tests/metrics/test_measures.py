@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics import MEASURES, Evidence, average_class_size, imprecision, query_error, targets
+from anonymize.metrics import MEASURES, Evidence, average_class_size, distances, imprecision, query_error, targets
+from anonymize.metrics.evidence import Shared
 from anonymize.metrics.query_error import Query
 from anonymize.table import Attribute, Selection, Table, TargetColumn
 
@@ -99,6 +100,33 @@ def test_queries_on_the_original_itself_are_answered_exactly() -> None:
 def test_queries_follow_from_the_seed() -> None:
     made = [query_error.drawn(evidence({"x": [1, 2, 3], "y": [4, 5, 6]}, [0, 0, 1], seed=seed)) for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]
+
+
+def test_distances_by_hand() -> None:
+    """x is 1, 1, 2, 2 and goes with a, a, a, b; as one class [1-2] each value of x is expected once with each half."""
+    ill = np.array([0, 0, 0, 1])
+    found = distances.measure(evidence({"x": [1, 1, 2, 2]}, [0] * 4, shared={"ill": Shared(ill, ill, 2)}))
+    assert found is not None
+    block = found["ill"]  # original 2 0 / 1 1, estimated 1.5 0.5 / 1.5 0.5
+    assert block["cells"] == 4
+    assert block["total_variation"] == pytest.approx(0.25)
+    assert block["euclidean"] == pytest.approx(0.25)
+    assert block["base_error"] == pytest.approx((0.5 / 2 + 0.5 / 1 + 0.5 / 1) / 3)
+    assert block["uncertainty"]["x"]["release"] == pytest.approx(0) and block["uncertainty"]["x"]["original"] > 0.3
+
+
+def test_the_original_is_no_distance_from_itself() -> None:
+    ill = np.array([0, 1, 1, 0, 2])
+    found = distances.measure(evidence({"x": [1, 1, 2, 3, 3]}, [0, 0, 1, 2, 2], shared={"ill": Shared(ill, ill, 3)}))
+    assert found is not None
+    assert found["ill"]["hellinger"] == pytest.approx(0) and found["ill"]["cube_error"] == pytest.approx(0)
+
+
+def test_a_joint_table_that_is_too_large_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distances, "CELLS", 5)
+    ill = np.array([0, 1, 1])
+    found = distances.measure(evidence({"x": [1, 2, 3]}, [0, 0, 0], shared={"ill": Shared(ill, ill, 2)}))
+    assert found == {"ill": {"cells": 6, "uncertainty": {"x": None}}}
 
 
 @pytest.mark.parametrize("name", MEASURES)
