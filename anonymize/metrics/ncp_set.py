@@ -7,8 +7,8 @@ It is what `output.categorical: set` releases, and is computed whether or not th
 showing can be compared. Defined for multidimensional and local recoding, where a class is a region; a level of a
 hierarchy shows nodes.
 
-Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 3.2.2, shows the values present, and
-charges the leaves under their closest common ancestor, which is `ncp`.
+Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 3.2.2, shows the values present
+and charges the leaves under their closest common ancestor, which is `ncp`.
 """
 
 from __future__ import annotations
