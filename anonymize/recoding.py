@@ -27,7 +27,7 @@ class Regions:
     """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
-    by which the classes were cut, where there was a choice.
+    by which the classes were cut, where there was a choice. `refinement`: what refining them gained.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -35,11 +35,13 @@ class Regions:
     partition: Partition
     suppressed: NDArray[np.uint32]
     cut: str | None = None
+    refinement: dict[str, Any] | None = None
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         found = {"regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
-        return {"kind": self.KIND, **({"cut": self.cut} if self.cut else {}), **found}
+        told = {"cut": self.cut, "refinement": self.refinement}
+        return {"kind": self.KIND, **{key: value for key, value in told.items() if value is not None}, **found}
 
 
 @dataclass(frozen=True)

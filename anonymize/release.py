@@ -92,7 +92,8 @@ def _search(request: Request, table: Table, requirements: tuple[Requirement, ...
         request.progress("search", done, table.rows)
 
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
-    context = Context(limit, request.seed, request.threads, progress, request.force)
+    refining = partial(request.progress, "refine")
+    context = Context(limit, request.seed, request.threads, progress, refining, request.force)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 

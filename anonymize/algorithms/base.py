@@ -32,13 +32,14 @@ class Needs:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is,
-    and whether a file that an option names may replace another."""
+    """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
+    more; passes of refinement, of how many), and whether a file that an option names may replace another."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
+    refining: Callable[[int, int], None] = field(default=lambda done, total: None)
     force: bool = False
 
 
