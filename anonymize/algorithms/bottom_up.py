@@ -15,7 +15,7 @@ What it guarantees. Every class meets every model of the spec, or nothing is rel
 not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it. Under
 k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; then classes
 that break one are merged with the class that mends them at least cost, of the 64 nearest, or else with the nearest. It
-does not guarantee the least loss. Nothing in it is random.
+does not guarantee the least loss. Only refinement is random, by `--seed`; without one the seed is 0.
 
 Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
 and the method works inside each. Then, unless `--no-refine` is given, the classes are refined: for as many `--passes`

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
