@@ -25,8 +25,8 @@ bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=-
 docs: $(VENV)/installed-dev  ## write the pages made from docstrings
 	$(BIN)/python docs/make.py
 
-figures: $(VENV)/installed-dev  ## draw the pictures in docs/ from runs
-	$(BIN)/python docs/figures.py
+figures: $(VENV)/installed-dev  ## draw the pictures in docs/ from runs (ARGS=--stored: from the figures that are kept)
+	$(BIN)/python docs/figures.py $(ARGS)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

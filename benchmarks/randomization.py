@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bench import DATA, FULL, TABLES, Run, Section, Tables, child, copied, quickest, released, tell
+from runs import DATA, TABLES, Run, Section, Tables, child, copied, quickest, released, tell
+
+FULL = 10_000_000
 
 SETS = {
     "first (education, marital status, sex, race; workclass)": (

@@ -1,95 +1,111 @@
-"""Line charts as SVG: several panels beside each other, one legend."""
+"""Line charts as SVG, for the pictures of the documentation."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import log10
 
-WIDE, HIGH = 250, 210
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 26, 36
-NAMED = 125
-"""Width of a name in the legend."""
-COLORS = ("#1b6ca8", "#c1440e", "#2e7d32", "#7b3fa0", "#555555", "#b8860b", "#008b8b")
-DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "10 4", "1 2")
+WIDE, HIGH = 560, 400
+LEFT, TOP, BOTTOM, LEGEND = 60, 36, 48, 210
+GAP = 15
+"""Least distance between two labels of lines, in pixels."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points (x, y, half the height of the bar through it) under a name."""
+    """A line and what it is called; `points` by x."""
 
-    name: str
-    points: Sequence[tuple[float, float, float]]
+    label: str
+    points: dict[float, float]
+    colour: str = "#222222"
+    dashed: bool = False
 
 
 @dataclass(frozen=True)
-class Panel:
-    """A titled chart; the vertical axis starts at 0."""
+class Axis:
+    """What an axis shows, and where it has ticks; the first and the last tick are its ends."""
 
     title: str
+    ticks: Sequence[float]
+    logarithmic: bool = True
+
+    def place(self, value: float) -> float:
+        """From 0, the first tick, to 1, the last."""
+        first, last, here = (
+            log10(each) if self.logarithmic else each for each in (self.ticks[0], self.ticks[-1], value)
+        )
+        return (here - first) / (last - first)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over two axes, each with its label at its right end; `notes` stand below."""
+
+    title: str
+    x: Axis
+    y: Axis
     lines: Sequence[Line]
+    notes: Sequence[str] = ()
+
+    def svg(self) -> str:
+        """The picture as text."""
+        width, height = LEFT + WIDE + LEGEND, TOP + HIGH + BOTTOM + 16 * len(self.notes)
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"',
+            ' font-family="sans-serif" font-size="12">',
+            f'<rect width="{width}" height="{height}" fill="white"/>',
+            _text(LEFT, 20, self.title, size=14),
+            *self._grid(),
+            *map(self._line, self.lines),
+            *self._labels(),
+            *(_text(LEFT, TOP + HIGH + BOTTOM + 16 * at, note) for at, note in enumerate(self.notes)),
+        ]
+        return "\n".join([*parts, "</svg>", ""])
+
+    def _at(self, x: float, y: float) -> tuple[float, float]:
+        return LEFT + WIDE * self.x.place(x), TOP + HIGH * (1 - self.y.place(y))
+
+    def _grid(self) -> list[str]:
+        parts = []
+        for tick in self.x.ticks:
+            x, _ = self._at(tick, self.y.ticks[0])
+            parts += [_stroke(x, TOP, x, TOP + HIGH), _text(x, TOP + HIGH + 16, f"{tick:,.10g}", "middle")]
+        for tick in self.y.ticks:
+            _, y = self._at(self.x.ticks[0], tick)
+            parts += [_stroke(LEFT, y, LEFT + WIDE, y), _text(LEFT - 6, y + 4, f"{tick:,.10g}", "end")]
+        middle = TOP + HIGH / 2
+        turned = f'<g transform="rotate(-90 14 {middle:g})">{_text(14, middle, self.y.title, "middle")}</g>'
+        return [*parts, _text(LEFT + WIDE / 2, TOP + HIGH + 34, self.x.title, "middle"), turned]
+
+    def _line(self, line: Line) -> str:
+        places = [self._at(x, y) for x, y in sorted(line.points.items())]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        dash = ' stroke-dasharray="5 4"' if line.dashed else ""
+        dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{line.colour}"/>' for x, y in places)
+        return f'<polyline points="{path}" fill="none" stroke="{line.colour}" stroke-width="1.8"{dash}/>{dots}'
+
+    def _labels(self) -> list[str]:
+        """Each label as near as may be to the right end of its line, from the top down."""
+        ends = [self._at(*max(line.points.items())) for line in self.lines]
+        parts, free = [], float(TOP)
+        order = sorted(range(len(ends)), key=lambda index: ends[index][1])
+        room = [TOP + HIGH + 8 - GAP * below for below in range(len(order) - 1, -1, -1)]
+        for index, lowest in zip(order, room, strict=True):
+            (x, y), line = ends[index], self.lines[index]
+            at = min(max(y + 4, free), lowest)
+            free = at + GAP
+            parts.append(_stroke(x + 4, y, LEFT + WIDE + 12, at - 4, line.colour, 0.6))
+            parts.append(_text(LEFT + WIDE + 16, at, line.label, colour=line.colour))
+        return parts
 
 
-def chart(panels: Sequence[Panel], below: str, columns: int = 3) -> str:
-    """The panels as SVG, row by row, with the legend under them. `below`: what the horizontal axes are."""
-    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
-    rows = math.ceil(len(panels) / columns)
-    width = WIDE * min(columns, len(panels))
-    each = width // NAMED
-    height = HIGH * rows + 10 + 16 * math.ceil(len(names) / each)
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"',
-        ' font-family="sans-serif" font-size="11">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
-    for at, panel in enumerate(panels):
-        lines.append(f'<g transform="translate({WIDE * (at % columns)} {HIGH * (at // columns)})">')
-        lines += [*_panel(panel, names, below), "</g>"]
-    for at, name in enumerate(names):
-        x, y = 12 + at % each * NAMED, HIGH * rows + 16 + 16 * (at // each)
-        lines.append(f'<line x1="{x}" y1="{y - 4}" x2="{x + 24}" y2="{y - 4}" {_stroke(at)}/>')
-        lines.append(f'<text x="{x + 29}" y="{y}">{escape(name)}</text>')
-    return "\n".join([*lines, "</svg>", ""])
+def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12, colour: str = "#222") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+    )
 
 
-def _stroke(at: int) -> str:
-    return f'stroke="{COLORS[at % len(COLORS)]}" stroke-width="1.8" stroke-dasharray="{DASHES[at % len(DASHES)]}"'
-
-
-def _panel(panel: Panel, names: Sequence[str], below: str) -> list[str]:
-    xs = sorted({x for line in panel.lines for x, _, _ in line.points})
-    most = max(y + bar for line in panel.lines for _, y, bar in line.points)
-    step = _step(most)
-    top = step * math.ceil(most / step)
-    inner, depth = WIDE - LEFT - RIGHT, HIGH - TOP - BOTTOM
-    span = (xs[-1] - xs[0]) or 1
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return round(LEFT + inner * (x - xs[0]) / span, 1), round(TOP + depth * (1 - y / top), 1)
-
-    found = [f'<text x="{WIDE / 2}" y="15" text-anchor="middle" font-weight="bold">{escape(panel.title)}</text>']
-    for tick in range(round(top / step) + 1):
-        _, y = place(xs[0], tick * step)
-        found.append(f'<line x1="{LEFT}" y1="{y}" x2="{WIDE - RIGHT}" y2="{y}" stroke="#ddd"/>')
-        found.append(f'<text x="{LEFT - 5}" y="{y + 4}" text-anchor="end">{tick * step:.4g}</text>')
-    for x in xs:
-        found.append(f'<text x="{place(x, 0)[0]}" y="{HIGH - BOTTOM + 15}" text-anchor="middle">{x:g}</text>')
-    found.append(f'<text x="{LEFT + inner / 2}" y="{HIGH - 6}" text-anchor="middle">{escape(below)}</text>')
-    for line in panel.lines:
-        stroke = _stroke(names.index(line.name))
-        points = " ".join(f"{x},{y}" for x, y in (place(x, y) for x, y, _ in line.points))
-        found.append(f'<polyline points="{points}" fill="none" {stroke}/>')
-        for x, y, bar in line.points:
-            (left, low), (_, high) = place(x, max(y - bar, 0.0)), place(x, y + bar)
-            found.append(
-                f'<line x1="{left}" y1="{low}" x2="{left}" y2="{high}" {stroke.partition(" stroke-dash")[0]}/>'
-            )
-    return found
-
-
-def _step(most: float) -> float:
-    """1, 2 or 5 times a power of ten, of which four or so reach the top."""
-    raw = most / 4 or 1.0
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(power * by for by in (1, 2, 5, 10) if power * by >= raw)
+def _stroke(x1: float, y1: float, x2: float, y2: float, colour: str = "#ddd", width: float = 1) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width:g}"/>'

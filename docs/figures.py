@@ -1,8 +1,15 @@
-"""Draws the pictures of the documentation from runs: `make figures`."""
+"""Draws the pictures of the documentation from runs: `make figures`.
+
+`lattice.svg` is drawn from a run each time. `ncp.svg` and `time.svg`, and the table of local-recoding.md, are drawn
+from the figures in `figures.json`, which are measured anew where the Adult extract is at hand (see measured.py; some
+ten minutes, best on a quiet machine). `--stored` draws from what is there; `--missing` measures only what is not.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,7 +17,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import measured
 import randomization_pages
+from charts import Axis, Chart, Line
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -25,6 +34,10 @@ quasi_identifiers:
 insensitive: [marital_status, education, occupation, admission_date, ward, diagnosis, charges, readmitted]
 privacy: {{k: 5, suppression: 0.01}}
 """
+COLOURS = (
+    *("#0b6e4f", "#1a4e8a", "#b3261e", "#e08e0b", "#2ca02c", "#4a90d9", "#e57368", "#7b4fa3", "#555555"),
+    *("#8c564b", "#17a2b8", "#c2185b", "#7a8b00"),
+)
 WIDE, HIGH, RADIUS = 92, 64, 19
 Vector = tuple[int, ...]
 
@@ -83,10 +96,91 @@ def shape(node: dict[str, Any], x: int, y: int, ring: bool) -> str:
     )
 
 
+def loss(figures: dict[str, Any]) -> Chart:
+    """NCP against k; a method with a run that took too long is left out by name."""
+    known = {label: points for label, points in figures["gcp"].items() if None not in points.values()}
+    late = [label for label in figures["gcp"] if label not in known]
+    notes = [
+        "Adult, 30,162 rows, 8 quasi-identifiers, weights 1. Dashed: full-domain, up to 5 % of the rows suppressed."
+    ]
+    notes.append(measured.WITHOUT_FIGURE)
+    if late:
+        notes.append(f"Left out, as a run took more than {measured.LONGEST['gcp']} s: {', '.join(late)}.")
+    dashed = {method.label for method in measured.LOSS if measured.FULL_DOMAIN[0] in method.options}
+    return Chart(
+        "Information loss against k",
+        Axis("k", measured.SIZES),
+        Axis("gcp: mean NCP of a cell", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)),
+        [Line(label, numbers(points), colour(label), label in dashed) for label, points in known.items()],
+        notes,
+    )
+
+
+def seconds(figures: dict[str, Any]) -> Chart:
+    """Time against rows, as far as each method came."""
+    longest = measured.LONGEST["seconds"]
+    notes = [
+        "6 quasi-identifiers, k = 10; whole processes: start, reading, search, writing, check, report.",
+        f"{figures['measured']}. A line that ends early: more than {longest} s, or not run on more rows.",
+    ]
+    lines = [Line(label, numbers(points), colour(label)) for label, points in figures["seconds"].items()]
+    return Chart(
+        "Seconds against rows",
+        Axis("rows", measured.ROWS),
+        Axis("seconds", (0.5, 1, 2, 5, 10, 20, 50, 100, 200)),
+        [line for line in lines if line.points],
+        notes,
+    )
+
+
+def colour(label: str) -> str:
+    """The colour of a method, the same in every picture."""
+    labels = list(dict.fromkeys(method.label for method in (*measured.LOSS, *measured.TIME)))
+    return COLOURS[labels.index(label) % len(COLOURS)] if label in labels else COLOURS[0]
+
+
+def numbers(points: dict[str, float | None]) -> dict[float, float]:
+    """The points of a line; those without a figure are not there."""
+    return {float(at): value for at, value in points.items() if value is not None}
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Loss at some k in Markdown: a line a method, this project's and its best peer's."""
+    columns = ("5", "10", "25", "50")
+    rows = {
+        f"`{' '.join((method.command, *method.options))}`": figures["gcp"].get(method.label)
+        for method in measured.LOCAL
+    }
+    rows |= measured.PEERS
+    lines = ["| method | " + " | ".join(f"k = {k}" for k in columns) + " |", "| --- |" + " --- |" * len(columns)]
+    for name, points in rows.items():
+        if points and all(points.get(k) is not None for k in columns):
+            lines.append(f"| {name} | " + " | ".join(f"{points[k]:.4f}" for k in columns) + " |")
+    return "\n".join(lines)
+
+
+def fill(path: Path, made: str) -> None:
+    """Puts a text between the marks of a page."""
+    text = path.read_text(encoding="utf8")
+    marked = re.compile(r"(<!-- figures: loss -->\n).*?(<!-- end -->)", re.DOTALL)
+    path.write_text(marked.sub(lambda found: f"{found[1]}{made}\n{found[2]}", text), encoding="utf8")
+
+
 def main() -> None:
-    """Writes every picture."""
+    """Writes every picture, and the table."""
+    parser = argparse.ArgumentParser(description="Draws the pictures of the documentation.")
+    parser.add_argument("--stored", action="store_true", help="measure nothing")
+    parser.add_argument("--missing", action="store_true", help="measure what has no figure yet")
+    given = parser.parse_args()
     (HERE / "lattice.svg").write_text(draw(lattice()), encoding="utf8")
     randomization_pages.write()
+    adult = (measured.DATA / "adult.csv").exists()
+    if not adult:
+        measured.tell("the Adult extract is not at hand: ncp.svg and time.svg are drawn from the stored figures")
+    figures = measured.stored() if given.stored or not adult else measured.measure(given.missing)
+    (HERE / "ncp.svg").write_text(loss(figures).svg(), encoding="utf8")
+    (HERE / "time.svg").write_text(seconds(figures).svg(), encoding="utf8")
+    fill(HERE / "local-recoding.md", table(figures))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from charts import Line, Panel, chart
+from panels import Line, Panel, chart
 from randomization import BAYES, BOUNDS, METHODS, QUASI, SENSITIVE, SIZES, kept, renew
 
 HERE = Path(__file__).resolve().parent

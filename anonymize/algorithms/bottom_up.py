@@ -15,7 +15,13 @@ What it guarantees. Every class meets every model of the spec, or nothing is rel
 not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it. Under
 k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; then classes
 that break one are merged with the class that mends them at least cost, of the 64 nearest, or else with the nearest. It
-does not guarantee the least loss. Nothing in it is random.
+does not guarantee the least loss. Only refinement is random, by `--seed`; without one the seed is 0.
+
+Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
+and the method works inside each. Then, unless `--no-refine` is given, the classes are refined: for as many `--passes`
+as it pays, rows go to classes that they cost less in, alone or together, and classes that lie near each other, across
+the borders of parts too, are grouped anew. What is lost never rises, every class still meets every model, and a class
+may have more than 2k rows then. A `--time-limit` ends it earlier, with what was found by then.
 
 Recoding model. Local: equal rows may be released differently, and regions of classes may overlap.
 
@@ -30,14 +36,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.merging import Merging
 from anonymize.algorithms.clustering.ncp import Boxes, Corners, Penalty
+from anonymize.algorithms.clustering.parts import STARTS, in_parts, parts
 from anonymize.algorithms.clustering.run import cluster
 from anonymize.algorithms.clustering.split import split_large
+from anonymize.algorithms.refining.refine import Refinable, refined
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -48,17 +57,24 @@ NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of the subcommand: none of its own."""
+class Options(Refinable):
+    """Options of the subcommand."""
+
+    start: str = option("whole", "What rows are merged within: the whole table, or Mondrian's parts.", STARTS)
+    refine: bool = option(True, "Refine the classes once they are found.")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that rows are merged into."""
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
-        return bottom_up(penalty, codes, k, context.threads, context.progress)
+        if options.start == "whole":
+            return bottom_up(penalty, codes, k, context.threads, context.progress)
+        inside = partial(bottom_up, penalty, k=k, progress=context.progress)
+        return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
 
-    return cluster(table, requirements, method, context)
+    found = cluster(table, requirements, method, context)
+    return refined(table, requirements, found, options, context) if options.refine else found
 
 
 def bottom_up(

@@ -25,7 +25,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("rows"),
+        TextColumn("{task.fields[unit]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -36,7 +36,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             if stage not in tasks:
                 for before in tasks.values():
                     bar.update(before, completed=1, total=1, visible=False)
-                tasks[stage] = bar.add_task(stage, total=None)
+                tasks[stage] = bar.add_task(stage, total=None, unit="passes" if stage == "refine" else "rows")
             bar.update(tasks[stage], completed=done, total=total or None)
 
         yield tell

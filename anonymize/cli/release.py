@@ -66,7 +66,8 @@ def _option(field: Any) -> Any:
     flag = "--" + field.name.replace("_", "-")
     told, choices = field.metadata["help"], field.metadata["choices"]
     if isinstance(field.default, bool):
-        return click.option(flag, field.name, is_flag=True, help=told)
+        either = f"{flag}/--no-{flag.removeprefix('--')}" if field.default else flag
+        return click.option(either, field.name, is_flag=True, default=field.default, help=told)
     kind = click.Choice(choices) if choices else type(field.default)
     return click.option(flag, field.name, type=kind, default=field.default, show_default=True, help=told)
 

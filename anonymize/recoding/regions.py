@@ -18,6 +18,7 @@ class Regions:
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
     by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
+    `refinement`: what refining them gained.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -26,8 +27,10 @@ class Regions:
     suppressed: NDArray[np.uint32]
     cut: str | None = None
     tree: Tree | None = None
+    refinement: dict[str, Any] | None = None
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         found = {"regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
-        return {"kind": self.KIND, **({"cut": self.cut} if self.cut else {}), **found}
+        told = {"cut": self.cut, "refinement": self.refinement}
+        return {"kind": self.KIND, **{key: value for key, value in told.items() if value is not None}, **found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def search(request: Request, table: Table, requirements: tuple[Requirement, ...]
 
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
     keep = request.save_recoding is not None
-    context = Context(limit, request.seed, request.threads, progress, request.force, keep)
+    refining = partial(request.progress, "refine")
+    context = Context(limit, request.seed, request.threads, progress, refining, request.force, keep)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 

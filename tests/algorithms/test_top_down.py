@@ -24,7 +24,7 @@ def run(
     table: Table, k: int, seed: int | None = 3, threads: int = 1, options: top_down.Options | None = None
 ) -> list[list[int]]:
     context = Context(seed=seed, threads=threads)
-    found = top_down.run(table, (k_anonymity(k),), options or top_down.Options(), context)
+    found = top_down.run(table, (k_anonymity(k),), options or top_down.Options(refine=False), context)
     assert not len(found.suppressed)
     return classes(found.partition.order, found.partition.starts)
 
@@ -54,7 +54,7 @@ def test_it_loses_at_most_a_few_times_the_optimum(table: Table, k: int) -> None:
 def test_classes_have_k_to_less_than_two_k_rows(table: Table, k: int, seed: int, rounds: int, join: str) -> None:
     if table.rows < k:
         return
-    options = top_down.Options(rounds, join)
+    options = top_down.Options(rounds, join, refine=False)
     groups = run(table, k, seed, options=options)
     assert sorted(row for group in groups for row in group) == list(range(table.rows))
     assert all(k <= len(group) < 2 * k for group in groups)
@@ -78,7 +78,7 @@ def test_the_seed_is_all_that_is_random() -> None:
 def test_joining_where_the_loss_rises_least_loses_less_than_keeping_sums_even() -> None:
     table = mixed()
     rise, total = (
-        sum(ncp_of(table, group) for group in run(table, 5, options=top_down.Options(3, join)))
+        sum(ncp_of(table, group) for group in run(table, 5, options=top_down.Options(3, join, refine=False)))
         for join in ("rise", "sum")
     )
     assert rise < total
@@ -105,7 +105,7 @@ def test_parts_to_start_from_are_cut_apart() -> None:
 def test_other_models_hold() -> None:
     table = table_of(numeric(list(range(12))), sensitive=[sensitive(list("aaaaaabbbbbb"))])
     wanted = (k_anonymity(2), requirement("distinct-l-diversity", "s", l=2))
-    found = top_down.run(table, wanted, top_down.Options(), Context())
+    found = top_down.run(table, wanted, top_down.Options(refine=False), Context())
     for group in classes(found.partition.order, found.partition.starts):
         assert len(set(table.sensitive[0].codes[group].tolist())) == 2
 

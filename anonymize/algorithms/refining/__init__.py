@@ -1,0 +1,1 @@
+"""Refinement: rows change their classes for as long as less information is lost."""

@@ -1,0 +1,235 @@
+"""Weighted NCP of boxes among some rows, in single precision and by small tables: what a local search asks for most.
+
+Every attribute is an axis. Numbers become positions, so that a cost is a difference; the leaves of a taxonomy that
+occur are renumbered, so that a cost is a look-up in a table of no more than they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Integers
+from anonymize.domain.base import Domain
+
+Singles: TypeAlias = NDArray[np.float32]
+Places: TypeAlias = NDArray[Any]
+"""Places on one axis: float32 positions of numbers, or int64 numbers of leaves; they compare as codes do."""
+
+CUBED_LEAVES = 1 << 6
+"""Up to so many of them, what a leaf adds to an interval is looked up in a table of their cube."""
+FEW = 1 << 9
+"""Up to so many different places on an axis, what each adds to a box is worked out once a place, not once a row."""
+MISSING = 2.0
+"""Where a missing number lies, in spans from the lowest: as far from any other as to cost 1."""
+
+
+class Axis(Protocol):
+    """One attribute, as far as it occurs among the rows."""
+
+    @property
+    def places(self) -> Places:
+        """(rows,)"""
+
+    def cost(self, low: Places, high: Places) -> Singles:
+        """Weighted cost of each interval, of any shape."""
+
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """Weighted cost of each interval once a place has joined it; shapes are broadcast."""
+
+    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
+        """`joined` times `scale`, of intervals (boxes,) and places (rows, 1); may be in `out` (rows, boxes)."""
+
+
+@dataclass(frozen=True)
+class NumericAxis:
+    """Positions of numbers: the cost of an interval is its length, `weight` at most.
+
+    `weight` is inf where no length exceeds it.
+    """
+
+    places: Places
+    weight: np.float32
+
+    def cost(self, low: Places, high: Places) -> Singles:
+        """See Axis."""
+        return self._capped(high - low)
+
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """See Axis."""
+        length = np.maximum(high, places)
+        length -= np.minimum(low, places)
+        return self._capped(length)
+
+    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
+        """See Axis."""
+        np.maximum(high, places, out=out)
+        out -= np.minimum(low, places, out=work)
+        self._capped(out)
+        out *= scale
+        return out
+
+    def _capped(self, length: Singles) -> Singles:
+        return length if np.isinf(self.weight) else np.minimum(length, self.weight, out=length)
+
+
+@dataclass(frozen=True)
+class TaxonomyAxis:
+    """Leaves that occur, by number: `table` (size * size,) has the cost of each interval, low x size + high.
+
+    `cube` (size * size * size,), of few leaves, has the cost of each interval that a leaf has joined.
+    """
+
+    places: Places
+    table: Singles
+    cube: Singles | None
+    size: int
+
+    def cost(self, low: Places, high: Places) -> Singles:
+        """See Axis."""
+        at = low * self.size
+        at += high
+        return self.table.take(at)
+
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """See Axis."""
+        if self.cube is None:
+            return self.cost(np.minimum(low, places), np.maximum(high, places))
+        at = low * self.size
+        at += high
+        at *= self.size
+        return self.cube.take(at + places)
+
+    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
+        """See Axis."""
+        return np.multiply(self.joined(low, high, places), scale, out=out)
+
+
+def axis_of(domain: Domain, codes: Integers, weight: float) -> Axis:
+    """The axis of an attribute whose codes (rows,) are given."""
+    if domain.kind == "numeric":
+        position = domain.cost(np.zeros(len(codes), np.int64), codes)
+        missing = np.zeros(len(codes), np.bool_) if domain.missing is None else codes == domain.missing
+        position[missing] = MISSING
+        most = weight if missing.any() else np.inf
+        return NumericAxis((weight * position).astype(np.float32), np.float32(most))
+    leaves, places = np.unique(codes, return_inverse=True)
+    size = len(leaves)
+    low, high = np.meshgrid(leaves, leaves, indexing="ij")
+    table = (weight * domain.cost(np.minimum(low, high), np.maximum(low, high))).astype(np.float32)
+    return TaxonomyAxis(places, table.ravel(), _cube(table) if size <= CUBED_LEAVES else None, size)
+
+
+def _cube(table: Singles) -> Singles:
+    """(size * size * size,) from the table (size, size): cost of the interval from low to high and a third leaf."""
+    leaves = np.arange(len(table))
+    low, high, third = np.meshgrid(leaves, leaves, leaves, indexing="ij", sparse=True)
+    return table[np.minimum(low, third), np.maximum(high, third)].ravel()
+
+
+class Measure:
+    """Weighted NCP of boxes of some rows.
+
+    A box is the low and the high place on each axis: two lists of arrays of one shape. `size`: number of rows.
+    """
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self.axes = tuple(axes)
+        self.places = [axis.places for axis in axes]
+        self.size = len(self.places[0])
+        self._kinds = _kinds(self.places)
+        self._many = sorted(set(range(len(axes))).difference(*(kinds.axes for kinds in self._kinds)))
+
+    def cost(self, low: Sequence[Places], high: Sequence[Places]) -> Singles:
+        """Penalty of one row of each box."""
+        total = self.axes[0].cost(low[0], high[0])
+        for axis, left, right in zip(self.axes[1:], low[1:], high[1:], strict=True):
+            total += axis.cost(left, right)
+        return total
+
+    def joined(self, low: Sequence[Places], high: Sequence[Places], places: Sequence[Places]) -> Singles:
+        """Penalty of one row of each box once the rows at the places have joined it; shapes are broadcast."""
+        total = self.axes[0].joined(low[0], high[0], places[0])
+        for axis, left, right, place in zip(self.axes[1:], low[1:], high[1:], places[1:], strict=True):
+            total += axis.joined(left, right, place)
+        return total
+
+    def at(self, rows: Integers) -> list[Places]:
+        """The places of some rows."""
+        return [places[rows] for places in self.places]
+
+    def crossing(
+        self, low: Sequence[Places], high: Sequence[Places], scale: Singles, offset: Singles
+    ) -> Callable[[Integers], Singles]:
+        """A function of rows (n,): (n, boxes) the penalty of each box once the row has joined it, times `scale` less
+        `offset` (boxes,). What it returns is overwritten by its next call.
+
+        What is the same for all rows of one kind is worked out here, once.
+        """
+        tables = [(kinds.of, self._table(kinds, low, high, scale)) for kinds in self._kinds]
+        if tables:
+            tables[0][1][...] -= offset
+        axes = [(self.axes[index], low[index], high[index]) for index in self._many]
+        kept = np.empty((3, 0, len(scale)), np.float32)
+
+        def cross(rows: Integers) -> Singles:
+            nonlocal kept
+            if kept.shape[1] < len(rows):
+                kept = np.empty((3, len(rows), len(scale)), np.float32)
+            total: Singles
+            total, part, other = kept[:, : len(rows)]
+            total[...] = -offset
+            for number, (kind, table) in enumerate(tables):
+                np.take(table, kind[rows], axis=0, out=part if number else total, mode="clip")
+                if number:
+                    total += part
+            for axis, left, right in axes:
+                total += axis.spread(left, right, axis.places[rows][:, None], scale, part, other)
+            return total
+
+        return cross
+
+    def _table(self, kinds: Kinds, low: Sequence[Places], high: Sequence[Places], scale: Singles) -> Singles:
+        """(kinds, boxes) what the axes of some kinds add to the penalty of each box, times `scale`."""
+        total = np.zeros((len(kinds.rows), len(scale)), np.float32)
+        for index in kinds.axes:
+            place = self.places[index][kinds.rows][:, None]
+            total += self.axes[index].joined(low[index], high[index], place)
+        total *= scale
+        return total
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Rows that are alike on some axes: `axes`; `of` (rows,) the kind of each row; `rows` (kinds,) one of each."""
+
+    axes: list[int]
+    of: NDArray[np.intp]
+    rows: NDArray[np.intp]
+
+
+def _kinds(places: Sequence[Places]) -> list[Kinds]:
+    """The axes put together, those of fewest different places first, as long as there are few kinds of rows."""
+    alone = sorted(
+        (_together([index], places, None) for index in range(len(places))), key=lambda kinds: len(kinds.rows)
+    )
+    found: list[Kinds] = []
+    for kinds in sorted(alone, key=lambda kinds: len(kinds.rows)):
+        both = _together([*found[-1].axes, *kinds.axes], places, found[-1]) if found else kinds
+        if found and len(both.rows) <= FEW:
+            found[-1] = both
+        elif len(kinds.rows) <= FEW:
+            found.append(kinds)
+    return found
+
+
+def _together(axes: list[int], places: Sequence[Places], before: Kinds | None) -> Kinds:
+    """The kinds of rows on axes of which all but the last have been put together before."""
+    different, last = np.unique(places[axes[-1]], return_inverse=True)
+    key = last if before is None else before.of * len(different) + last
+    _, rows, of = np.unique(key, return_index=True, return_inverse=True)
+    return Kinds(axes, of, rows)

@@ -1,0 +1,163 @@
+"""Refinement of a partition: rows change their classes for as long as less information is lost.
+
+What it does. In every pass, first rows go to classes that they cost less in: single rows, rows that lie farthest from
+the others of their class on some attribute, whole classes that are dissolved (`transfers`). Then neighbouring classes
+are put into pools, several times over, and a pool's rows are grouped anew where that loses less: swaps, splits and
+merges in one (`regroup`). A large table is cut into blocks first, along other borders in every pass (`blocks`).
+
+What it guarantees. The total weighted normalized certainty penalty (NCP) is never higher than before, and every class
+meets every requirement that all classes met. It stops after the given number of passes, when passes gain next to
+nothing, or when the time is up. Each pass is determined by the seed and its number; only a time limit makes the result
+depend on the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.base import Context, option
+from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.feasibility import beyond_size, minimum_size
+from anonymize.algorithms.refining.block import Block, Met
+from anonymize.algorithms.refining.blocks import blocks, sections
+from anonymize.algorithms.refining.measure import Measure, axis_of
+from anonymize.algorithms.refining.pools import Neighbours, neighbours
+from anonymize.algorithms.refining.regroup import Map, regroup
+from anonymize.algorithms.refining.transfers import transfer
+from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
+from anonymize.privacy import Requirement
+from anonymize.recoding import Regions
+from anonymize.table import Attribute, Table
+
+PASSES = (2, 30)
+"""Passes by default, of large tables and of small ones."""
+ROWS = 1 << 20
+"""Between these: so many rows in all passes together."""
+SWEEPS = 8
+"""Times that pools are made in a pass."""
+POOLED = 3
+"""Classes of a pool."""
+LITTLE = 1e-4
+"""Refinement ends when a pass lowers the NCP by less than this share of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refinable:
+    """Options of an algorithm whose partition can be refined."""
+
+    passes: int = option(0, "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 2 above 500,000.")
+    time_limit: float = option(0.0, "Seconds of refinement at most, by which reruns may differ; 0: no limit.")
+
+
+def refined(
+    table: Table, requirements: tuple[Requirement, ...], regions: Regions, options: Refinable, context: Context
+) -> Regions:
+    """The same rows in classes that lose no more; the recoding says what was gained."""
+    if regions.partition.count < 2:
+        return regions
+    rows = np.sort(regions.partition.order)
+    labels = regions.partition.class_of(table.rows)[rows]
+    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
+    search = _Search(table.attributes, rows, minimum_size(requirements), met, context)
+    with ThreadPoolExecutor(context.threads) as executor:
+        found, story = search.run(Partition.of_labels(labels), options, executor)
+    return replace(regions, partition=Partition(rows[found.order], found.starts), refinement=story)
+
+
+class _Search:
+    """Refines a partition of some rows of a table; the rows are 0 ... n - 1 here."""
+
+    def __init__(
+        self, attributes: Sequence[Attribute], rows: NDArray[np.uint32], k: int, met: Met | None, context: Context
+    ) -> None:
+        self.attributes, self.k, self.met, self.context = attributes, k, met, context
+        self.codes = codes_of(attributes, rows)
+        self.penalty = Penalty.of(attributes)
+        self._whole: Block | None = None
+
+    def run(self, partition: Partition, options: Refinable, executor: Executor) -> tuple[Partition, dict[str, Any]]:
+        """The refined partition, and the report's account of it."""
+        deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
+        before = best = self._ncp(partition)
+        rows, number = len(partition.order), 0
+        passes = options.passes or min(max(ROWS // rows, PASSES[0]), PASSES[1])
+        while number < passes and time.monotonic() < deadline:
+            found = self._pass(partition, number, deadline, executor)
+            number += 1
+            self.context.refining(number, passes)
+            ncp = self._ncp(found)
+            gain, best, partition = best - ncp, min(ncp, best), found if ncp <= best else partition
+            if gain < LITTLE * best:
+                break
+        told = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
+        return partition, told | {"stopped_by_time": time.monotonic() >= deadline}
+
+    def _ncp(self, partition: Partition) -> float:
+        """Weighted NCP of the partition, to the last digit."""
+        return float(Boxes.of(self.codes, partition).ncp(self.penalty).sum())
+
+    def _pass(self, partition: Partition, number: int, deadline: float, executor: Executor) -> Partition:
+        """One pass over all blocks: those of a large table side by side, else the pools of the one."""
+        seed = self.context.seed or 0
+        parts = blocks(self.codes, partition, np.random.default_rng([seed, number]))
+        alone = len(parts) == 1
+        run: Map = executor.map if alone else map
+        labels = partition.class_of(len(partition.order)).astype(np.int64)
+
+        def refine(at: int) -> tuple[Ints, Ints]:
+            classes = parts[at]
+            starts, sizes = partition.starts[classes], partition.sizes[classes]
+            rows = np.sort(partition.order[concatenated_ranges(starts, sizes)]).astype(np.int64)
+            rng = np.random.default_rng([seed, number, at])
+            found = _refined(self._block(rows), labels[rows], len(labels), rng, deadline, run)
+            return rows, np.unique(found, return_inverse=True)[1]
+
+        after, count = np.empty_like(labels), 0
+        for rows, found in (map if alone else executor.map)(refine, range(len(parts))):
+            after[rows] = found + count
+            count += int(found.max()) + 1
+        return Partition.of_labels(after)
+
+    def _block(self, rows: Ints) -> Block:
+        """The block of some rows; that of all rows is made once."""
+        if self._whole is not None:
+            return self._whole
+        axes = [
+            axis_of(attribute.domain, codes[rows], attribute.weight)
+            for attribute, codes in zip(self.attributes, self.codes, strict=True)
+        ]
+        met = None if self.met is None else partial(_met_by_rows, self.met, rows)
+        block = Block(Measure(axes), self.k, met)
+        if len(rows) == self.codes.shape[1]:
+            self._whole = block
+        return block
+
+
+def _met_by_rows(met: Met, rows: Ints, of: Ints, groups: Ints, count: int) -> Bools:
+    """`met` of rows numbered within `rows`."""
+    return met(rows[of], groups, count)
+
+
+def _refined(block: Block, labels: Ints, rows: int, rng: np.random.Generator, deadline: float, run: Map) -> Ints:
+    """(block rows,) labels after one pass over a block of a table of `rows`, or as much of it as there is time for."""
+    classes = block.classes(labels)
+    labels = transfer(block, classes, labels, sections(block, classes, rows, rng), rng)
+    classes = block.classes(labels)
+    pools = max(classes.count // POOLED, 1)
+    around = neighbours(block, classes, sections(block, classes, rows, rng), pools * SWEEPS, rng)
+    for sweep in range(SWEEPS):
+        if time.monotonic() >= deadline:
+            break
+        some = slice(sweep * pools, (sweep + 1) * pools)
+        keep = block.met is not None and sweep % 2 == 1
+        labels = regroup(block, labels, Neighbours(around.rows[some], around.near[some]), POOLED, keep, rng, run)
+    return labels
