@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import audit
-import randomization
+import unclassed
 import workload
 import yaml
 from local import local_recoding
@@ -216,7 +216,7 @@ def main() -> None:
     sections += local_recoding(tables)
     sections.append(for_workload(tables.scale(WORKLOAD_ROWS), given.runs))
     sections.append(audits(tables, FULL in given.rows, given.runs))
-    sections += randomization.sections(tables, given.rows, given.runs)
+    sections += unclassed.sections(tables, given.rows, given.runs)
     sections.append(start_up(10))
     text = "\n".join(["# Results", "", about, "", *(section.markdown() for section in sections)])
     print(text)

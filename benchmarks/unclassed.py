@@ -1,6 +1,6 @@
 """The part of the benchmarks about releases without equivalence classes; bench.py calls it.
 
-Also by itself: randomization.py [--full] prints its tables.
+Also by itself: unclassed.py [--full] prints its tables.
 """
 
 from __future__ import annotations
