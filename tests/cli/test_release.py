@@ -278,7 +278,7 @@ def test_options_of_the_algorithm_are_in_the_report(desk: Desk, call: Call) -> N
     assert report_of(call, desk, "--cut", "widest", "--relaxed", "--seed", 3)["algorithm"] == {
         "name": "mondrian",
         "family": "multidimensional",
-        "options": {"cut": "widest", "relaxed": True},
+        "options": {"cut": "widest", "relaxed": True, "refine": False, "passes": 0, "time_limit": 0.0},
         "seed": 3,
     }
 
