@@ -88,7 +88,8 @@ def _told(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that tell it."""
     if isinstance(error, AnonymizeError):
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    panic = _interrupted and not isinstance(error, Exception)  # of polars, in whose code the signal was raised
+    if panic or isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, ["interrupted; nothing was written"]
     if isinstance(error, OSError):
         _silence_stdout()

@@ -82,8 +82,9 @@ class Cells:
 
     @cached_property
     def absent(self) -> Bools:
-        """(n,) whether the texts mean missing."""
-        return self._both(lambda text: text is None or text in self.missing) & ~self.hidden
+        """(n,) whether the texts mean missing; in a column without missing values a mean may read like one."""
+        missing = self.missing if self.attribute.domain.missing is not None else frozenset()
+        return self._both(lambda text: text is None or text in missing) & ~self.hidden
 
     @cached_property
     def equal(self) -> Bools:

@@ -84,7 +84,7 @@ def released(case: Case, folder: Path, algorithm: str, options: dict[str, Any], 
 def test_common_checks(algorithm: str, options: dict[str, Any], share: float) -> None:
     module = ALGORITHMS[algorithm]
 
-    @settings(max_examples=max(int(settings().max_examples * share), 1))
+    @settings(max_examples=max(int(settings().max_examples * share / 3), 1))
     @given(st.data())
     def check(data: st.DataObject) -> None:
         reads = reads_workload(module, module.Options(**options))
