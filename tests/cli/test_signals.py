@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HEADER, Call, Desk, row, table
 
-ROWS = 400_000
+ROWS = 1_200_000
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
