@@ -1,11 +1,13 @@
-"""How hypothesis runs: the same examples every time, or new ones with HYPOTHESIS_PROFILE=explore."""
+"""How hypothesis runs: the same examples every time, as they are found, or new ones, shrunk, with
+HYPOTHESIS_PROFILE=explore."""
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+FOUND = [Phase.explicit, Phase.reuse, Phase.generate, Phase.target]
 
-settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW, phases=FOUND)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -7,7 +7,7 @@ cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
@@ -29,14 +29,16 @@ class Numeric(Domain):
         values: (size - 1 or size,) sorted distinct numbers, int64 or float64, all finite; without the missing leaf.
         missing: `size - 1` where `missing_text` is given, else None.
         span: highest less lowest value; 0 for a constant or an empty column.
+        taken: texts that mean missing. A number that would read like one of them gets another decimal.
     """
 
     kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
 
-    def __init__(self, name: str, values: Numbers, missing_text: str | None = None) -> None:
+    def __init__(self, name: str, values: Numbers, missing_text: str | None = None, taken: Sequence[str] = ()) -> None:
         self.name = name
         self.values = values
         self.missing_text = missing_text
+        self.taken = frozenset(taken)
         self.size = len(values) + (missing_text is not None)
         self.missing = None if missing_text is None else self.size - 1
         self.span, self._position = self._positions()
@@ -68,7 +70,13 @@ class Numeric(Domain):
 
     def leaf_text(self) -> list[str]:
         """Each number as the shortest text that reads back the same, then the missing text."""
-        return texts(self.values) + ([] if self.missing_text is None else [self.missing_text])
+        return self.spelled(texts(self.values)) + ([] if self.missing_text is None else [self.missing_text])
+
+    def spelled(self, numbers: list[str]) -> list[str]:
+        """Texts of numbers, of which none means missing: 99 reads `99.0` where `99` does, or `99.00`."""
+        if self.taken.isdisjoint(numbers):
+            return numbers
+        return [_apart(number, self.taken) for number in numbers]
 
     def interval_text(
         self, low: Codes, high: Codes, interval: str = "[{low}-{high}]", edges: Edges = "tight", suppressed: str = "*"
@@ -90,7 +98,8 @@ class Numeric(Domain):
         self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
     ) -> tuple[list[str], list[str]]:
         """The two ends of each interval as text; see `interval_text`. Both are missing or suppressed together."""
-        ends = self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
+        shown = self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
+        ends = self.spelled(shown[0]), self.spelled(shown[1])
         if self.missing is not None:
             mixed = self.suppressed(low, high)
             for index in np.flatnonzero(high == self.missing).tolist():
@@ -145,6 +154,15 @@ class Numeric(Domain):
         left, right = self._rounded_ends(low, high)
         exact = self.grid.exact(self.values)
         return self.grid.texts(left, exact=exact), self.grid.texts(right, exact=exact)
+
+
+def _apart(number: str, taken: frozenset[str]) -> str:
+    """The number with zeros behind its decimal point, as few as make it none of the texts that are taken."""
+    if number in taken and "e" not in number:
+        number += "" if "." in number else "."
+        while number in taken or number.endswith("."):
+            number += "0"
+    return number
 
 
 def _offsets(values: Numbers) -> NDArray[np.float64]:

@@ -82,9 +82,8 @@ class Cells:
 
     @cached_property
     def absent(self) -> Bools:
-        """(n,) whether the texts mean missing; in a column without missing values a mean may read like one."""
-        missing = self.missing if self.attribute.domain.missing is not None else frozenset()
-        return self._both(lambda text: text is None or text in missing) & ~self.hidden
+        """(n,) whether the texts mean missing."""
+        return self._both(lambda text: text is None or text in self.missing) & ~self.hidden
 
     @cached_property
     def equal(self) -> Bools:
@@ -304,7 +303,8 @@ class _Categories:
         if not 0 <= first <= last < self.domain.size:
             return -1, -1, [], False
         same = np.flatnonzero((self.domain.start == first) & (self.domain.stop == last + 1))
-        return first, last, same.tolist(), False
+        costs = self.nodes.generalization.ncp[same]
+        return first, last, same.tolist(), bool(costs.max(initial=0.0) > costs.min(initial=1.0))
 
     def _label(self, text: str) -> tuple[int, int, list[int], bool] | None:
         node, several = self.nodes.widest(text)

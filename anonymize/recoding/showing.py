@@ -95,7 +95,7 @@ class Showing:
     def _points(self, domain: Numeric, points: Floats) -> Shown:
         """One number a class; suppressed or missing where the interval is."""
         numbers, of_class = np.unique(points, return_inverse=True)
-        texts = [format_number(number) for number in numbers.tolist()]
+        texts = domain.spelled([format_number(number) for number in numbers.tolist()])
         texts += [self.output.suppressed, domain.missing_text or ""]
         of_class = np.where(domain.suppressed(self.low, self.high), len(texts) - 2, of_class)
         if domain.missing is not None:

@@ -248,7 +248,7 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
     values, codes, missing = column.encode()
     both = np.union1d(values, own.values)
     absent = _missing_text(spec) if missing is not None or own.missing is not None else None
-    wide = Numeric(own.name, both, absent)
+    wide = Numeric(own.name, both, absent, tuple(own.taken))
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))

@@ -261,7 +261,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
-        numbers = Numeric(name, values, None if missing is None else _missing_text(spec))
+        numbers = Numeric(name, values, None if missing is None else _missing_text(spec), spec.input.missing)
         generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)

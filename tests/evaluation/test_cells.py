@@ -136,3 +136,9 @@ def test_positions_of_leaves(jobs: Attribute) -> None:
     assert (found.first[0], found.last[0], found.ncp[0]) == (2, 3, 0.5)
     with pytest.raises(DataError):
         category(jobs, "2", "9", categorical="bounds")
+
+
+def test_positions_of_a_root_over_one_leaf_have_two_meanings() -> None:
+    domain = build("x", QuasiIdentifier(), ["a"], None, "*")
+    attribute = Attribute("x", np.zeros(1, np.uint8), domain, 1)
+    assert category(attribute, "0", "0", categorical="bounds").ambiguous == 1

@@ -89,10 +89,10 @@ def source(dataset: str, names: tuple[str, ...]) -> Table:
     """The table of a case with its hierarchies."""
     if dataset == "example":
         with tempfile.TemporaryDirectory() as folder:
-            return _read(written(Path(folder)))
+            return _read(written(Path(folder)), None)
     quasi = {name: {"hierarchy": str(DATA / f"adult_hierarchy_{name}.csv")} for name in names}
     table = {"path": str(DATA / "adult.csv"), "separator": ";"}
-    return _read({"version": 1, "input": table, "quasi_identifiers": quasi, "privacy": {"k": 2}})
+    return _read({"version": 1, "input": table, "quasi_identifiers": quasi, "privacy": {"k": 2}}, None)
 
 
 @cache
