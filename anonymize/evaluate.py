@@ -1,7 +1,7 @@
 """What the `evaluate` command does: a release beside its original, and what the recipient can still do with it.
 
 spec, original ─▶ table      with the targets and selections of the workload
-release        ─▶ classes    its text read as regions, whoever made it
+release        ─▶ classes    its text read as regions, whoever made it; or as groups, or as distorted values
 both           ─▶ utility    the metrics of a report, and those that need the original
 both           ─▶ models     trained on the release and on the original, on request
 both           ─▶ patterns   first splits of a decision tree on either, on request
@@ -22,8 +22,10 @@ from anonymize import __version__, privacy
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import patterns
 from anonymize.evaluation.protocol import Protocol, evaluate_models
-from anonymize.evaluation.released import Released, as_text, columns_of, read_released
+from anonymize.evaluation.released import Released, as_text, as_written, columns_of, read_released
+from anonymize.evaluation.unclassed import Found, blocks
 from anonymize.metrics import MEASURES, utility
+from anonymize.randomization.estimate import Method
 from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress, refuse_twice
@@ -36,8 +38,10 @@ class Evaluate:
     """What `evaluate` was asked for.
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
-    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these. `models`: how
-    models are made, None for none. `tree`: the target of which patterns are compared.
+    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these. `st`, `group`:
+    of a bucketized release the sensitive table, and the column of groups. `parameters`, `method`: of a randomized
+    release the file of its parameters, and how it is reconstructed. `models`: how models are made, None for none.
+    `tree`: the target of which patterns are compared.
     """
 
     spec: Spec
@@ -46,6 +50,10 @@ class Evaluate:
     reports: Sequence[str] = ()
     queries: int = 1000
     seed: int = 0
+    st: str | None = None
+    group: str | None = None
+    parameters: str | None = None
+    method: Method | None = None
     models: Protocol | None = None
     tree: str | None = None
     force: bool = False
@@ -59,6 +67,7 @@ def evaluate(asked: Evaluate) -> dict[str, Any]:
     written.
     """
     _check(asked)
+    unclassed = _unclassed(asked)
     clock = Clock()
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(asked.spec, asked.original))
@@ -67,7 +76,11 @@ def evaluate(asked: Evaluate) -> dict[str, Any]:
         table = read(asked.spec, source, workload=True)
         report = _head(asked, table, clock)
         released = None
-        if asked.released is not None:
+        if asked.released is not None and unclassed is not None:
+            opened = unclassed.opened(asked.spec, table, asked.released, stack)
+            asked.progress("measure", 0, 0)
+            report |= blocks(opened, table, asked.queries, asked.seed)
+        elif asked.released is not None:
             released = _open(asked, asked.released, table, stack, report)
             _measure(asked, released, report)
         if asked.models is not None:
@@ -103,6 +116,19 @@ def _check(asked: Evaluate) -> None:
         raise UsageError(Problem(f"--tree {asked.tree}: is no target of the spec", hint=hint))
 
 
+def _unclassed(asked: Evaluate) -> Found | None:
+    """Where the release is, if it has no classes. Raises UsageError for what needs classes."""
+    if asked.released is None:
+        return None
+    found = Found.of(asked.released, asked.st, asked.group, asked.parameters, asked.method)
+    if found is not None:
+        wanted = {"--models": asked.models is not None, "--tree": asked.tree is not None}
+        problems = [f"{flag}: needs a release with equivalence classes" for flag, given in wanted.items() if given]
+        if problems:
+            raise UsageError(problems)
+    return found
+
+
 def _head(asked: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
@@ -122,8 +148,7 @@ def _head(asked: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
 
 def _open(asked: Evaluate, path: str, table: Table, stack: ExitStack, report: dict[str, Any]) -> Released:
     """The release, read as text: UTF-8, with the input's separator. Adds the block `output`."""
-    plain = asked.spec.input.model_copy(update={"encoding": "utf8"})
-    spec = asked.spec.model_copy(update={"input": plain})
+    spec = as_written(asked.spec)
     source = stack.enter_context(Source.open(spec, path))
     shown = columns_of(spec, source.columns, source.name)
     source.check()

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -124,18 +125,16 @@ def _input(asked: Run, folder: Path) -> Path:
 
 def _measured(asked: Run, spec: Any, folder: Path) -> Figures:
     """The release as its recipient has it, against the original."""
-    from anonymize.metrics import joint
-    from anonymize.table import Source, read
+    from anonymize.metrics import distances, uncertainty
 
-    with Source.open(spec, None) as source:
-        table = read(spec, source)
-        axes = joint.Axes(table.attributes, table.sensitive[0])
-    estimated = _estimated(asked, axes, folder)
-    compared = joint.compared(axes, estimated)
-    assert compared is not None
-    found = {"unclipped": float(((estimated - axes.original) ** 2).sum() ** 0.5 / axes.original.sum())}
-    found |= compared["distances"] | {f"{kind} count": error for kind, error in compared["count_error"].items()}
-    sensitive, told = SENSITIVE[asked.data], compared["uncertainty"]
+    sensitive = SENSITIVE[asked.data]
+    table = _joint(asked, spec, folder)
+    original, estimated = table.tables(range(len(table.names)))
+    found = {"unclipped": float(((estimated - original) ** 2).sum() ** 0.5 / original.sum())}
+    far, told = distances.figures({sensitive: table}), uncertainty.figures({sensitive: table})
+    assert far is not None and told is not None
+    names = {"base_error": "base count", "cube_error": "cube count"}
+    found |= {names.get(name, name): value for name, value in far[sensitive].items() if name != "cells"}
     for x in told:
         for y, both in told[x].items():
             found[f"U {x} {y}"], found[f"original {x} {y}"] = both["released"], both["original"]
@@ -147,39 +146,26 @@ def _measured(asked: Run, spec: Any, folder: Path) -> Figures:
     return found
 
 
-def _estimated(asked: Run, axes: Any, folder: Path) -> Any:
+def _joint(asked: Run, spec: Any, folder: Path) -> Any:
+    """The joint table that a recipient estimates, beside the original's."""
     import polars as pl
 
-    from anonymize.metrics import joint
-    from anonymize.randomization.parameters import Parameters
+    from anonymize.evaluation.released import columns_of, read_released
+    from anonymize.evaluation.unclassed import Found
+    from anonymize.table import Source, read
 
-    text: Callable[[str], pl.DataFrame] = lambda name: pl.read_csv(folder / name, separator=";", infer_schema=False)  # noqa: E731
-    if asked.method == "anatomy":
-        return joint.bucketized(axes, text("released.qit.csv"), text("released.st.csv"))
-    if asked.method == "l-diversity":
-        return _of_classes(axes, text("released.csv"))
-    parameters = Parameters.read(str(folder / "released.params.json"))
-    return joint.randomized(axes, text("released.csv"), parameters, asked.estimator)  # type: ignore[arg-type]
-
-
-def _of_classes(axes: Any, rows: Any) -> Any:
-    """Of a release by full-domain generalization: the nodes that its cells show, as regions."""
-    import numpy as np
-
-    from anonymize.metrics import joint
-
-    names = axes.names[:-1]
-    classes = rows.select(names).unique(maintain_order=True).with_row_index("class")
-    class_of = rows.join(classes, on=names, how="left", maintain_order="left")["class"].to_numpy()
-    first, last = [], []
-    for attribute in axes.attributes:
-        domain = attribute.domain
-        region = {"*": (0, domain.size - 1)}
-        region |= {label: (domain.start[node], domain.stop[node] - 1) for node, label in enumerate(domain.labels)}
-        ends = np.array([region[label] for label in classes[attribute.name]], np.int64)
-        first.append(ends[:, 0])
-        last.append(ends[:, 1])
-    return joint.generalized(axes, np.stack(first, 1), np.stack(last, 1), class_of, rows[axes.sensitive.name])
+    path = str(folder / ("released.qit.csv" if asked.method == "anatomy" else "released.csv"))
+    with ExitStack() as stack:
+        table = read(spec, stack.enter_context(Source.open(spec, None)))
+        method: Any = asked.estimator if asked.method.startswith("RR") else None
+        found = Found.of(path, None, None, None, method)
+        if found is not None:
+            joints: Any = found.opened(spec, table, path, stack).joints()
+        else:
+            rows = pl.read_csv(path, separator=";", infer_schema=False)
+            shown = columns_of(spec, rows.columns, path)
+            joints = read_released(spec, table, rows, shown).evidence(0, 0).joints
+        return joints[SENSITIVE[asked.data]]
 
 
 # --- all runs --------------------------------------------------------------------------------------------------------

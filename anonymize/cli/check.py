@@ -177,6 +177,14 @@ def audit(
     click.option(
         "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
     ),
+    click.option("--st", type=PATH, help="Of a bucketized release, the ST.  [default: beside a table called .qit]"),
+    click.option("--group", help="Of a bucketized release, the column of groups.  [default: group, with an ST]"),
+    click.option("--parameters", type=PATH, help="Of a randomized release, its parameters.  [default: beside it]"),
+    click.option(
+        "--method",
+        type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
+        help="Of a randomized release: how it is reconstructed.  [default: inverse]",
+    ),
     click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option("--algorithm", help="Of models: find the recoding on each training part with this release command."),
@@ -216,6 +224,10 @@ def evaluate(
     and measured against the original. Beside the metrics of a report stand the targets of the workload (what is left to
     guess of them once the class is known), the imprecision of its selections, and the relative error of random COUNT
     queries.
+
+    A bucketized release is the QIT, with its ST, or one file with --group; a randomized one has its parameters beside
+    it. They have no classes: what is measured is the joint table that a recipient estimates, as it is of releases with
+    classes, and the COUNT queries.
 
     With --models the quasi-identifiers predict the targets of the workload. With --algorithm the recoding is found on
     the training part of the original alone and applied to the test part, and no RELEASED is needed; without it, models

@@ -24,6 +24,7 @@ from anonymize.metrics import (
     research_value,
     suppression,
     targets,
+    uncertainty,
 )
 from anonymize.metrics.base import Metric, View
 from anonymize.metrics.evidence import Evidence, Measure
@@ -50,6 +51,7 @@ MEASURES: dict[str, Measure] = {
     imprecision.ID: imprecision,
     query_error.ID: query_error,
     distances.ID: distances,
+    uncertainty.ID: uncertainty,
 }
 
 

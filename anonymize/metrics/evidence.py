@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from anonymize.classes import Floats, Ints
+from anonymize.metrics import distributions
+from anonymize.metrics.joint import Joint
 from anonymize.table import Table
 from anonymize.table.model import CodedColumn
 
@@ -57,6 +61,62 @@ class Evidence:
         inside = (start >= low) & (start <= high)
         shares = np.divide(np.maximum(common, 0.0), width, out=inside.astype(np.float64), where=width > 0)
         return np.where(np.isnan(start), 0.0, np.minimum(shares, 1.0))
+
+    @property
+    def joints(self) -> dict[str, Joint]:
+        """The joint table of the quasi-identifiers with each column that passes through, by its name."""
+        return {name: OfClasses(self, name, shared) for name, shared in self.shared.items()}
+
+
+@dataclass(frozen=True)
+class OfClasses:
+    """The joint table of the quasi-identifiers and, if there is one, a column that passes through: the recipient
+    spreads the rows of a class evenly over the leaves of its region."""
+
+    evidence: Evidence
+    name: str | None = None
+    shared: Shared | None = None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Of the axes."""
+        return [*(each.name for each in self.evidence.table.attributes), *([] if self.name is None else [self.name])]
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original."""
+        return self.evidence.table.rows
+
+    def cells(self, chosen: Sequence[int]) -> float:
+        """Cells of the table of some axes."""
+        return float(math.prod(self._shape(chosen)))
+
+    def tables(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """Counts of the original, and those estimated."""
+        evidence, shape = self.evidence, self._shape(chosen)
+        quasi = [at for at in chosen if at < len(evidence.table.attributes)]
+        columns = [evidence.table.attributes[at].codes.astype(np.int64) for at in quasi]
+        counts = evidence.sizes[:, None].astype(np.float64)
+        if len(quasi) < len(chosen):
+            assert self.shared is not None
+            columns.append(self.shared.original)
+            counts = _counts(evidence.class_of, self.shared.released, len(evidence.sizes), self.shared.size)
+        place = np.ravel_multi_index(tuple(columns), tuple(shape))
+        original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
+        low, high = evidence.first[:, quasi], evidence.last[:, quasi]
+        sizes = [evidence.table.attributes[at].domain.size for at in quasi]
+        return original, distributions.spread_of_boxes(low, high, counts, sizes).reshape(shape)
+
+    def _shape(self, chosen: Sequence[int]) -> list[int]:
+        sizes = [each.domain.size for each in self.evidence.table.attributes]
+        sizes += [] if self.shared is None else [self.shared.size]
+        return [sizes[at] for at in chosen]
+
+
+def _counts(classes: Ints, values: Ints, count: int, size: int) -> Floats:
+    """(classes, values) rows."""
+    table = np.bincount(classes * size + values, minlength=count * size)
+    return table.reshape(count, size).astype(np.float64)
 
 
 class Measure(Protocol):

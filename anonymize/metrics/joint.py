@@ -1,8 +1,8 @@
-"""The joint table that a recipient estimates from a release of any kind, beside the original's: one footing for all.
+"""The joint table that a recipient estimates from a release, beside the original's: one footing for all kinds.
 
-The axes are the leaves of every quasi-identifier and the values of one sensitive attribute. What a recipient estimates:
+The axes are the leaves of quasi-identifiers and the values of one sensitive attribute. What a recipient estimates:
 
-- of a generalized release: every class spread evenly over the leaves of its region (`generalized`);
+- of a generalized release: every class spread evenly over the leaves of its region (`OfClasses`, in `evidence`);
 - of a bucketized release: the sensitive values of each group spread evenly over its rows (`bucketized`);
 - of a randomized release: P^-1 lambda, by the parameters that come with it; a category of several leaves (`level`,
   `bins`) spread evenly over them (`randomized`).
@@ -14,10 +14,10 @@ Source: Guo, Ying, Wu, section V.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,24 @@ from anonymize.table import Attribute, SensitiveColumn
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is compared."""
+
+
+class Joint(Protocol):
+    """A joint table, in the original and as a recipient estimates it; of all axes or of some."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Of the axes: quasi-identifiers, then an attribute that is beside them, if there is one."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original."""
+
+    def cells(self, chosen: Sequence[int]) -> float:
+        """Cells of the largest table that is made for some axes."""
+
+    def tables(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """Counts of the original, and those estimated; with the chosen axes, in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +74,9 @@ class Axes:
         """Leaves of each quasi-identifier, values of the sensitive attribute."""
         return (*(attribute.domain.size for attribute in self.attributes), self.sensitive.size)
 
-    @property
-    def fits(self) -> bool:
-        """Whether the joint table is small enough to be compared."""
-        return bool(np.prod(self.shape, dtype=np.float64) <= MOST_CELLS)
-
     @cached_property
     def original(self) -> Floats:
-        """(*shape) the rows of each cell."""
+        """(*shape) the rows of each cell, of the encoded table."""
         return self.counts([*(attribute.codes for attribute in self.attributes), self.sensitive.codes], self.shape)
 
     def counts(self, columns: Sequence[Integers], shape: Sequence[int]) -> Floats:
@@ -112,16 +125,6 @@ class Axes:
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------
-
-
-def generalized(axes: Axes, first: Ints, last: Ints, class_of: Integers, shown: pl.Series) -> Floats:
-    """(*shape) rows, as estimated from classes and what their rows show of the sensitive attribute.
-
-    `first`, `last` (classes, attributes): the leaves that each class's region spans, both included; all of them where
-    it is suppressed. `class_of` (rows,) of the released rows, `shown` (rows,) their sensitive texts.
-    """
-    counts = axes.counts([class_of, axes.values(shown)], (len(first), axes.sensitive.size))
-    return distributions.spread_of_boxes(first, last, counts, axes.shape[:-1])
 
 
 def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
@@ -207,27 +210,52 @@ def _spread(table: Floats, axis: int, category: Ints) -> Floats:
     return np.take(table, category, axis=axis) * share.reshape(wide)
 
 
-# --- the comparison --------------------------------------------------------------------------------------------------
+# --- any of the axes -------------------------------------------------------------------------------------------------
 
 
-def compared(axes: Axes, estimated: Floats) -> dict[str, Any] | None:
-    """Distances, errors of counts, and correlations of the estimated joint table against the original's.
+@dataclass(frozen=True)
+class Estimated:
+    """The joint table of axes, of a release whose recipient estimates it by a function of the axes.
 
-    None where either is empty. `uncertainty`: for every ordered pair of attributes X, Y the coefficient U(X, Y) of the
-    original and of the release.
+    A table of some axes is summed from that of all, of which negative cells have been set to 0. Where that is too large
+    it is estimated by itself, with the sensitive attribute.
     """
-    original, names = axes.original, axes.names
-    if not (original > 0).any() or not (estimated > 0).any():
-        return None
-    before, after = distributions.uncertainties(original), distributions.uncertainties(estimated)
-    pairs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in names}
-    for x, y in before:
-        pairs[names[x]][names[y]] = {"original": before[x, y], "released": after[x, y]}
-    return {
-        "distances": distributions.distances(original, estimated, int(original.sum())),
-        "count_error": {
-            "base": distributions.base_error(original, estimated),
-            "cube": distributions.cube_error(original, estimated),
-        },
-        "uncertainty": pairs,
-    }
+
+    axes: Axes
+    estimate: Callable[[Axes], Floats]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the axes, the sensitive attribute last."""
+        return self.axes.names
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original."""
+        return len(self.axes.sensitive.codes)
+
+    def cells(self, chosen: Sequence[int]) -> float:
+        """Cells of the table of some axes with the sensitive attribute."""
+        return float(np.prod(self._some(chosen).shape, dtype=np.float64))
+
+    def tables(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """Counts of the original, and those estimated."""
+        every = range(len(self.names))
+        if len(chosen) == len(every):
+            return self.axes.original, self._whole
+        some = self._some(chosen)
+        if self.cells(every) <= MOST_CELLS:
+            others = tuple(axis for axis in every if axis not in chosen)
+            return self.axes.original.sum(axis=others), np.maximum(self._whole, 0.0).sum(axis=others)
+        original, estimated = some.original, self.estimate(some)
+        if every[-1] in chosen:
+            return original, estimated
+        return original.sum(axis=-1), estimated.sum(axis=-1)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        return self.estimate(self.axes)
+
+    def _some(self, chosen: Sequence[int]) -> Axes:
+        every = self.axes.attributes
+        return replace(self.axes, attributes=tuple(every[at] for at in chosen if at < len(every)))

@@ -3,21 +3,24 @@
 Random queries count the rows in a range: each restricts some of the quasi-identifiers, how many and which being drawn
 evenly, to the leaves between two that are drawn evenly. The recipient's answer spreads the rows of a class evenly over
 its region: over whole numbers where the column has nothing else, over the line between its ends, over the leaves of a
-category. Rows of which a number is missing are in no range. The error of a query is |estimate - count| / count; queries
-whose true count is 0 are left out, and counted.
+category. The rows of a bucketized release are counted, a randomized release is reconstructed. Rows of which a number is
+missing are in no range. The error of a query is |estimate - count| / count; queries whose true count is 0 are left out,
+and counted.
 
 Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, experiments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from anonymize.classes import Floats
 from anonymize.domain.numeric import Numeric
 from anonymize.metrics.evidence import Evidence
+from anonymize.table import Table
 
 ID = "query_error"
 
@@ -28,16 +31,16 @@ class Query:
 
     ranges: Mapping[int, tuple[int, int]]
 
-    def count(self, evidence: Evidence) -> int:
+    def count(self, table: Table) -> int:
         """Rows of the original."""
-        found = np.ones(evidence.table.rows, np.bool_)
+        found = np.ones(table.rows, np.bool_)
         for at, (first, last) in self.ranges.items():
-            codes = evidence.table.attributes[at].codes
+            codes = table.attributes[at].codes
             found &= (codes >= first) & (codes <= last)
         return int(np.count_nonzero(found))
 
     def estimate(self, evidence: Evidence) -> float:
-        """Rows that the release lets expect."""
+        """Rows that a release of classes lets expect."""
         expected = evidence.sizes.astype(np.float64)
         for at, (first, last) in self.ranges.items():
             domain = evidence.table.attributes[at].domain
@@ -50,12 +53,17 @@ class Query:
 
 def measure(evidence: Evidence) -> dict[str, float | int | None] | None:
     """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`."""
-    queries = drawn(evidence)
+    queries = drawn(evidence.table, evidence.queries, evidence.seed)
+    return figures(evidence.table, queries, np.array([query.estimate(evidence) for query in queries]))
+
+
+def figures(table: Table, queries: Sequence[Query], estimates: Floats) -> dict[str, float | int | None] | None:
+    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries."""
     if not queries:
         return None
-    counts = np.array([query.count(evidence) for query in queries])
-    some = [(query, count) for query, count in zip(queries, counts.tolist(), strict=True) if count]
-    errors = np.array([abs(query.estimate(evidence) - count) / count for query, count in some])
+    counts = np.array([query.count(table) for query in queries])
+    some = counts > 0
+    errors = np.abs(estimates[some] - counts[some]) / counts[some]
     return {
         "mean": float(errors.mean()) if len(errors) else None,
         "median": float(np.median(errors)) if len(errors) else None,
@@ -64,16 +72,16 @@ def measure(evidence: Evidence) -> dict[str, float | int | None] | None:
     }
 
 
-def drawn(evidence: Evidence) -> list[Query]:
-    """The random queries; of an attribute without any value none is restricted."""
-    random = np.random.default_rng(evidence.seed)
+def drawn(table: Table, queries: int, seed: int) -> list[Query]:
+    """Random queries; of an attribute without any value none is restricted."""
+    random = np.random.default_rng(seed)
     sizes = {}
-    for at, attribute in enumerate(evidence.table.attributes):
+    for at, attribute in enumerate(table.attributes):
         domain = attribute.domain
         size = len(domain.values) if isinstance(domain, Numeric) else domain.size
         if size:
             sizes[at] = size
-    chosen = [_chosen(random, list(sizes)) for _ in range(evidence.queries)] if sizes else []
+    chosen = [_chosen(random, list(sizes)) for _ in range(queries)] if sizes else []
     return [Query({at: _range(random, sizes[at]) for at in each}) for each in chosen]
 
 

@@ -11,7 +11,7 @@ from anonymize.report.section import Section, figure
 def sections(report: Mapping[str, Any]) -> list[Section]:
     """The sections that there are figures for."""
     utility = report.get("utility", {})
-    found = [_task(utility), _imprecision(utility), _left_out(report)]
+    found = [_task(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
     for target, block in report.get("models", {}).get("targets", {}).items():
         found += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
     if "tree" in report:
@@ -47,6 +47,18 @@ def _task(utility: Mapping[str, Any]) -> Section:
         told = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
         rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in told.items() if key in block]
     return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
+
+
+def _uncertainty(utility: Mapping[str, Any]) -> Section:
+    """How much each attribute tells of those that pass through."""
+    told = utility.get("uncertainty") or {}
+    rows = [
+        (x, y, figure(by[y]["original"]), figure(by[y]["released"]))
+        for y in utility.get("distances") or {}
+        for x, by in told.items()
+        if by.get(y) is not None
+    ]
+    return Section("How much is told (uncertainty coefficient)", ("by", "of", "original", "release"), rows)
 
 
 def _imprecision(utility: Mapping[str, Any]) -> Section:

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import SPEC, Call, Desk
 
 needs_learners = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not there")
+DIVERSE = SPEC.replace("  k: 3\n", "")
 WORKLOAD = SPEC.replace("insensitive: [ward]", "workload: {targets: [ward], selections: [{age: {from: 8675310}}]}")
 
 
@@ -178,3 +179,24 @@ def test_without_scikit_learn_the_extra_is_named(desk: Desk, call: Call, monkeyp
 def test_scikit_learn_is_imported_for_models_alone(desk: Desk) -> None:
     code = "import sys; from anonymize import evaluate; assert 'sklearn' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], env=desk.environment(), check=False).returncode == 0
+
+
+def test_a_bucketized_release_and_its_table(desk: Desk, call: Call) -> None:
+    desk.fill(spec=DIVERSE)
+    assert call("anatomy", desk.spec, "-o", "out.csv", "-q").code == 0
+    ended = call("evaluate", desk.spec, "out.qit.csv", "--json", "-q")
+    assert ended.code == 0
+    found = json.loads(ended.out)
+    assert found["utility"]["gcp"] == 0 and found["rows_correspond"] is None
+    assert found["output"]["sensitive_path"] == "out.st.csv"
+    assert call("evaluate", desk.spec, "out.qit.csv", "--tree", "ward").code == 2
+    assert call("evaluate", desk.spec, "out.qit.csv", "--group", "bucket").code == 3
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_a_randomized_release_and_its_parameters(desk: Desk, call: Call, form: str) -> None:
+    desk.fill(spec=DIVERSE)
+    assert call("randomize", desk.spec, "-o", "out.csv", "-q", "--allow-unsafe").code == 0
+    ended = call("evaluate", desk.spec, "out.csv", "--format", form, "--method", "clip")
+    assert ended.code == 0
+    assert (b"no equivalence classes" in ended.out) and b"CANARY" not in ended.out

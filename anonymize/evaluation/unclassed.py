@@ -1,0 +1,291 @@
+"""Releases without equivalence classes beside their original: bucketized ones (anatomy) and randomized ones.
+
+What a recipient has of them is an estimate of the joint table of quasi-identifiers and sensitive attributes
+(`anonymize.metrics.joint`). It is what they are measured by, on one footing with generalized releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Floats, Ints
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.evaluation.released import as_written
+from anonymize.metrics import MEASURES, METRICS, View, distances, joint, query_error, uncertainty, utility
+from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated
+from anonymize.metrics.query_error import Query
+from anonymize.names import parameters_beside, sensitive_table_of
+from anonymize.randomization.estimate import Method
+from anonymize.randomization.parameters import Parameters
+from anonymize.spec import Spec
+from anonymize.table import Source, Table
+from anonymize.verify.bucketized import COUNT
+
+
+class Unclassed(Protocol):
+    """A release that has been read."""
+
+    @property
+    def output(self) -> Mapping[str, Any]:
+        """What the block `output` has of its files."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the release."""
+
+    def classes(self) -> dict[str, Any]:
+        """The block `classes`."""
+
+    def metrics(self) -> dict[str, Any]:
+        """The metrics of a report, and the block of attributes."""
+
+    def joints(self) -> dict[str, Estimated]:
+        """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
+
+    def answers(self, queries: Sequence[Query]) -> Floats | str:
+        """(queries,) the counts that a recipient estimates; or why there are none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where an unclassed release is: its group column and ST, or its parameters."""
+
+    group: str | None = None
+    st: str | None = None
+    parameters: str | None = None
+    method: Method = "inverse"
+
+    @classmethod
+    def of(
+        cls, path: str, st: str | None, group: str | None, parameters: str | None, method: Method | None
+    ) -> Found | None:
+        """As asked for, or as what is beside the release tells; None of one that has classes.
+
+        Raises UsageError for both kinds at once, and for a method of what is not randomized.
+        """
+        buckets = group is not None or st is not None
+        if buckets and (parameters is not None or method is not None):
+            raise UsageError("--st and --group are about a bucketized release, --parameters about a randomized one")
+        if parameters is None:
+            st = st or sensitive_table_of(path)
+        if parameters is None and st is None and group is None:
+            parameters = _parameters_beside(path)
+        if parameters is not None:
+            return cls(parameters=parameters, method=method or "inverse")
+        if method is not None:
+            raise UsageError("--method: is about a randomized release, name its --parameters")
+        return None if group is None and st is None else cls(group=group or "group", st=st)
+
+    def opened(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> Unclassed:
+        """The release. Raises DataError for files that are not what they should be."""
+        return self._randomized(spec, table, path) if self.parameters else self._bucketized(spec, table, path, stack)
+
+    def _randomized(self, spec: Spec, table: Table, path: str) -> Randomized:
+        told = Parameters.read(str(self.parameters))
+        with Source.open(as_written(spec, told.separator), path) as source:
+            names = [each.name for each in told.attributes]
+            rows = _texts(source, names, spec, keep_empty=True)
+            output = {"path": source.name, "sha256": source.sha256, "parameters_path": self.parameters}
+        if rows.height != told.rows:
+            message = f"has {rows.height} rows, and its parameters are of {told.rows}"
+            raise DataError(Problem(message, file=source.name))
+        return Randomized(spec, table, output, rows, told, self.method)
+
+    def _bucketized(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> Bucketized:
+        if len(table.sensitive) != 1:
+            raise UsageError(f"a bucketized release has one sensitive attribute, the spec {len(table.sensitive)}")
+        group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
+        source = stack.enter_context(Source.open(as_written(spec), path))
+        quasi = [attribute.name for attribute in table.attributes]
+        rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
+        output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
+        if self.st is None:
+            listed = rows.group_by(group, sensitive).agg(pl.len().alias(COUNT))
+        else:
+            other = stack.enter_context(Source.open(as_written(spec), self.st))
+            listed = _listed(_texts(other, [group, sensitive, COUNT], spec), other.name)
+            output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
+        return Bucketized(spec, table, output, rows, listed, group)
+
+
+def _parameters_beside(path: str) -> str | None:
+    """Where `randomize` puts the parameters of a release, if they are there."""
+    found = parameters_beside(path)
+    return found if path != "-" and Path(found).is_file() else None
+
+
+def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
+    """Columns as text; null where a cell is missing, or, with `keep_empty`, the empty text."""
+    lacking = [name for name in names if name not in source.columns]
+    if lacking:
+        hint = f"it has {', '.join(source.columns)}"
+        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
+    source.check()
+    frame = source.scan().select(pl.col(names).cast(pl.String)).collect(engine="streaming")
+    empty = keep_empty or (source.format == "csv" and "" not in spec.input.missing)
+    return frame.select(pl.all().fill_null("")) if empty else frame
+
+
+def _listed(listed: pl.DataFrame, file: str) -> pl.DataFrame:
+    """The sensitive table, its counts as numbers. Raises DataError for other counts."""
+    counts = listed[COUNT].cast(pl.Int64, strict=False).fill_null(0)
+    wrong = int((counts < 1).sum())
+    if wrong:
+        raise DataError(Problem(f"{wrong} counts are no whole numbers above 0", file=file))
+    return listed.with_columns(counts)
+
+
+def _axes(spec: Spec, table: Table, name: str) -> Axes:
+    column = next(column for column in table.sensitive if column.name == name)
+    return Axes(table.attributes, column, frozenset(spec.input.missing))
+
+
+# --- bucketized ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bucketized:
+    """Groups. `frame`: the quasi-identifiers as text, the column of groups, of one file the sensitive attribute, too.
+    `listed`: groups, sensitive values, counts."""
+
+    spec: Spec
+    table: Table
+    output: Mapping[str, Any]
+    frame: pl.DataFrame
+    listed: pl.DataFrame
+    group: str
+
+    @property
+    def rows(self) -> int:
+        """Rows of the release."""
+        return self.frame.height
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(groups,) rows of each group."""
+        return self.frame.group_by(self.group).len()["len"].to_numpy().astype(np.int64)
+
+    def classes(self) -> dict[str, Any]:
+        """Of the groups."""
+        sizes = self.sizes
+        return {
+            "count": len(sizes),
+            "min_size": int(sizes.min()) if len(sizes) else None,
+            "mean_size": float(sizes.mean()) if len(sizes) else None,
+            "max_size": int(sizes.max()) if len(sizes) else None,
+        }
+
+    def metrics(self) -> dict[str, Any]:
+        """Quasi-identifiers lose nothing but the rows that are left out."""
+        name = self.table.sensitive[0].name
+        values = self.listed.group_by(self.group).agg(pl.col(name).n_unique())[name].min()
+        nothing = [np.zeros(len(self.sizes)) for _ in self.table.attributes]
+        left_out = self.table.rows - self.rows
+        fewest = int(values) if isinstance(values, int) else 1
+        view = View(self.table.attributes, nothing, nothing, self.sizes, left_out, fewest, None, self.table.weights)
+        return utility(view)
+
+    def joints(self) -> dict[str, Estimated]:
+        """With the one sensitive attribute."""
+        axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
+        estimate = partial(joint.bucketized, rows=self.frame, listed=self.listed, group=self.group)
+        return {axes.sensitive.name: Estimated(axes, estimate)}
+
+    def answers(self, queries: Sequence[Query]) -> Floats | str:
+        """Counted: the quasi-identifiers are released as they are."""
+        axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
+        codes = [axes.leaves(attribute, self.frame[attribute.name]) for attribute in self.table.attributes]
+        found = np.zeros(len(queries))
+        for at, query in enumerate(queries):
+            inside = np.ones(self.rows, np.bool_)
+            for attribute, (first, last) in query.ranges.items():
+                inside &= (codes[attribute] >= first) & (codes[attribute] <= last)
+            found[at] = np.count_nonzero(inside)
+        return found
+
+
+# --- randomized ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """Distorted rows as text, with the parameters of the distortion and a method of reconstruction."""
+
+    spec: Spec
+    table: Table
+    output: Mapping[str, Any]
+    frame: pl.DataFrame
+    parameters: Parameters
+    method: Method
+
+    @property
+    def rows(self) -> int:
+        """Rows of the release."""
+        return self.frame.height
+
+    def classes(self) -> dict[str, Any]:
+        """There are none."""
+        return dict.fromkeys(("count", "min_size", "mean_size", "max_size"))
+
+    def metrics(self) -> dict[str, Any]:
+        """Metrics are about classes."""
+        return dict.fromkeys(METRICS) | {"attributes": {}}
+
+    def joints(self) -> dict[str, Estimated]:
+        """With each sensitive attribute that the parameters tell of."""
+        told = {each.name for each in self.parameters.attributes}
+        estimate = partial(joint.randomized, rows=self.frame, parameters=self.parameters, method=self.method)
+        names = [column.name for column in self.table.sensitive if column.name in told]
+        return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
+
+    def answers(self, queries: Sequence[Query]) -> Floats | str:
+        """Sums of the reconstructed joint table of the quasi-identifiers with a sensitive attribute."""
+        found = next(iter(self.joints().values()), None)
+        if found is None:
+            return "the release has no sensitive attribute"
+        every = range(len(found.names))
+        if found.cells(every) > MOST_CELLS:
+            return f"the joint table has {found.cells(every):.3g} cells, more than {MOST_CELLS:.3g}"
+        estimated = found.tables(every)[1].sum(axis=-1)
+        ranges = [[query.ranges.get(at, (0, size - 1)) for at, size in enumerate(estimated.shape)] for query in queries]
+        boxes = [tuple(slice(first, last + 1) for first, last in each) for each in ranges]
+        return np.array([estimated[box].sum() for box in boxes], np.float64)
+
+
+# --- the blocks ------------------------------------------------------------------------------------------------------
+
+
+def blocks(released: Unclassed, table: Table, queries: int, seed: int) -> dict[str, Any]:
+    """The blocks `output`, `classes`, `rows_correspond`, `utility` and `left_out` of an evaluation.
+
+    Raises DataError for more rows than the original has, and for cells that are no values of it.
+    """
+    if released.rows > table.rows:
+        raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
+    joints = released.joints()
+    drawn = query_error.drawn(table, queries, seed)
+    answers = released.answers(drawn)
+    told = {
+        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, drawn, answers),
+        distances.ID: distances.figures(joints),
+        uncertainty.ID: uncertainty.figures(joints),
+    }
+    left_out = {name: "the release has no equivalence classes" for name in MEASURES if name not in told}
+    left_out |= {query_error.ID: answers} if isinstance(answers, str) else {}
+    block = released.metrics() | dict.fromkeys(MEASURES) | told
+    dropped = table.rows - released.rows
+    return {
+        "output": {**released.output, "rows": released.rows, "suppressed_rows": dropped, "dropped_rows": dropped},
+        "classes": released.classes(),
+        "rows_correspond": None,
+        "utility": block,
+        "left_out": left_out,
+    }

@@ -1,0 +1,57 @@
+"""Uncertainty: how much of what one attribute tells of another is left in the release.
+
+The uncertainty coefficient U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is the share of the entropy of Y that is gone once
+X is known: 0 where X tells nothing of Y, 1 where it tells all. It is given for every pair of quasi-identifiers, and for
+each of them with every sensitive attribute and target that passes through: of the original, and of what a recipient
+estimates from the release. The joint table of the two is summed from that of all attributes, whose negative counts are
+set to 0 first; where that would have more than 20 million cells, it is estimated by itself. It is null for a pair that
+has more.
+
+Source: Guo, Ying, Wu, On attribute disclosure in randomization based privacy preserving data publishing, section V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from anonymize.classes import Floats
+from anonymize.metrics import distributions
+from anonymize.metrics.evidence import Evidence, OfClasses
+from anonymize.metrics.joint import MOST_CELLS, Joint
+
+ID = "uncertainty"
+
+
+def measure(evidence: Evidence) -> dict[str, Any] | None:
+    """`original` and `released` U(X, Y) by X, then by Y. None where no rows are released, or there is no pair."""
+    return figures(evidence.joints or {"": OfClasses(evidence)}) if len(evidence.sizes) else None
+
+
+def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
+    """The same, of the joint tables by attribute."""
+    found: dict[str, dict[str, Any]] = {}
+    for joint in joints.values():
+        for x, y in combinations(range(len(joint.names)), 2):
+            one, other = joint.names[x], joint.names[y]
+            if other not in found.get(one, {}):
+                there, back = _both_ways(joint, (x, y))
+                found.setdefault(one, {})[other] = there
+                found.setdefault(other, {})[one] = back
+    return found or None
+
+
+def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+    """U(X, Y) and U(Y, X)."""
+    if joint.cells(pair) > MOST_CELLS:
+        return None, None
+    tables = joint.tables(pair)
+    if not all((table > 0).any() for table in tables):
+        return None, None
+    before, after = (distributions.distribution(table) for table in tables)
+    return _told(before, after), _told(before.T, after.T)
+
+
+def _told(before: Floats, after: Floats) -> dict[str, float]:
+    return {"original": distributions.uncertainty(before), "released": distributions.uncertainty(after)}

@@ -1,0 +1,208 @@
+"""Releases without classes beside their original: as they are written, and against sums over rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.errors import DataError, UsageError
+from anonymize.evaluate import Evaluate, evaluate
+from anonymize.evaluation.protocol import Protocol
+from anonymize.evaluation.unclassed import Found
+from anonymize.metrics import METRICS, joint
+from anonymize.privacy import PARAMETERS
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import make
+
+ROWS = 400
+DISTANCES = ("kl", "chi_squared", "euclidean", "total_variation", "hellinger", "base_error", "cube_error")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Any:
+    """Ages, sexes (some missing) and an illness that goes with age."""
+    random = np.random.default_rng(5)
+    ages, sexes = random.integers(20, 26, ROWS), random.choice(["F", "M", "?"], ROWS, p=[0.5, 0.4, 0.1])
+    ills = np.array(["a", "b", "c", "d", "?"])[(ages + random.integers(0, 4, ROWS)) % 5]
+    with (tmp_path / "people.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=";").writerows([["age", "sex", "ill"], *zip(ages, sexes, ills, strict=True)])
+    given = {
+        "version": 1,
+        "input": {"path": str(tmp_path / "people.csv"), "separator": ";", "missing": ["?"]},
+        "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}},
+        "sensitive": ["ill"],
+        "privacy": {"l": 2},
+        "workload": {"targets": ["sex"]},
+    }
+    return make(given, PARAMETERS)
+
+
+def released(spec: Any, algorithm: str, suffix: str = "csv", unsafe: bool = False, **options: Any) -> dict[str, Any]:
+    """The report of a release called `out`."""
+    path = Path(spec.input.path).with_name(f"out.{suffix}")
+    chosen = ALGORITHMS[algorithm].Options(**options)
+    return release(Request(spec, algorithm, chosen, output=str(path), seed=1, force=True, allow_unsafe=unsafe))
+
+
+def beside(spec: Any, name: str) -> str:
+    return str(Path(spec.input.path).with_name(name))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("joined", [False, True], ids=["two files", "one file"])
+def test_the_figures_of_a_bucketized_release_are_those_of_its_report(spec: Any, joined: bool, suffix: str) -> None:
+    report = released(spec, "anatomy", suffix, joined=joined)
+    path, asked = (f"out.{suffix}", {"group": "group"}) if joined else (f"out.qit.{suffix}", {})
+    found = evaluate(Evaluate(spec, beside(spec, path), **asked))
+    for name in METRICS:
+        assert found["utility"][name] == pytest.approx(report["utility"][name])
+    assert found["utility"]["attributes"] == report["utility"]["attributes"]
+    assert found["classes"] == report["classes"]
+    hidden = ("path", "sensitive_path", "suppressed_cells")
+    assert {name: value for name, value in found["output"].items() if name not in hidden} == {
+        name: value for name, value in report["output"].items() if name not in hidden
+    }
+    assert found["utility"]["query_error"]["mean"] == 0
+    assert found["utility"]["uncertainty"]["age"]["sex"]["released"] == pytest.approx(
+        found["utility"]["uncertainty"]["age"]["sex"]["original"]
+    )
+    told = found["utility"]["uncertainty"]["age"]["ill"]
+    assert told["released"] < told["original"] / 2
+    assert all(found["utility"]["distances"]["ill"][name] > 0 for name in DISTANCES)
+
+
+def test_both_ways_to_write_a_bucketized_release_are_near(spec: Any) -> None:
+    released(spec, "anatomy")
+    two = evaluate(Evaluate(spec, beside(spec, "out.qit.csv")))
+    released(spec, "anatomy", joined=True)
+    one = evaluate(Evaluate(spec, beside(spec, "out.csv"), group="group"))
+    assert one["utility"]["distances"]["ill"] == pytest.approx(two["utility"]["distances"]["ill"])
+
+
+@pytest.mark.parametrize("method", [None, "inverse", "simplex", "clip", "bayes"])
+def test_a_randomized_release_is_reconstructed(spec: Any, method: Any) -> None:
+    report = released(spec, "randomize", on="both")
+    found = evaluate(Evaluate(spec, beside(spec, "out.csv"), method=method, queries=60))
+    assert found["output"]["sha256"] == report["output"]["sha256"]
+    assert found["output"]["parameters_path"] == beside(spec, "out.params.json")
+    assert {name: found["utility"][name] for name in METRICS} == dict.fromkeys(METRICS)
+    assert found["classes"] == report["classes"]
+    block = found["utility"]["distances"]["ill"]
+    assert block["cells"] == 6 * 3 * 5
+    assert 0 < block["total_variation"] < 0.5
+    assert 0 < found["utility"]["query_error"]["mean"] < 0.5
+    assert set(found["left_out"]) == {"average_class_size", "targets", "imprecision"}
+
+
+def test_without_distortion_nothing_is_lost(spec: Any) -> None:
+    released(spec, "randomize", unsafe=True, p="age=1,sex=1,ill=1")
+    found = evaluate(Evaluate(spec, beside(spec, "out.csv"), queries=60))["utility"]
+    assert [found["distances"]["ill"][name] for name in DISTANCES] == pytest.approx([0] * 7, abs=1e-9)
+    assert found["query_error"]["mean"] == pytest.approx(0, abs=1e-9)
+    for by in found["uncertainty"].values():
+        for each in by.values():
+            assert each["original"] == pytest.approx(each["released"])
+
+
+def test_queries_of_a_joint_table_that_is_too_large(spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    released(spec, "randomize", on="qi")
+    for module in (joint, *[__import__(f"anonymize.{name}", fromlist=["x"]) for name in ROOMS]):
+        monkeypatch.setattr(module, "MOST_CELLS", 80)
+    found = evaluate(Evaluate(spec, beside(spec, "out.csv")))
+    assert found["utility"]["query_error"] is None
+    assert found["left_out"]["query_error"] == "the joint table has 90 cells, more than 80"
+    assert found["utility"]["distances"] == {"ill": {"cells": 90}}
+    assert found["utility"]["uncertainty"]["age"]["sex"] is None
+    assert found["utility"]["uncertainty"]["sex"]["ill"]["original"] > 0
+
+
+ROOMS = ("metrics.distances", "metrics.uncertainty", "evaluation.unclassed")
+
+
+def test_how_a_release_is_told(tmp_path: Path) -> None:
+    for name in ("a.qit.csv", "a.st.csv", "b.csv", "b.params.json", "c.csv"):
+        (tmp_path / name).touch()
+    at = lambda name: str(tmp_path / name)  # noqa: E731
+    nothing = (None, None, None, None)
+    assert Found.of(at("c.csv"), *nothing) is None
+    assert Found.of("-", *nothing) is None
+    assert Found.of(at("a.qit.csv"), *nothing) == Found("group", at("a.st.csv"))
+    assert Found.of(at("a.qit.csv"), None, "bucket", None, None) == Found("bucket", at("a.st.csv"))
+    assert Found.of(at("b.csv"), *nothing) == Found(parameters=at("b.params.json"))
+    assert Found.of(at("b.csv"), None, "g", None, None) == Found("g")
+    assert Found.of(at("c.csv"), None, None, at("b.params.json"), "bayes") == Found(
+        parameters=at("b.params.json"), method="bayes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"group": "group", "parameters": "x.json"}, "--st and --group are about a bucketized release"),
+        ({"st": "x.csv", "method": "bayes"}, "--st and --group are about a bucketized release"),
+        ({"method": "bayes"}, "--method: is about a randomized release"),
+        ({"group": "group", "tree": "sex"}, "--tree: needs a release with equivalence classes"),
+        ({"group": "group", "models": Protocol()}, "--models: needs a release with equivalence classes"),
+    ],
+)
+def test_what_makes_no_sense_together(spec: Any, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        evaluate(Evaluate(spec, spec.input.path.with_name("some.csv").as_posix(), **asked))
+
+
+def changed(path: str, column: str, value: str) -> None:
+    frame = pl.read_csv(path, separator=";", infer_schema=False)
+    first = pl.Series(column, [value, *frame[column][1:]])
+    frame.with_columns(first).write_csv(path, separator=";")
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "value", "message"),
+    [
+        ("out.qit.csv", "age", "99", "age: 1 cells of the release are no values of the original"),
+        ("out.qit.csv", "group", "9999", "1 rows are of groups that the sensitive table does not have"),
+        ("out.st.csv", "ill", "zz", "ill: 1 cells of the release are no values of the original"),
+        ("out.st.csv", "count", "-1", "1 counts are no whole numbers above 0"),
+    ],
+)
+def test_files_that_do_not_belong_to_the_original(spec: Any, file: str, column: str, value: str, message: str) -> None:
+    released(spec, "anatomy")
+    changed(beside(spec, file), column, value)
+    with pytest.raises(DataError, match=message):
+        evaluate(Evaluate(spec, beside(spec, "out.qit.csv")))
+
+
+def test_parameters_of_another_release(spec: Any) -> None:
+    released(spec, "randomize", on="qi")
+    path = Path(beside(spec, "out.csv"))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]), encoding="utf-8")
+    with pytest.raises(DataError, match="has 399 rows, and its parameters are of 400"):
+        evaluate(Evaluate(spec, str(path)))
+
+
+def test_columns_that_are_lacking(spec: Any) -> None:
+    released(spec, "anatomy")
+    with pytest.raises(DataError, match="has no column bucket"):
+        evaluate(Evaluate(spec, beside(spec, "out.qit.csv"), group="bucket"))
+
+
+@pytest.mark.parametrize("form", [".json", ".md"])
+def test_reports_of_it(spec: Any, form: str) -> None:
+    released(spec, "randomize", on="qi")
+    path = Path(beside(spec, f"figures{form}"))
+    report = evaluate(Evaluate(spec, beside(spec, "out.csv"), reports=[str(path)]))
+    told = path.read_text(encoding="utf-8")
+    if form == ".json":
+        assert json.loads(told) == report
+    else:
+        assert "How much is told (uncertainty coefficient)" in told
+        assert "| age | ill |" in told
