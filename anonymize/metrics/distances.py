@@ -23,7 +23,7 @@ ID = "distances"
 
 
 def measure(evidence: Evidence) -> dict[str, Any] | None:
-    """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or no attribute passes
+    """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or nothing passes
     through."""
     return figures(evidence.joints) if len(evidence.sizes) else None
 
