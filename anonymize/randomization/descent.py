@@ -11,7 +11,7 @@ Hanson, Solving Least Squares Problems, chapter 23 (NNLS, LDP).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from anonymize.classes import Bools, Floats
 STEPS = 100
 STATIONARY = 1e-9
 """A step shorter than this is none, and a bound exceeded by less is kept."""
+NEAR = 1e-3
+"""From so near, in every variable, the way is taken to lead to a point."""
 ARMIJO = 1e-4
 SHORTEST = 1e-6
 """The share of a step at which a line search gives up."""
@@ -40,8 +42,11 @@ class Task:
     high: Floats
 
 
-def descend(task: Task, start: Floats) -> Floats | None:
-    """A stationary point that keeps the bounds, from a point within the box; None where none was reached."""
+def descend(task: Task, start: Floats, known: Sequence[Floats] = ()) -> Floats | None:
+    """A stationary point that keeps the bounds, from a point within the box; None where none was reached.
+
+    `known`: stationary points that keep the bounds. One of them is returned as soon as the way comes as near as NEAR.
+    """
     x, hessian, weight = start, np.diag(task.curvature(start)), 0.0
     slope, bounds, slopes = task.slope(x), task.bounds(x), task.bound_slopes(x)
     weights = np.zeros(len(bounds) + 2 * len(x))
@@ -62,6 +67,9 @@ def descend(task: Task, start: Floats) -> Floats | None:
         slope, bounds, slopes = task.slope(after), task.bounds(after), task.bound_slopes(after)
         hessian = _updated(hessian, after - x, slope + slopes.T @ multipliers - before)
         x = after
+        for point in known:
+            if np.abs(x - point).max() < NEAR:
+                return point
     return None
 
 

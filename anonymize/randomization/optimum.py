@@ -1,8 +1,9 @@
 """The parameters that lose least, found by sequential quadratic programming from several starts.
 
-Of thousands of bounds a handful binds. A search is given those that are worst at its start; bounds that its result
-breaks are added, and it goes on from there, until none is broken. The best of all starts is moved along a line until it
-lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
+Of thousands of bounds a handful binds. A search is given those that are worst at its start, and those that earlier
+searches were given; bounds that its result breaks are added, and it goes on from there, until none is broken. It ends
+early where it comes near what an earlier one has found. The best of all starts is moved along a line until it lies on
+the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
 Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
 attribute. The problem has several local optima in general: what is found is the best of these, and it is told so. The
@@ -11,7 +12,7 @@ solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -24,9 +25,11 @@ from anonymize.randomization.risk import Ints
 WORST = 12
 """Bounds that a search starts with, and that each round may add."""
 ROUNDS = 30
-HALVINGS = 45
-FEW = 12
-"""Halvings of an interval: where a point has to lie on the bound, and where a search starts."""
+NARROW, WIDE = 1e-13, 1e-3
+"""How long an interval on a path is left: where a point has to lie on the bound, and where a search starts."""
+LONGEST = 200
+"""Steps along a path, at most."""
+LEAST_EXCESS = 1e-9
 TOUCHING = 1e-7
 """So close to 1 a parameter is 1."""
 LARGE = 1 << 18
@@ -44,13 +47,22 @@ def optimum(problem: Problem) -> Floats | None:
     least = problem.lowest()
     if not problem.variables or not _fine(problem, problem.full(least)):
         return None
-    found = [_search(problem, start) for start in _starts(problem, least)]
+    found: list[Floats] = []
+    active = np.zeros(0, np.int64)
+    for start in _starts(problem, least):
+        chosen, active = _search(problem, start, active, found)
+        found.append(chosen)
     best = min(found, key=lambda chosen: problem.loss(problem.full(chosen)))
     return _rounded(problem, _settled(problem, best, least))
 
 
 def _fine(problem: Problem, p: Floats) -> bool:
-    return bool((problem.excess(p) <= 1 + 1e-12).all())
+    return _beyond(problem, p) <= 0
+
+
+def _beyond(problem: Problem, p: Floats) -> float:
+    """Log of how far the worst bound is exceeded; at most 0 where all are kept."""
+    return float(np.log(problem.excess(p).max(initial=LEAST_EXCESS))) - 1e-12
 
 
 def _starts(problem: Problem, least: Floats) -> Iterator[Floats]:
@@ -62,28 +74,46 @@ def _starts(problem: Problem, least: Floats) -> Iterator[Floats]:
     elif count > 1:
         bends.append(np.arange(1.0, count + 1))
     for bend in bends:
-        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, FEW)  # type: ignore[misc]
+        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, WIDE)  # type: ignore[misc]
 
 
-def _on_bound(problem: Problem, path: Callable[[float], Floats], halvings: int = HALVINGS) -> Floats:
-    """The last point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _fine(problem, problem.full(path(middle))) else (low, middle)
+def _on_bound(problem: Problem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
+    """A point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, and behind which, at most `width`
+    on, one is broken; t = 1 where it is fine.
+
+    By regula falsi with the Illinois rule (an end that stays counts half); every third step halves the interval.
+    """
+
+    def beyond(t: float) -> float:
+        return _beyond(problem, problem.full(path(t)))
+
+    low, high, below, above = 0.0, 1.0, beyond(0.0), beyond(1.0)
+    if above <= 0:
+        return path(high)
+    for step in range(LONGEST):
+        if high - low <= width:
+            break
+        middle = (low + high) / 2 if step % 3 == 2 else low + (high - low) * max(below / (below - above), 0.0)
+        middle = min(max(middle, low + width / 2), high - width / 2)
+        found = beyond(middle)
+        if found <= 0:
+            low, below, above = middle, found, above / 2
+        else:
+            high, above, below = middle, found, below / 2
     return path(low)
 
 
-def _search(problem: Problem, start: Floats) -> Floats:
-    """A local optimum that keeps all bounds, up to the tolerance of the solver."""
-    chosen, active = start, _worst(problem, start)
+def _search(problem: Problem, start: Floats, active: Ints, known: Sequence[Floats]) -> tuple[Floats, Ints]:
+    """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one; and the
+    bounds that it was given, with those that were active before."""
+    chosen, active = start, np.union1d(_worst(problem, start), active)
     for _ in range(ROUNDS):
-        chosen = _solved(problem, chosen, active)
+        chosen = _solved(problem, chosen, active, known)
         broken = _worst(problem, chosen, above=1 + 1e-7)
         if np.isin(broken, active).all():
             break
         active = np.union1d(active, broken)
-    return chosen
+    return chosen, active
 
 
 def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
@@ -93,10 +123,10 @@ def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
     return np.sort(worst[excess[worst] > above])
 
 
-def _solved(problem: Problem, start: Floats, active: Ints) -> Floats:
+def _solved(problem: Problem, start: Floats, active: Ints, known: Sequence[Floats]) -> Floats:
     """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
     task = _task(problem, active)
-    found = descend(task, start)
+    found = descend(task, start, known)
     return _by_scipy(task, start) if found is None else found
 
 

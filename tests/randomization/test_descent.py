@@ -87,7 +87,7 @@ def test_scipy_finds_no_better_parameters(seed: int, on: str) -> None:
     posed = problem_of(joint, float(random.choice([1.3, 1.7, 2.2])), on)
     found = optimum.optimum(posed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimum, "descend", lambda task, start: None)
+        patch.setattr(optimum, "descend", lambda task, start, known: None)
         other = optimum.optimum(posed)
     assert (found is None) == (other is None)
     if found is not None and other is not None:
@@ -96,3 +96,9 @@ def test_scipy_finds_no_better_parameters(seed: int, on: str) -> None:
 
 def test_where_the_first_solver_reaches_nothing_scipy_does() -> None:
     np.testing.assert_allclose(_by_scipy(circle(1.0), np.array([0.5, 0.1])), np.array([1, 2]) / np.sqrt(5), atol=1e-5)
+
+
+def test_what_comes_near_a_known_point_ends_there() -> None:
+    known = np.array([1, 2]) / np.sqrt(5) + 1e-5
+    found = descend(circle(1.0), np.array([0.5, 0.1]), [np.zeros(2), known])
+    assert found is known
