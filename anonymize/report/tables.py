@@ -45,14 +45,15 @@ def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
 
 
 def _classes(report: dict[str, Any]) -> list[Section]:
-    rows = [(name.replace("_", " "), figure(value)) for name, value in report["classes"].items()]
+    rows = [(name.replace("_", " "), figure(value)) for name, value in report["classes"].items() if value is not None]
+    title = "Equivalence classes" if rows else "Rows"
     output = report.get("output", {})
     rows += [
         (name.replace("_", " "), figure(output[name]))
         for name in ("rows", "suppressed_rows", "suppressed_cells")
         if name in output
     ]
-    return [Section("Equivalence classes", ("", "figure"), rows)]
+    return [Section(title, ("", "figure"), rows)]
 
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
