@@ -75,7 +75,7 @@ class Numeric(Domain):
     def spelled(self, numbers: list[str]) -> list[str]:
         """Texts of numbers, of which none means missing: 99 reads `99.0` where `99` does, or `99.00`."""
         if self.taken.isdisjoint(numbers):
-            return numbers
+            return list(numbers)
         return [_apart(number, self.taken) for number in numbers]
 
     def interval_text(
@@ -91,20 +91,31 @@ class Numeric(Domain):
             suppressed: text of an interval that mixes missing and present values.
         """
         head, middle, tail = _parts(interval)
-        ends = zip(*self.bounds_text(low, high, edges, suppressed), strict=True)
-        return [left if left == right else f"{head}{left}{middle}{right}{tail}" for left, right in ends]
+        lefts, rights = self._ends(low, high, edges)
+        shown = [
+            one if left == right else f"{head}{left}{middle}{right}{tail}"
+            for one, left, right in zip(self.spelled(lefts), lefts, rights, strict=True)
+        ]
+        return self._with_missing(shown, low, high, suppressed)
 
     def bounds_text(
         self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
     ) -> tuple[list[str], list[str]]:
         """The two ends of each interval as text; see `interval_text`. Both are missing or suppressed together."""
-        shown = self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
-        ends = self.spelled(shown[0]), self.spelled(shown[1])
+        lefts, rights = (self.spelled(ends) for ends in self._ends(low, high, edges))
+        return self._with_missing(lefts, low, high, suppressed), self._with_missing(rights, low, high, suppressed)
+
+    def _ends(self, low: Codes, high: Codes, edges: Edges) -> tuple[list[str], list[str]]:
+        """The ends of each interval, whatever is missing."""
+        return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
+
+    def _with_missing(self, shown: list[str], low: Codes, high: Codes, suppressed: str) -> list[str]:
+        """The texts of intervals, but the missing text for missing values, and suppressed where these are mixed in."""
         if self.missing is not None:
             mixed = self.suppressed(low, high)
             for index in np.flatnonzero(high == self.missing).tolist():
-                ends[0][index] = ends[1][index] = suppressed if mixed[index] else self.missing_text or ""
-        return ends
+                shown[index] = suppressed if mixed[index] else self.missing_text or ""
+        return shown
 
     @cached_property
     def grid(self) -> Grid:

@@ -118,15 +118,16 @@ def test_half_open_templates() -> None:
 
 
 def test_no_number_reads_as_what_means_missing() -> None:
-    domain = Numeric("x", np.array([98.0, 99.0, 99.5]), "?", ["?", "99", "99.0", "99.5"])
-    assert domain.leaf_text() == ["98", "99.00", "99.50", "?"]
-    low, high = np.array([1, 2, 3]), np.array([1, 2, 3])
-    assert domain.interval_text(low, high) == ["99.00", "99.50", "?"]
-    assert domain.interval_text(np.array([0]), np.array([1])) == ["[98-99.00]"]
-    assert Numeric("x", np.array([9, 31]), None, ["30"]).interval_text(
-        np.array([0]), np.array([1]), edges="rounded"
-    ) == ["[8-32]"]
-    assert Numeric("x", np.array([9, 31]), None, ["32"]).bounds_text(np.array([0]), np.array([1]), "rounded") == (
-        ["8"],
-        ["32.0"],
+    """Of what is released alone; an end within an interval is read as no cell."""
+    domain = Numeric("x", np.array([98.0, 99.0, 99.5]), "99", ["99", "99.0", "99.5"])
+    assert domain.leaf_text() == ["98", "99.00", "99.50", "99"]
+    low, high = np.array([1, 2, 3, 0, 0]), np.array([1, 2, 3, 1, 3])
+    assert domain.interval_text(low, high) == ["99.00", "99.50", "99", "[98-99]", "*"]
+    assert domain.bounds_text(low, high) == (
+        ["99.00", "99.50", "99", "98", "*"],
+        ["99.00", "99.50", "99", "99.00", "*"],
     )
+    rounded = Numeric("x", np.array([9, 31]), None, ["32"])
+    ends = np.array([0]), np.array([1])
+    assert rounded.interval_text(*ends, edges="rounded") == ["[8-32]"]
+    assert rounded.bounds_text(*ends, "rounded") == (["8"], ["32.0"])

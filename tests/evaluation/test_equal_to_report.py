@@ -18,7 +18,7 @@ from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
-from anonymize.spec import load
+from anonymize.spec import load, make
 from tests.common.tables import Case, cases
 
 UNCLASSED = ("bucketization", "randomization")
@@ -109,3 +109,24 @@ def exact(report: dict[str, Any], found: dict[str, Any]) -> bool:
     recoding = report["recoding"]
     own = recoding["kind"] == "regions" and recoding["regions"] == found["classes"]["count"]
     return bool(own or recoding["kind"] == "levels")
+
+
+@pytest.mark.parametrize("numeric", ["mean", "median", "bounds"])
+def test_a_mean_that_would_read_as_missing(tmp_path: Path, numeric: str) -> None:
+    """The mean of 98 and 100 is not 99, which means missing: it is 99.0."""
+    (tmp_path / "table.csv").write_text("age,ill\n98,a\n100,b\n99,a\n99,b\n", encoding="utf-8")
+    given = {
+        "version": 1,
+        "input": {"path": str(tmp_path / "table.csv"), "missing": ["99"]},
+        "quasi_identifiers": {"age": {"type": "numeric"}},
+        "sensitive": ["ill"],
+        "privacy": {"k": 2},
+        "output": {"numeric": numeric},
+    }
+    spec, output, path = make(given, PARAMETERS), str(tmp_path / "out.csv"), tmp_path / "report.json"
+    release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output, reports=[str(path)]))
+    shown = {"bounds": ["98,100", "98,100", "99,99", "99,99"]}.get(numeric, ["99.0", "99.0", "99", "99"])
+    rows = Path(output).read_text(encoding="utf-8").splitlines()[1:]
+    assert rows == [f"{cells},{ill}" for cells, ill in zip(shown, "abab", strict=True)]
+    told, found = json.loads(path.read_text(encoding="utf-8")), evaluate(Evaluate(spec, output, queries=5))
+    assert found["utility"]["gcp"] == told["utility"]["gcp"] == 0.5
