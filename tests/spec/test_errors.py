@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
-from anonymize.spec import load, make
+from anonymize.spec import Intervals, load, make
 from tests.spec.conftest import One, Problems, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
@@ -118,7 +118,7 @@ def test_problems_of_an_attribute(problem: One, settings: str, column: int, word
 
 def test_widths_that_are_multiples_but_for_rounding(read: Read) -> None:
     spec = read("version: 1\nquasi_identifiers: {a: {type: numeric, hierarchy: {intervals: [0.1, 0.3, 1.2]}}}")
-    assert spec.quasi_identifiers["a"].hierarchy.intervals == (0.1, 0.3, 1.2)
+    assert spec.quasi_identifiers["a"].hierarchy == Intervals(intervals=(0.1, 0.3, 1.2))
 
 
 @pytest.mark.parametrize(
