@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ JOBS = taxonomy("cook Service *", "waiter Service *", "smith Craft *", name="job
 TABLE = table_of(categorical(["cook", "waiter", "smith", "smith"], JOBS), numeric([1, 1, 3, 3.5], name="age"))
 
 
-def released(labels: list[int], levels: list[tuple[int, int]], suppressed: list[int], **output: str) -> Released:
+def released(labels: list[int], levels: list[tuple[int, int]], suppressed: list[int], **output: Any) -> Released:
     partition = Partition.of_labels(np.array(labels)) if labels else Partition.of_blocks([], [])
     recoding = Levels(partition, np.array(levels, np.int8), np.array(suppressed, np.uint32))
     return render(recoding, TABLE, Output(**output), drop=False)

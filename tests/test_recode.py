@@ -204,7 +204,8 @@ def test_columns_are_checked(mondrian: Saved) -> None:
 
 def test_what_cannot_be_saved_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     rows = [row.split() for row in ROWS]
-    for algorithm, options in [("mondrian", {"relaxed": True}), ("incognito", {"iterate": True}), ("mu-argus", {})]:
+    refused: dict[str, dict[str, Any]] = {"mondrian": {"relaxed": True}, "incognito": {"iterate": True}, "mu-argus": {}}
+    for algorithm, options in refused.items():
         with pytest.raises(UsageError, match="may release equal values differently"):
             made(tmp_path, rows, algorithm, **options)
     assert not (tmp_path / "recoding.json").exists()

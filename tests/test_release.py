@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize import release as road
 from anonymize import rows
 from anonymize.algorithms import mondrian
 from anonymize.classes import Partition
@@ -24,7 +23,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.roads import steps
 from anonymize.spec import load
-from anonymize.table import Source
+from anonymize.table import Output, Source, commit
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -164,7 +163,7 @@ def test_neither_is_published_where_the_second_cannot_be(
     ask: Callable[..., Request], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = ask(TABLE, reports=[str(tmp_path / "r.json")])
-    real = steps.commit
+    real = commit
 
     def late(outputs: Any) -> None:
         (tmp_path / "out.csv").write_text("somebody else's")
@@ -263,11 +262,11 @@ def test_the_release_is_measured_from_what_was_written(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the search found: a row that is changed on its way to the file is noticed."""
-    real = road.Output.write
+    real = Output.write
 
     def write(self: Any, frames: Any) -> None:
         real(self, (frame.with_columns(pl.Series("sex", ["X", *frame["sex"][1:]])) for frame in frames))
 
-    monkeypatch.setattr(road.Output, "write", write)
+    monkeypatch.setattr(Output, "write", write)
     with pytest.raises(UnsafeError, match="k=1"):
         release(ask(TABLE))

@@ -107,7 +107,7 @@ def test_every_class_of_a_release_has_k_persons(desk: Desk, call: Call, algorith
     shown = [row for members in found for row in members]
     report = json.loads((desk.folder / "r.json").read_text())
     assert len(found) > 1 and all(len(persons(members)) >= 4 for members in found)
-    reached = {
+    reached: dict[str, float | Fraction] = {
         "k": min(len(persons(members)) for members in found),
         "l": min(len(counted(members)) for members in found),
         "most": min(Fraction(sum(counted(m).values()), max(counted(m).values())) for m in found),

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,14 @@ def by_hand(model: str, values: list[float | None]) -> tuple[float, bool]:
     rest = sum(counts[int(given.get("l", 1)) - 1 :])
     if model == "recursive-cl-diversity":
         return (counts[0] / rest if rest else math.inf), bool(counts) and counts[0] < given["c"] * rest
-    figure = {
+    figures: dict[str, Callable[[], float]] = {
         "k-anonymity": lambda: len(values),
         "distinct-l-diversity": lambda: len(counts),
         "entropy-l-diversity": lambda: math.prod(share**-share for share in shares) if shares else 0,
         "frequency-l-diversity": lambda: len(present) / counts[0] if counts else 0,
         "squared-error-diversity": lambda: sum((v - sum(present) / len(present)) ** 2 for v in present),
-    }[model]()
+    }
+    figure = figures[model]()
     return figure, figure >= next(iter(given.values())) - 1e-9
 
 

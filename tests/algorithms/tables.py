@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.splitting.batch import Batch
@@ -32,7 +33,7 @@ def k_anonymity(k: int) -> Requirement:
 def narrow(codes: Any) -> Codes:
     """Codes in the smallest type that holds them."""
     codes = np.asarray(codes)
-    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
+    return cast(Codes, codes.astype(np.min_scalar_type(int(codes.max(initial=0)))))
 
 
 def numeric(values: Sequence[float | None], name: str = "x", weight: float = 1.0) -> Attribute:
@@ -73,8 +74,8 @@ def target(values: Sequence[Any], name: str = "y") -> TargetColumn:
 def table_of(
     *attributes: Attribute, sensitive: Sequence[SensitiveColumn] = (), targets: Sequence[TargetColumn] = ()
 ) -> Table:
-    names = tuple(column.name for column in (*attributes, *sensitive, *targets))
-    rows = len((*attributes, *sensitive)[0].codes)
+    columns: tuple[Attribute | SensitiveColumn | TargetColumn, ...] = (*attributes, *sensitive, *targets)
+    rows, names = len(columns[0].codes), tuple(column.name for column in columns)
     return Table(rows, attributes, tuple(sensitive), names, cast(Any, None), (), targets=tuple(targets))
 
 
@@ -85,7 +86,7 @@ def whole(table: Table) -> Batch:
     return Batch.whole(every, columns, hidden, tuple(column.codes for column in table.targets))
 
 
-def batch_of(labels: Sequence[int], *columns: Codes) -> Batch:
+def batch_of(labels: Sequence[int] | NDArray[np.integer[Any]], *columns: Codes) -> Batch:
     """Classes given by a label, 0 ... C - 1, of every row."""
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
@@ -131,7 +132,8 @@ def _node_weights(rng: np.random.Generator, paths: list[tuple[str, ...]]) -> dic
 
 def _skewed(rng: np.random.Generator, rows: int, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Codes below `size`, evenly spread or most of them low."""
-    return np.minimum((rng.random(rows) ** rng.choice([1, 1, 4]) * size).astype(np.int64), size - 1)
+    found = np.minimum((rng.random(rows) ** rng.choice([1, 1, 4]) * size).astype(np.int64), size - 1)
+    return np.asarray(found, np.int64)
 
 
 def _random_attribute(rng: np.random.Generator, rows: int, name: str) -> Attribute:
@@ -176,7 +178,7 @@ def _random_selection(rng: np.random.Generator, attributes: Sequence[Attribute])
 def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensitive_columns: int = 0) -> Table:
     """Few or many rows, some of them repeated; attributes of either kind; missing values; constant columns."""
     rows, count, rng = draw(st.integers(1, max_rows)), draw(st.integers(1, max_attributes)), draw(seeds)
-    distinct = int(rng.choice([rows, rng.integers(1, rows + 1)]))
+    distinct = int(rng.choice([rows, int(rng.integers(1, rows + 1))]))
     spread = rng.permutation(np.append(np.arange(distinct), rng.integers(0, distinct, rows - distinct)))
     attributes = [_random_attribute(rng, distinct, f"q{index}") for index in range(count)]
     columns = [_random_sensitive(rng, rows, f"s{index}") for index in range(sensitive_columns)]

@@ -29,7 +29,7 @@ def run(table: Table, wanted: tuple[Requirement, ...], limit: int = 0) -> Single
 
 
 def cut(found: SingleDimensional, name: str) -> list[int]:
-    return found.cuts[name].starts.tolist()
+    return list(found.cuts[name].starts.tolist())
 
 
 def test_of_those_that_raise_the_anonymity_the_cheapest_for_a_row() -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -34,12 +34,12 @@ def table(*columns: Values) -> Table:
 
 
 def suppress(limit: int, wanted: Sequence[Requirement], *columns: Values) -> list[int]:
-    return rows_to_suppress(table(*columns), tuple(wanted), Context(suppression_limit=limit)).tolist()
+    return list(rows_to_suppress(table(*columns), tuple(wanted), Context(suppression_limit=limit)).tolist())
 
 
 def holds(wanted: Requirement, present: Values) -> bool:
     """Whether the rows with these values meet a requirement as one class."""
-    required = wanted.required()
+    required = cast(dict[str, float], wanted.required())
     if wanted.model == "k-anonymity":
         return len(present) >= required["k"]
     counts = sorted(Counter(value for value in present if value is not None).values(), reverse=True)
@@ -197,7 +197,8 @@ def test_what_is_named_as_nearest_succeeds_and_a_step_beyond_it_fails(told: str)
     name, step = BEYOND[told]
     assert nearest.required() != wanted.required()
     assert {key for key, value in nearest.required().items() if value != wanted.required()[key]} == {name}
-    beyond = nearest.required() | {name: nearest.required()[name] + step}
+    required = cast(dict[str, float], nearest.required())
+    beyond = required | {name: required[name] + step}
     with pytest.raises(InfeasibleError):
         suppress(0, [requirement(model, attribute, **beyond)], present)
 
@@ -301,8 +302,8 @@ def among(people: int, rows: int) -> Table:
     return replace(table([1.0] * rows), populations={str(PEOPLE): Population((), np.array([people]))})
 
 
-def about(model: str, **parameters: float) -> Requirement:
-    return Requirement(model, None, PARAMETERS[model](**parameters, population=PEOPLE))
+def about(model: str, **parameters: Any) -> Requirement:
+    return requirement(model, **parameters, population=PEOPLE)
 
 
 def shares(highest: float) -> Requirement:

@@ -91,7 +91,7 @@ def test_the_lattice_as_a_file(tmp_path: Path) -> None:
 )
 def test_options_out_of_their_range(option: str, value: float) -> None:
     with pytest.raises(UsageError, match="must"):
-        run(**{option: value})
+        run(0, **{option: value})
 
 
 @pytest.mark.parametrize("option", ["subsets", "iterate"])

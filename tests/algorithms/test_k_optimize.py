@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def classes(table: Table, cuts: tuple[tuple[int, ...], ...]) -> list[list[int]]:
 
 def meets(table: Table, rows: list[int], wanted: tuple[Requirement, ...]) -> bool:
     for each in wanted:
-        required: dict[str, float] = each.required()
+        required = cast(dict[str, float], each.required())
         counts = []
         if each.attribute:
             column = next(c for c in table.sensitive if c.name == each.attribute)

@@ -56,8 +56,8 @@ def test_the_report_counts_the_weight(name: str) -> None:
 def test_scores_of_the_lattice_count_it() -> None:
     checker = Checker(four_rows(3.0), (k_anonymity(2),), 0)
     ncp = Scorer(checker, "ncp")
-    assert ncp.score((1, 0)) == (pytest.approx((3 * 2 / 8 + 0) / 2),)
-    assert ncp.score((0, 1)) == (pytest.approx((0 + 2 / 8) / 2),)
+    assert ncp.score((1, 0)) == pytest.approx(((3 * 2 / 8 + 0) / 2,))
+    assert ncp.score((0, 1)) == pytest.approx(((0 + 2 / 8) / 2,))
     assert Scorer(checker, "loss").score((1, 0)) == Scorer(checker, "loss").score((0, 1))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def problems(draw: st.DrawFn) -> tuple[Table, Wanted, int]:
         else attribute
         for attribute in table.attributes
     )
-    weights = draw(st.sampled_from(["given", "correlation"]))
+    weights: Literal["given", "correlation"] = draw(st.sampled_from(["given", "correlation"]))
     table = replace(table, attributes=attributes, weights=weights)
     return table, draw(st.sampled_from(ANY_MODEL)), draw(st.sampled_from([0, 0, 1, 3, table.rows]))
 

@@ -33,7 +33,8 @@ def test_two_files(call: Call, filled: Desk) -> None:
     assert list(values[0]) == ["group", "diagnosis", "count"]
     for name in ("age", "zip", "job", "ward"):
         assert [row[name] for row in people] == [row[name] for row in original]
-    sizes, groups = Counter(row["group"] for row in people), defaultdict(Counter)
+    sizes = Counter(row["group"] for row in people)
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
     for row in values:
         groups[row["group"]][row["diagnosis"]] += int(row["count"])
     assert {group: found.total() for group, found in groups.items()} == sizes

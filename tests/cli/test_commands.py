@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ import pytest
 from tests.cli.conftest import CELLS, SPEC, Call, Desk, table
 
 ROOT = Path(__file__).parents[2]
+Bash = Callable[..., tuple[int, bytes]]
 
 
 @pytest.fixture
-def bash(desk: Desk) -> Call:
+def bash(desk: Desk) -> Bash:
     """Runs a line in bash, with `anonymize` (and `jq`, where there is none) on the path; returns (code, stdout)."""
     tools = desk.folder.parent / "bin"
     tools.mkdir()
@@ -42,14 +44,14 @@ def bash(desk: Desk) -> Call:
 # --- the one-liners of the contract ----------------------------------------------------------------------------------
 
 
-def test_release_by_redirection(bash: Call, tmp_path: Path) -> None:
+def test_release_by_redirection(bash: Bash, tmp_path: Path) -> None:
     for name in ("configs", "hierarchies", "sample_data"):
         (tmp_path / name).symlink_to(ROOT / name)
     assert bash("anonymize mondrian configs/patients.yaml > released.csv", tmp_path) == (0, b"")
     assert (tmp_path / "released.csv").read_bytes().count(b"\n") > 9_000
 
 
-def test_release_between_pipes(desk: Desk, bash: Call) -> None:
+def test_release_between_pipes(desk: Desk, bash: Bash) -> None:
     (desk.folder / "raw.csv.gz").write_bytes(gzip.compress(table(400).encode()))
     line = "zcat raw.csv.gz | anonymize mondrian spec.yaml -i - -k 10 -r report.json | gzip > released.csv.gz"
     assert bash(line) == (0, b"")
@@ -58,7 +60,7 @@ def test_release_between_pipes(desk: Desk, bash: Call) -> None:
     assert report["privacy"]["models"][0]["required"] == {"k": 10}
 
 
-def test_audit_as_a_condition(desk: Desk, call: Call, bash: Call) -> None:
+def test_audit_as_a_condition(desk: Desk, call: Call, bash: Bash) -> None:
     line = "anonymize audit spec.yaml -i released.csv -q || echo 'not safe'"
     assert call("mondrian", "spec.yaml", "-o", "released.csv").code == 0
     assert bash(line) == (0, b"")
@@ -67,7 +69,7 @@ def test_audit_as_a_condition(desk: Desk, call: Call, bash: Call) -> None:
     assert bash(line) == (0, b"not safe\n")
 
 
-def test_audit_into_jq(desk: Desk, bash: Call) -> None:
+def test_audit_into_jq(desk: Desk, bash: Bash) -> None:
     (desk.folder / "released.csv").write_text("age,sex,zip\n" + "30,F,09990\n" * 5)
     line = "anonymize audit -i released.csv --qi age,sex,zip -k 5 --json | jq .privacy"
     code, out = bash(line)

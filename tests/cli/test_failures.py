@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize import release as road
+from anonymize import recoding
 from anonymize.algorithms import mondrian
 from anonymize.classes import Partition
 from anonymize.recoding import Regions
@@ -243,14 +243,14 @@ def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, l
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    real = road.recoding.render
+    real = recoding.render
 
     def render(*arguments: Any, **more: Any) -> Any:
         with open(desk.folder / "table.csv", "a") as file:
             file.write(row(60) + "\n")
         return real(*arguments, **more)
 
-    monkeypatch.setattr(road.recoding, "render", render)
+    monkeypatch.setattr(recoding, "render", render)
     ended = call("mondrian", "spec.yaml", "-o", f"out.{form}", "-r", "r.json")
     assert ended.code == 3 and "changed while it was being read" in ended.err
     assert {path.name for path in desk.folder.iterdir()} == {"table.csv", "jobs.csv", "spec.yaml"}
@@ -275,7 +275,7 @@ def test_a_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, error: B
     def render(*arguments: Any, **more: Any) -> Any:
         raise error from ValueError("CANARY")
 
-    monkeypatch.setattr(road.recoding, "render", render)
+    monkeypatch.setattr(recoding, "render", render)
     before = desk.files()
     ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
     assert ended.code == 70

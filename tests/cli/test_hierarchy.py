@@ -13,6 +13,7 @@ from hypothesis import given
 from anonymize.domain import files
 from anonymize.domain.export import as_csv, as_yaml
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.tree import Tree
 from tests.algorithms.tables import random_taxonomy, seeds, taxonomy
 from tests.cli.conftest import CELLS, JOBS, SPEC, Call, Desk
 
@@ -209,6 +210,6 @@ def read_back(made: Taxonomy, suffix: str = "csv", write: Callable[[Taxonomy], s
 
 
 def test_odd_labels_are_quoted() -> None:
-    made = Taxonomy.of("c", files.Tree.from_paths([('a "b"; c', "x\ny", "*"), ("", "*"), ("*", "*")]))
+    made = Taxonomy.of("c", Tree.from_paths([('a "b"; c', "x\ny", "*"), ("", "*"), ("*", "*")]))
     assert read_back(made).labels == read_back(made, "yaml", as_yaml).labels == made.labels
     assert as_csv(taxonomy("a *")) == "a;*\n"

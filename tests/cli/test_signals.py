@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ def tells_of_interruption(told: bytes) -> bool:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_standard_input_is_read(desk: Desk, number: int) -> None:
     before = desk.files()
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with desk.start("mondrian", "spec.yaml", "-i", "-", "-o", "out.csv", **streams) as process:
         assert process.stdin is not None
         process.stdin.write(table(50_000).encode())  # more than is held in memory before it is copied
@@ -90,7 +91,7 @@ def test_temporary_files_are_private(desk: Desk, large: Path) -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(desk: Desk) -> None:
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     ignoring = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731 (as under nohup)
     with desk.start("mondrian", "spec.yaml", "-i", "-", "-q", preexec_fn=ignoring, **streams) as process:
         assert process.stdin is not None

@@ -129,16 +129,16 @@ class Demand:
                 return min(size / self.given["k"], self.given["alpha"] * total / counts[0]) if counts else 0
             case "k-e-anonymity":
                 span = max(values) - min(values) if values else 0
-                return min(len(counts) / self.given["k"], float(span / Fraction(self.given["e"])))
+                return float(min(len(counts) / self.given["k"], float(span / Fraction(self.given["e"]))))
             case "t-closeness":
                 distance = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}[self.given["distance"]]
                 return float(distance(shares, table, whole)) if counts else math.inf
             case "basic-beta-likeness":
-                return float(max([0, *(p / table[s] - 1 for s, p in shares.items())])) if counts else math.inf
+                return float(max([Fraction(0), *(p / table[s] - 1 for s, p in shares.items())])) if counts else math.inf
             case "enhanced-beta-likeness":
                 gains = [(p / table[s] - 1, -math.log(table[s])) for s, p in shares.items()]
                 beyond = any(gain > most * (1 + 1e-9) + 1e-12 for gain, most in gains)
-                return math.inf if beyond or not counts else float(max(0, *(gain for gain, _ in gains), 0))
+                return math.inf if beyond or not counts else float(max([Fraction(0), *(gain for gain, _ in gains)]))
             case "delta-disclosure":
                 if not counts or len(shares) < len(table):
                     return math.inf
@@ -169,8 +169,8 @@ class Demand:
         if self.several:
             return figure >= 1 - 1e-9
         if self.model in AT_MOST:
-            return figure <= self.given[self.parameter] * (1 + 1e-9) + 1e-12
-        bound = self.given[self.parameter] * (1 - 1e-9)
+            return figure <= float(self.given[self.parameter]) * (1 + 1e-9) + 1e-12
+        bound = float(self.given[self.parameter]) * (1 - 1e-9)
         return figure < bound if self.upper else figure >= bound
 
 
@@ -518,7 +518,7 @@ class Truth:
         for end in ("low", "high"):
             pattern = pattern.replace(re.escape("{" + end + "}"), f"({NUMBER})")
         found = re.fullmatch(pattern, text)
-        return bool(found) and (Fraction(found[1]), Fraction(found[2])) == (low, high - whole)
+        return found is not None and (Fraction(found[1]), Fraction(found[2])) == (low, high - whole)
 
     def _numbers(self, name: str) -> list[Fraction]:
         at = self.header.index(name)

@@ -21,7 +21,8 @@ SUPPRESSED = ("*", "(hidden)")
 NAMES = ("age", "zip code", "naïve", 'a "b"', "x,y;z", "two\nlines", "1", "x:y", "#", " lead", "yes", "漢字", "-")
 MISSING = ([""], ["", "?"], ["?"], ["NA", ""], ["?", "99"])
 TEMPLATES = ("[{low}-{high}]", "{low}..{high}", "{low} to {high}", "({low};{high}]")
-MODELS = {
+Parameters = dict[str, st.SearchStrategy[dict[str, Any]]]
+MODELS: Parameters = {
     "entropy-l-diversity": st.fixed_dictionaries({"l": st.sampled_from([1, 1.5, 2, 2.5])}),
     "frequency-l-diversity": st.fixed_dictionaries({"l": st.sampled_from([1, 1.5, 2, 3])}),
     "recursive-cl-diversity": st.fixed_dictionaries(
@@ -38,12 +39,12 @@ MODELS = {
     "risk": st.fixed_dictionaries({"prosecutor_max": st.sampled_from([0.2, 0.3, 0.5, 1])}),
     "sample-uniqueness": st.fixed_dictionaries({"share": st.sampled_from([0, 0.1, 1])}),
 }
-NUMERIC_MODELS = {
+NUMERIC_MODELS: Parameters = {
     "squared-error-diversity": st.fixed_dictionaries({"error": st.sampled_from([0, 0.5, 10, 1000])}),
     "k-e-anonymity": st.fixed_dictionaries({"k": st.integers(1, 3), "e": st.sampled_from([0.5, 6, 30])}),
     "t-closeness": st.fixed_dictionaries({"t": st.sampled_from([0, 0.1, 0.3]), "distance": st.just("ordered")}),
 }
-TREE_MODELS = {
+TREE_MODELS: Parameters = {
     "t-closeness": st.fixed_dictionaries(
         {"t": st.sampled_from([0, 0.1, 0.2, 0.4]), "distance": st.sampled_from(["ordered", "hierarchical"])}
     )
@@ -211,7 +212,7 @@ def _model(draw: st.DrawFn, sensitive: list[Column]) -> dict[str, Any]:
     column = draw(st.sampled_from(sensitive))
     known = MODELS | (NUMERIC_MODELS if "type" in column.definition else {}) | (TREE_MODELS if column.hierarchy else {})
     name = draw(st.sampled_from(sorted(known)))
-    entry = {"model": name, **draw(known[name])}
+    entry: dict[str, Any] = {"model": name, **draw(known[name])}
     if name in ("k-anonymity", "risk", "sample-uniqueness"):
         return entry
     return entry | draw(st.sampled_from([{}, {"attribute": column.name}]))
@@ -245,7 +246,7 @@ def cases(draw: st.DrawFn, needs: Needs, workload: bool = False) -> Case:
     if sensitive and draw(st.integers(0, 3)) == 3:
         sensitive[0], privacy = draw(_skewed(sensitive[0].name, rows))
     others = [Column(name, draw(_cells([*missing, " x", "é\n"], [], rows)), {}) for name in names[6:8]]
-    spec = {
+    spec: dict[str, Any] = {
         "version": 1,
         "input": {"path": "table.csv", "separator": draw(st.sampled_from(",;\t|")), "missing": missing},
         "quasi_identifiers": {column.name: column.definition for column in quasi},

@@ -173,7 +173,7 @@ def test_intervals_begin_at_the_number_that_they_say() -> None:
 def test_intervals_hold_their_values(values: list[int], width: int, factor: int, whole: bool) -> None:
     scale = 1 if whole else 8
     widths = (width / scale, width * factor / scale)
-    domain = intervals([value / scale for value in values] if not whole else values, widths)
+    domain = intervals([value / scale if not whole else value for value in values], widths)
     for code, value in enumerate(domain.leaf_text()):
         for level in (1, 2):
             start = float(value) // widths[level - 1] * widths[level - 1]

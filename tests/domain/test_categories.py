@@ -21,7 +21,7 @@ INTERVAL = "[{low}-{high}]"
 def test_leaves_stand_for_themselves() -> None:
     found = of_domain(AGES)
     assert found.texts == ("3", "18", "29", "30", "64", "?")
-    assert found.bounds == ((3, 3), (18, 18), (29, 29), (30, 30), (64, 64), None)
+    assert found.bounds == ((3.0, 3.0), (18.0, 18.0), (29.0, 29.0), (30.0, 30.0), (64.0, 64.0), None)
     assert of_domain(JOBS).texts == ("a", "b", "c", "?")
     assert of_domain(JOBS).bounds is None
 
@@ -30,7 +30,7 @@ def test_bins_of_whole_numbers() -> None:
     found = of_bins(AGES, (18, 30, 31), INTERVAL)
     assert found.texts == ("<18", "[18-29]", "30", ">=31", "?")
     assert found.of_code.tolist() == [0, 1, 1, 2, 3, 4]
-    assert found.bounds == ((None, 17), (18, 29), (30, 30), (31, None), None)
+    assert found.bounds == ((None, 17.0), (18.0, 29.0), (30.0, 30.0), (31.0, None), None)
     assert not found.half_open
 
 
@@ -38,7 +38,7 @@ def test_bins_of_fractions_are_half_open() -> None:
     found = of_bins(Numeric("x", np.array([0.5, 1.0, 2.25])), (1, 2.5), INTERVAL)
     assert found.texts == ("<1", "[1-2.5)", ">=2.5")
     assert found.of_code.tolist() == [0, 1, 1]
-    assert found.bounds == ((None, 1), (1, 2.5), (2.5, None))
+    assert found.bounds == ((None, 1.0), (1.0, 2.5), (2.5, None))
     assert found.half_open
 
 

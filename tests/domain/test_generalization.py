@@ -38,7 +38,7 @@ def texts(over: Generalization, level: int) -> list[str]:
 
 
 def costs(over: Generalization, level: int) -> list[float]:
-    return over.ncp[over.hierarchy.levels[level, over.leaf_of(np.arange(over.domain.size))]].tolist()
+    return list(over.ncp[over.hierarchy.levels[level, over.leaf_of(np.arange(over.domain.size))]].tolist())
 
 
 FILE = "30;30s;*\n7;young;*\n5.0;young;*\n31;30s;*\n100;old;*\n?;unknown;*\n"

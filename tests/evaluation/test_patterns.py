@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def spec(tmp_path: Path) -> Path:
     return tmp_path / "spec.yaml"
 
 
-def write(path: Path, rows: list[tuple[object, str, str]]) -> None:
+def write(path: Path, rows: Sequence[tuple[object, str, str]]) -> None:
     path.write_text("\n".join(["gain,job,pay", *(",".join(map(str, row)) for row in rows)]) + "\n", encoding="utf-8")
 
 

@@ -85,7 +85,7 @@ def test_the_recoding_knows_the_training_part_alone(spec: Spec) -> None:
     recoder = Recoder.of(spec, frame[:60], "mondrian", mondrian.Options(cut="infogain"), 0, 1)
     shown, counts = recoder.recode(frame[:60])
     assert counts.outside == 0
-    assert shown.group_by("age", "job").len()["len"].min() >= 4
+    assert shown.group_by("age", "job").len()["len"].to_numpy().min() >= 4
     strange = frame[60:].with_columns(age=pl.lit("1000"))
     assert recoder.recode(strange)[1].out_of_range == 60
     seen, unseen = (recoder.boxes(part)[0] for part in (frame[:60], frame[60:]))
@@ -103,7 +103,9 @@ def test_what_cannot_be_applied_to_other_rows_is_refused(spec: Spec) -> None:
 def _diverse(spec: Spec) -> Spec:
     from anonymize.spec.model import ModelEntry, Sensitive
 
-    entry = ModelEntry(model="frequency-l-diversity", parameters=PARAMETERS["frequency-l-diversity"](l=2))
+    entry = ModelEntry(
+        model="frequency-l-diversity", parameters=PARAMETERS["frequency-l-diversity"].model_validate({"l": 2})
+    )
     privacy = spec.privacy.model_copy(update={"k": 2, "models": (entry,)})
     return spec.model_copy(update={"privacy": privacy, "sensitive": {"ill": Sensitive()}})
 

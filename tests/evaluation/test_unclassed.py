@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ def beside(spec: Any, name: str) -> str:
 @pytest.mark.parametrize("joined", [False, True], ids=["two files", "one file"])
 def test_the_figures_of_a_bucketized_release_are_those_of_its_report(spec: Any, joined: bool, suffix: str) -> None:
     report = released(spec, "anatomy", suffix, joined=joined)
-    path, asked = (f"out.{suffix}", {"group": "group"}) if joined else (f"out.qit.{suffix}", {})
-    found = evaluate(Evaluate(spec, beside(spec, path), **asked))
+    path, group = (f"out.{suffix}", "group") if joined else (f"out.qit.{suffix}", None)
+    found = evaluate(Evaluate(spec, beside(spec, path), group=group))
     for name in METRICS:
         assert found["utility"][name] == pytest.approx(report["utility"][name])
     assert found["utility"]["attributes"] == report["utility"]["attributes"]
@@ -130,7 +131,7 @@ ROOMS = ("metrics.distances", "metrics.uncertainty", "evaluation.unclassed")
 def test_how_a_release_is_told(tmp_path: Path) -> None:
     for name in ("a.qit.csv", "a.st.csv", "b.csv", "b.params.json", "c.csv"):
         (tmp_path / name).touch()
-    at = lambda name: str(tmp_path / name)  # noqa: E731
+    at: Callable[[str], str] = lambda name: str(tmp_path / name)  # noqa: E731
     nothing = (None, None, None, None)
     assert Found.of(at("c.csv"), *nothing) is None
     assert Found.of("-", *nothing) is None

@@ -51,9 +51,8 @@ def test_dependencies(table: pl.DataFrame) -> None:
     share = dict(class_by["education"].iter_rows())
     assert share["Masters"] > share["Bachelors"] > share["High-school"] > share["Primary"]
     young = table.filter(pl.col("age") < 25)
-    assert (
-        (young["marital-status"] == "Never-married").mean() > 0.8 > (table["marital-status"] == "Never-married").mean()
-    )
-    assert 0.5 < (table["salary-class"] == "<30K").mean() < 0.65
+    single = [(people["marital-status"] == "Never-married").to_numpy().mean() for people in (young, table)]
+    assert single[0] > 0.8 > single[1]
+    assert 0.5 < (table["salary-class"] == "<30K").to_numpy().mean() < 0.65
     west = table.filter(pl.col("region") == "West")["zipcode"].str.slice(0, 1)
     assert set(west) == {"8", "9"}

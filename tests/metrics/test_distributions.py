@@ -86,7 +86,7 @@ def test_groups_are_spread_evenly() -> None:
     listed = (np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1.0, 2, 2]))
     cells, groups = np.array([0, 0, 1, 2, 2]), np.array([0, 0, 0, 1, 1])
     found = distributions.spread_of_groups(cells, groups, listed, 3, 2)
-    np.testing.assert_allclose(found, [[2 / 3, 4 / 3], [1 / 3, 2 / 3], [0, 2]])
+    np.testing.assert_allclose(found, [[2 / 3, 4 / 3], [1 / 3, 2 / 3], [0.0, 2.0]])
 
 
 # --- the paper's second data set: education, sex, race, salary; occupation -------------------------------------------
@@ -127,11 +127,12 @@ def test_what_is_left_of_it_after_anatomy(l: int, expected: float) -> None:  # n
     *quasi, sensitive = people(joint)
     column = SensitiveColumn("occupation", sensitive.astype(np.uint8), joint.shape[-1], None, None)
     group, count = _grouped(column, np.arange(ROWS), l, np.random.default_rng(2))
-    keys, entries = np.unique(group.astype(np.int64) * joint.shape[-1] + sensitive, return_counts=True)
+    groups = group.astype(np.int64)
+    keys, entries = np.unique(groups * joint.shape[-1] + sensitive, return_counts=True)
     listed = (keys // joint.shape[-1], keys % joint.shape[-1], entries.astype(float))
     cells = np.ravel_multi_index(tuple(quasi), joint.shape[:-1])
     size = int(np.prod(joint.shape[:-1]))
-    found = distributions.spread_of_groups(cells, group, listed, size, joint.shape[-1]).reshape(joint.shape)
+    found = distributions.spread_of_groups(cells, groups, listed, size, joint.shape[-1]).reshape(joint.shape)
     assert count == ROWS // l
     np.testing.assert_allclose(found.sum(axis=-1), joint.sum(axis=-1) * ROWS)
     assert distributions.uncertainties(found)[3, 4] == pytest.approx(expected, abs=0.0004)

@@ -83,7 +83,7 @@ def test_groups_spread_their_values_over_their_rows(original: Path, joined: bool
     expected = np.zeros(axes.shape)
     codes = [axes.leaves(each, rows[each.name]) for each in axes.attributes]
     groups = rows["group"].to_list()
-    shown = rows["ill"] if joined else original_ills(groups, listed)
+    shown = rows["ill"] if listed is None else original_ills(groups, listed)
     members: dict[str, list[int]] = {}
     for at, group in enumerate(groups):
         members.setdefault(group, []).append(at)
@@ -154,8 +154,8 @@ def test_a_table_of_some_axes_is_that_of_all_summed(
 ) -> None:
     spec = spec_of(original)
     path = released(spec, "anatomy")
-    files = {"rows": text(path.with_name("out.qit.csv")), "listed": text(path.with_name("out.st.csv"))}
-    found = joint.Estimated(axes_of(spec), partial(joint.bucketized, **files))
+    rows, listed = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    found = joint.Estimated(axes_of(spec), partial(joint.bucketized, rows=rows, listed=listed))
     whole = found.tables(range(3))
     others = tuple({0, 1, 2} - set(chosen))
     summed, expected = found.tables(chosen), [table.sum(axis=others) for table in whole]

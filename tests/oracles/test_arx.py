@@ -106,7 +106,7 @@ def table(
     file of the rows that are the table; then all of Adult is the population."""
     data = SHARED / "data"
     quasi = {name: {"hierarchy": str(data / f"adult_hierarchy_{name}.csv")} for name in names}
-    spec = {
+    spec: dict[str, Any] = {
         "version": 1,
         "input": {"path": str(data / "adult.csv"), "separator": ";"},
         "quasi_identifiers": quasi,

@@ -99,7 +99,7 @@ def source(dataset: str, names: tuple[str, ...]) -> Table:
 def generalized(dataset: str, names: tuple[str, ...], aggregate: str) -> pl.DataFrame:
     """The full-domain optimum for k = 2 without suppression, by the loss."""
     table = source(dataset, names)
-    wanted = (Requirement("k-anonymity", None, PARAMETERS["k-anonymity"](k=2)),)
+    wanted = (Requirement("k-anonymity", None, PARAMETERS["k-anonymity"].model_validate({"k": 2})),)
     best = find(Scorer(Checker(table, wanted, 0), "loss", aggregate, 0.5))
     assert best is not None
     columns = []

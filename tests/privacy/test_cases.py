@@ -33,7 +33,7 @@ def rows_of(case: dict[str, Any]) -> tuple[list[str], list[str]]:
 def groups_of(case: dict[str, Any]) -> Groups:
     names, values = rows_of(case)
     numbers = sorted({float(value) for value in values if value}) if case.get("numeric") else None
-    kinds = numbers or list(case.get("tree", sorted(set(values) - {""})))
+    kinds: list[Any] = numbers or list(case.get("tree", sorted(set(values) - {""})))
     codes = [kinds.index(float(value) if numbers else value) if value else len(kinds) for value in values]
     classes = np.array([list(case["classes"]).index(name) for name in names], dtype=np.int64)
     count = len(case["classes"])

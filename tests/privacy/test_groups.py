@@ -49,7 +49,7 @@ def test_empty_classes_take_nothing_from_their_neighbours() -> None:
     found = Histogram.from_rows(np.array([1, 1, 3]), np.array([0, 1, 0]), 6, 2)
     assert found.sum(found.counts).tolist() == [0, 2, 0, 1, 0, 0]
     assert found.max(found.counts).tolist() == [0, 1, 0, 1, 0, 0]
-    assert found.sum(found.counts * 0.5).tolist() == [0.0, 1.0, 0.0, 0.5, 0.0, 0.0]
+    assert found.sum(found.counts * np.float64(0.5)).tolist() == [0.0, 1.0, 0.0, 0.5, 0.0, 0.0]
 
 
 def test_values_follow_the_codes() -> None:

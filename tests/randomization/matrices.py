@@ -24,4 +24,4 @@ def formed(factor: tuple[float, float], d: int) -> Matrix:
 
 def product(matrices: list[Matrix]) -> Matrix:
     """Their Kronecker product."""
-    return reduce(np.kron, matrices, np.ones((1, 1)))
+    return reduce(lambda one, other: np.asarray(np.kron(one, other), np.float64), matrices, np.ones((1, 1)))

@@ -30,12 +30,15 @@ def circle(radius: float, centre: tuple[float, float] = (1.0, 2.0)) -> Task:
 
 def test_the_nearest_point_of_a_circle() -> None:
     found = descend(circle(1.0), np.array([0.5, 0.1]))
+    assert found is not None
     np.testing.assert_allclose(found, np.array([1, 2]) / np.sqrt(5), atol=1e-8)
 
 
 def test_a_bound_that_does_not_bind_and_a_box_that_does() -> None:
-    np.testing.assert_allclose(descend(circle(9.0), np.array([0.5, 0.1])), [1, 2], atol=1e-8)
-    np.testing.assert_allclose(descend(circle(9.0, (-1.0, 5.0)), np.array([0.5, 0.1])), [0, 3], atol=1e-8)
+    free, boxed = (descend(task, np.array([0.5, 0.1])) for task in (circle(9.0), circle(9.0, (-1.0, 5.0))))
+    assert free is not None and boxed is not None
+    np.testing.assert_allclose(free, np.array([1, 2]), atol=1e-8)
+    np.testing.assert_allclose(boxed, np.array([0, 3]), atol=1e-8)
 
 
 def test_no_point_is_found_where_there_is_none() -> None:

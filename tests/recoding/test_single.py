@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ TABLE = table_of(JOB, AGE)
 
 
 def released(
-    job: Sequence[int], age: Sequence[int], suppressed: Sequence[int] = (), attribute: Attribute = AGE, **output: str
+    job: Sequence[int], age: Sequence[int], suppressed: Sequence[int] = (), attribute: Attribute = AGE, **output: Any
 ) -> Released:
     """Of cuts that start at these codes; suppressed rows are left out of the classes."""
     table = table_of(JOB, attribute)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -9,14 +11,14 @@ from hypothesis import strategies as st
 
 from anonymize.risk import Journalist, Text
 from anonymize.risk import journalist as measured
-from anonymize.spec import Spec
+from anonymize.spec import QuasiIdentifier, Spec
 from anonymize.verify import People, Shown
 
-SPEC = Spec(version=1, quasi_identifiers={"q": {}})
+SPEC = Spec(version=1, quasi_identifiers={"q": QuasiIdentifier()})
 CELL = st.sampled_from(["a", "b", "c", None])
 
 
-def text(values: list[str | None], units: list[str] | None = None) -> Text:
+def text(values: Sequence[str | None], units: list[str] | None = None) -> Text:
     frame = pl.DataFrame({"q": values}, schema={"q": pl.String}).lazy()
     return Text(frame, [["q"]], SPEC, True, None if units is None else pl.Series(units))
 
@@ -54,7 +56,8 @@ def test_labels_have_people_under_them() -> None:
     everybody = pl.DataFrame({"q": ["a", "e", "e", "b"]}).lazy()
     people = People(everybody, [Shown("q", ["q"], False, tree)], [""], "*", "[{low}-{high}]")
     found = measured(text(["vowel", "vowel", "*"]), people, 0.2)
-    assert (found.journalist_max, found.marketer, found.absent) == (1 / 3, pytest.approx((2 / 3 + 1 / 4) / 3), 0)
+    assert (found.journalist_max, found.absent) == (1 / 3, 0)
+    assert found.marketer == pytest.approx((2 / 3 + 1 / 4) / 3)
 
 
 @given(st.lists(CELL, min_size=1, max_size=20), st.lists(CELL, max_size=20))

@@ -71,7 +71,7 @@ def test_the_score_counts_the_ways_to_grow_a_subset() -> None:
 
 
 def test_quasi_identifiers_of_a_published_example() -> None:
-    rows = [("20", "f", "CA"), ("30", "f", "CA"), ("40", "f", "TX"), ("20", "m", "NY"), ("40", "m", "CA")]
+    rows: Rows = [("20", "f", "CA"), ("30", "f", "CA"), ("40", "f", "TX"), ("20", "m", "NY"), ("40", "m", "CA")]
     found = {subset.attributes: subset for subset in analysed(rows).subsets}
     assert list(found) == [("q0",), ("q1",), ("q2",), ("q0", "q1"), ("q0", "q2"), ("q1", "q2"), ("q0", "q1", "q2")]
     assert [found[name].separation for name in found] == [0.8, 0.6, 0.7, 1.0, 1.0, 0.9, 1.0]

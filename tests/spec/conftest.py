@@ -10,6 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import Spec, load
 
+Models = dict[str, type[BaseModel]]
+Read = Callable[[str], Spec]
+Problems = Callable[[str], tuple[Problem, ...]]
+One = Callable[[str], Problem]
+
 
 class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -33,7 +38,7 @@ class KMap(Parameters):
     population: Path
 
 
-MODELS: dict[str, type[BaseModel]] = {
+MODELS: Models = {
     "k-anonymity": K,
     "entropy-l-diversity": Entropy,
     "t-closeness": Closeness,
@@ -42,12 +47,12 @@ MODELS: dict[str, type[BaseModel]] = {
 
 
 @pytest.fixture
-def models() -> dict[str, type[BaseModel]]:
+def models() -> Models:
     return MODELS
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[[str], Spec]:
+def read(tmp_path: Path) -> Read:
     """Loads a spec from its text."""
 
     def from_text(text: str) -> Spec:
@@ -59,7 +64,7 @@ def read(tmp_path: Path) -> Callable[[str], Spec]:
 
 
 @pytest.fixture
-def problems(read: Callable[[str], Spec]) -> Callable[[str], tuple[Problem, ...]]:
+def problems(read: Read) -> Problems:
     """What is wrong with a spec's text."""
 
     def of_text(text: str) -> tuple[Problem, ...]:
@@ -71,7 +76,7 @@ def problems(read: Callable[[str], Spec]) -> Callable[[str], tuple[Problem, ...]
 
 
 @pytest.fixture
-def problem(problems: Callable[[str], tuple[Problem, ...]]) -> Callable[[str], Problem]:
+def problem(problems: Problems) -> One:
     """The one thing that is wrong with a spec's text."""
 
     def of_text(text: str) -> Problem:

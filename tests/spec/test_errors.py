@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
-from anonymize.spec import load, make
+from anonymize.spec import Intervals, load, make
+from tests.spec.conftest import One, Problems, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -57,7 +59,7 @@ def start(text: str) -> str:
         ("output: {suppressed: ''}", 3, 22, "means missing already", "another text"),
     ],
 )
-def test_problems_of_one_key(problem, text, line, column, words, hint):
+def test_problems_of_one_key(problem: One, text: str, line: int, column: int, words: str, hint: str | None) -> None:
     found = problem(start(text))
     assert (found.line, found.column) == (line, column), str(found)
     assert words in found.message
@@ -107,16 +109,16 @@ def test_problems_of_one_key(problem, text, line, column, words, hint):
         ("{type: numeric, rules: [{keep_apart: [1, b]}]}", 42, "expected a number, for the attribute is num", None),
     ],
 )
-def test_problems_of_an_attribute(problem, settings, column, words, hint):
+def test_problems_of_an_attribute(problem: One, settings: str, column: int, words: str, hint: str | None) -> None:
     found = problem(f"version: 1\nquasi_identifiers:\n  a: {settings}\n")
     assert (found.line, found.column) == (3, column + 5), str(found)
     assert words in found.message
     assert (hint or "") in (found.hint or "") and bool(hint) == bool(found.hint), str(found)
 
 
-def test_widths_that_are_multiples_but_for_rounding(read):
+def test_widths_that_are_multiples_but_for_rounding(read: Read) -> None:
     spec = read("version: 1\nquasi_identifiers: {a: {type: numeric, hierarchy: {intervals: [0.1, 0.3, 1.2]}}}")
-    assert spec.quasi_identifiers["a"].hierarchy.intervals == (0.1, 0.3, 1.2)
+    assert spec.quasi_identifiers["a"].hierarchy == Intervals(intervals=(0.1, 0.3, 1.2))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_widths_that_are_multiples_but_for_rounding(read):
         ("", False),
     ],
 )
-def test_interval_templates(read, problem, template, is_right):
+def test_interval_templates(read: Read, problem: One, template: str, is_right: bool) -> None:
     text = start(f'output:\n  interval: "{template}"\n')
     if is_right:
         assert read(text).output.interval == template
@@ -168,7 +170,7 @@ def test_interval_templates(read, problem, template, is_right):
         ("t-closeness", 1, "expected a mapping, found the text", None),
     ],
 )
-def test_problems_of_a_privacy_model(problem, entry, column, words, hint):
+def test_problems_of_a_privacy_model(problem: One, entry: str, column: int, words: str, hint: str | None) -> None:
     found = problem(start(f"sensitive: [diagnosis]\nprivacy:\n  models:\n  - {entry}\n"))
     assert (found.line, found.column) == (6, column + 4), str(found)
     assert words in found.message
@@ -176,16 +178,16 @@ def test_problems_of_a_privacy_model(problem, entry, column, words, hint):
 
 
 @pytest.mark.parametrize("entries", ["5", "{model: k-anonymity, k: 2}"])
-def test_models_have_to_be_a_list(problem, entries):
+def test_models_have_to_be_a_list(problem: One, entries: str) -> None:
     assert "`privacy.models`: expected a list" in problem(start(f"privacy: {{models: {entries}}}")).message
 
 
-def test_entries_keep_their_positions(problems):
+def test_entries_keep_their_positions(problems: Problems) -> None:
     found = problems(start("privacy:\n  models:\n  - k-anonymity\n  - {model: k-anonymity, k: 2, attribute: age}\n"))
     assert [(p.line, p.column) for p in found] == [(5, 5), (6, 43)]
 
 
-def test_l_needs_a_sensitive_attribute(problem):
+def test_l_needs_a_sensitive_attribute(problem: One) -> None:
     found = problem(start("privacy:\n  k: 5\n  l: 2"))
     assert (found.line, found.column) == (5, 3)
     assert "`privacy.l` needs a sensitive attribute" in found.message
@@ -220,7 +222,7 @@ def test_l_needs_a_sensitive_attribute(problem):
         ("insensitive: [age_low]\noutput: {numeric: bounds}", (4, 19), "a column `age_low`, and there is one"),
     ],
 )
-def test_columns_have_one_role(problem, text, place, words):
+def test_columns_have_one_role(problem: One, text: str, place: tuple[int, int], words: str) -> None:
     found = problem(start(text))
     assert (found.line, found.column) == place, str(found)
     assert words in found.message
@@ -236,13 +238,13 @@ def test_columns_have_one_role(problem, text, place, words):
         ("{age: {type: categorical}}", 22, "the quasi-identifier `age` is numeric"),
     ],
 )
-def test_problems_of_a_target(problem, target, column, words):
+def test_problems_of_a_target(problem: One, target: str, column: int, words: str) -> None:
     found = problem(start(f"workload:\n  targets:\n  - a\n  -   {target}\n"))
     assert (found.line, found.column) == (6, column - 2), str(found)
     assert words in found.message
 
 
-def test_bounds_beside_an_identifier_of_that_name(read):
+def test_bounds_beside_an_identifier_of_that_name(read: Read) -> None:
     assert read(start("identifiers: [age_low]\noutput: {numeric: bounds}")).output.numeric == "bounds"
 
 
@@ -264,7 +266,7 @@ def test_bounds_beside_an_identifier_of_that_name(read):
         ("{sex: {in: M}}", 12, "expected a list", "[M]"),
     ],
 )
-def test_problems_of_a_selection(problem, selection, column, words, hint):
+def test_problems_of_a_selection(problem: One, selection: str, column: int, words: str, hint: str | None) -> None:
     found = problem(start(f"identifiers: [name]\ninsensitive: [ward]\nworkload:\n  selections:\n  - {selection}\n"))
     assert (found.line, found.column) == (7, column + 4), str(found)
     assert words in found.message
@@ -274,7 +276,7 @@ def test_problems_of_a_selection(problem, selection, column, words, hint):
 # --- everything at once ---------------------------------------------------------------------------------------------
 
 
-def test_all_problems_at_once(problems):
+def test_all_problems_at_once(problems: Problems) -> None:
     found = problems("""\
 version: 2
 identifiers: [name, zip]
@@ -313,7 +315,7 @@ ouput: {}
     ]
 
 
-def test_a_wrong_type_makes_no_further_noise(problem):
+def test_a_wrong_type_makes_no_further_noise(problem: One) -> None:
     text = """\
 version: 1
 quasi_identifiers: {age: {type: nummeric, hierarchy: {intervals: [5]}}}
@@ -322,7 +324,7 @@ workload: {selections: [{age: {from: 5}}]}
     assert "numeric" in problem(text).message
 
 
-def test_wrong_sensitive_makes_no_further_noise(problem):
+def test_wrong_sensitive_makes_no_further_noise(problem: One) -> None:
     text = start("sensitive: diagnosis\nprivacy: {l: 2, models: [{model: k-anonymity, k: 2, attribute: diagnosis}]}")
     assert "`sensitive`: expected a mapping" in problem(text).message
 
@@ -340,12 +342,12 @@ def test_wrong_sensitive_makes_no_further_noise(problem):
         ("version: 1\nquasi_identifiers: [a: {}]", ["`quasi_identifiers` as a list takes names only"]),
     ],
 )
-def test_what_every_spec_needs(problems, text, words):
+def test_what_every_spec_needs(problems: Problems, text: str, words: list[str]) -> None:
     found = [problem.message for problem in problems(text)]
     assert len(found) >= len(words) and all(any(part in message for message in found) for part in words), found
 
 
-def test_long_values_are_cut(problem):
+def test_long_values_are_cut(problem: One) -> None:
     found = problem(start(f"weights: {'x' * 500}"))
     assert len(found.message) < 120
 
@@ -376,7 +378,9 @@ def test_long_values_are_cut(problem):
         ("a: " + "[" * 60 + "]" * 60, 1, 54, "nested too deeply", None),
     ],
 )
-def test_files_that_are_not_a_yaml_mapping(problem, text, line, column, words, hint):
+def test_files_that_are_not_a_yaml_mapping(
+    problem: One, text: str, line: int | None, column: int | None, words: str, hint: str | None
+) -> None:
     found = problem(text)
     assert (found.line, found.column) == (line, column), str(found)
     assert words in found.message
@@ -397,12 +401,12 @@ def test_files_that_are_not_a_yaml_mapping(problem, text, line, column, words, h
         ("version: 1", 3, 1, "`version` stands here a second time"),
     ],
 )
-def test_yaml_that_a_spec_does_not_use(problems, text, line, column, words):
+def test_yaml_that_a_spec_does_not_use(problems: Problems, text: str, line: int, column: int, words: str) -> None:
     found = problems(start(text))
     assert any((p.line, p.column) == (line, column) and words in p.message for p in found), [str(p) for p in found]
 
 
-def test_aliases_do_not_explode(problem):
+def test_aliases_do_not_explode(problem: One) -> None:
     layers = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12))
     assert "values" in problem(f"a0: &a0 [x]\n{layers}").message
 
@@ -411,7 +415,7 @@ def test_aliases_do_not_explode(problem):
     ("content", "line", "column"),
     [(b"\xff\xfev\x00", 1, 1), ("version: 1\nidentifiers: [\xe9]".encode("latin-1"), 2, 15)],
 )
-def test_not_utf8(tmp_path, content, line, column):
+def test_not_utf8(tmp_path: Path, content: bytes, line: int, column: int) -> None:
     path = tmp_path / "spec.yaml"
     path.write_bytes(content)
     with pytest.raises(SpecError) as caught:
@@ -423,7 +427,7 @@ def test_not_utf8(tmp_path, content, line, column):
 @pytest.mark.parametrize(
     ("name", "reason"), [("none.yaml", "No such file"), (".", "directory"), ("a\0b", "not a path")]
 )
-def test_files_that_cannot_be_read(tmp_path, name, reason):
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(SpecError, match="cannot read the file") as caught:
         load(f"{tmp_path}/{name}", {})
     assert reason in caught.value.problems[0].message
@@ -453,7 +457,7 @@ WHATEVER = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
-def test_any_value_anywhere(data):
+def test_any_value_anywhere(data: st.DataObject) -> None:
     values: Any = copy.deepcopy(VALUES)
     parent: Any = values
     while True:
@@ -470,7 +474,7 @@ def test_any_value_anywhere(data):
 
 @settings(max_examples=100, deadline=None)
 @given(position=st.integers(0, 200), noise=st.text("[]{}:,-&*!|>'\"%@`#? \n\tax1", max_size=3), cut=st.integers(0, 4))
-def test_any_damage_to_a_file(position, noise, cut, tmp_path_factory):
+def test_any_damage_to_a_file(position: int, noise: str, cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     text = start("sensitive: [s]\nprivacy:\n  k: 5\n  models:\n  - {model: k-anonymity, attribute: s}\noutput: {}\n")
     path = tmp_path_factory.mktemp("damage") / "s.yaml"
     path.write_text(text[:position] + noise + text[position + cut :], encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.spec.model import QuasiIdentifier, Sensitive, Spec
+from anonymize.spec.model import Kind, QuasiIdentifier, Sensitive, Spec
 from anonymize.table import Source, Table, read
 
 
@@ -28,7 +28,7 @@ def make_spec(columns: str = "", **more: Any) -> Spec:
     )
 
 
-def _typed(words: list[list[str]], kinds: dict[str, str]) -> list[tuple[str, str]]:
+def _typed(words: list[list[str]], kinds: dict[str, Kind]) -> list[tuple[str, Kind]]:
     return [(name, kinds[role]) for name, role in words if role in kinds]
 
 

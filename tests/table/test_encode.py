@@ -40,14 +40,18 @@ def test_codes_take_the_smallest_type(size: int, dtype: str) -> None:
 def test_whole_numbers_stay_whole() -> None:
     column = numbers(["007", "+7", "-3", " 12 ", "?", None, "", "-0", "0"])
     values, codes, missing = column.encode()
-    assert (values.dtype, values.tolist(), missing) == (np.int64, [-3, 0, 7, 12], 4)
+    assert (values.dtype, values.tolist(), missing) == (np.dtype(np.int64), [-3, 0, 7, 12], 4)
     assert codes.tolist() == [2, 2, 0, 3, 4, 4, 4, 1, 1]
 
 
 @pytest.mark.parametrize("written", ["1.0", "1e0", "1.", "+1.0", " 1.00 "])
 def test_a_fraction_makes_a_column_of_fractions(written: str) -> None:
     values, codes, _ = numbers(["1", "2", "3", "4", "5", written]).encode()
-    assert (values.dtype, values.tolist(), codes.tolist()) == (np.float64, [1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 0])
+    assert (values.dtype, values.tolist(), codes.tolist()) == (
+        np.dtype(np.float64),
+        [1, 2, 3, 4, 5],
+        [0, 1, 2, 3, 4, 0],
+    )
 
 
 def test_negative_zero_is_zero() -> None:
@@ -133,7 +137,7 @@ def test_texts_are_sorted_and_missing_is_apart() -> None:
     column = text_column(["b", "?", "a", None, "", "b ", "B"])
     assert column.distinct() == (["B", "a", "b", "b "], True)
     codes = column.codes({"a": 5, "b": 3, "b ": 2, "B": 0}, 300, 301)
-    assert (codes.dtype, codes.tolist()) == (np.uint16, [3, 300, 5, 300, 300, 2, 0])
+    assert (codes.dtype, codes.tolist()) == (np.dtype(np.uint16), [3, 300, 5, 300, 300, 2, 0])
 
 
 def test_an_empty_text_is_a_value_where_it_does_not_mean_missing() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
+from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.model import Input, QuasiIdentifier, Spec, Target, Workload
 from anonymize.table import Source, Table, read
 
@@ -29,7 +30,7 @@ def test_a_table(read_text: Read) -> None:
     )
     age, sex = table.attributes
     assert (table.rows, table.columns) == (4, ("name", "age", "sex", "ward", "diagnosis", "charges"))
-    assert (age.name, age.codes.tolist(), age.codes.dtype, age.weight) == ("age", [1, 0, 2, 1], np.uint8, 1)
+    assert (age.name, age.codes.tolist(), age.codes.dtype, age.weight) == ("age", [1, 0, 2, 1], np.dtype(np.uint8), 1)
     assert isinstance(age.domain, Numeric)
     assert (age.domain.size, age.domain.missing, age.domain.leaf_text()) == (3, 2, ["30", "31", "?"])
     texts = sex.domain.leaf_text()
@@ -46,7 +47,7 @@ def test_a_table(read_text: Read) -> None:
 def test_targets(read_text: Read) -> None:
     content = "age,sex,ward,stay,readmitted\n31,M,b,1.5,no\n30,,a,?,?\n?,F,b,2,no\n"
     columns, missing = "age:n sex:c ward:in", Input(missing=("?", ""))
-    names = ["sex", "ward", {"stay": Target(type="numeric")}, "readmitted", "age"]
+    names: list[str | dict[str, Target]] = ["sex", "ward", {"stay": Target(type="numeric")}, "readmitted", "age"]
     workload = Workload(targets=tuple(names))
     table = read_text(content, columns, input=missing, workload=workload, read_workload=True)
     assert [target.name for target in table.targets] == ["sex", "ward", "stay", "readmitted", "age"]
@@ -106,7 +107,11 @@ def test_another_separator_is_one_problem(read_text: Read) -> None:
 
 
 def test_a_missing_column_is_placed_in_the_spec(spec_of: Callable[..., Spec], file_of: Callable[[str], Path]) -> None:
-    places = {("quasi_identifiers", "age"): (3, 3), ("insensitive", 0): (9, 15), ("workload", "targets", 0): (7, 1)}
+    places: dict[KeyPath, Place] = {
+        ("quasi_identifiers", "age"): (3, 3),
+        ("insensitive", 0): (9, 15),
+        ("workload", "targets", 0): (7, 1),
+    }
     spec = spec_of("age:n ward:in", workload=Workload(targets=("y",))).located(Path("spec.yaml"), places)
     with Source.open(spec, file_of("x\n1\n")) as source, pytest.raises(DataError) as error:
         read(spec, source)

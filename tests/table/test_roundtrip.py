@@ -5,6 +5,7 @@ import io
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ cells = st.text(
     st.sampled_from('a,;|"\n\r\t é\u2028\ufeff') | st.characters(exclude_characters="\0", codec="utf-8"), max_size=5
 )
 rows = st.lists(st.tuples(cells, cells), min_size=1, max_size=12)
+Quoting = Literal[0, 1, 2, 3]
 Fields = list[list[str]]
 
 
@@ -34,7 +36,7 @@ def through(content: bytes, spec: Spec, size: int = 5) -> bytes:
         return Path(folder, "out.csv").read_bytes()
 
 
-def written(fields: Fields, separator: str, quoting: int, end: str) -> bytes:
+def written(fields: Fields, separator: str, quoting: Quoting, end: str) -> bytes:
     buffer = io.StringIO(newline="")
     csv.writer(buffer, delimiter=separator, quoting=quoting, lineterminator=end).writerows(fields)
     return buffer.getvalue().encode()
@@ -52,7 +54,7 @@ def parsed(content: bytes, separator: str) -> Fields:
     st.booleans(),
 )
 def test_any_text_survives(
-    spec_of: Callable[..., Spec], table: list[tuple[str, str]], separator: str, quoting: int, end: str, cut: bool
+    spec_of: Callable[..., Spec], table: list[tuple[str, str]], separator: str, quoting: Quoting, end: str, cut: bool
 ) -> None:
     fields = [["id", "a", "b"], *([str(n), *row] for n, row in enumerate(table))]
     content = written(fields, separator, quoting, end)

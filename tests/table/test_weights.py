@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
-from anonymize.spec.model import Input, Spec
+from anonymize.spec.model import Input, QuasiIdentifier, Spec
 from anonymize.table import Source, Table, read, weights
+from anonymize.table.encode import Field
 
 Read = Callable[..., Table]
 
@@ -69,7 +70,7 @@ def test_the_column_has_to_be_there(read_text: Read) -> None:
 def test_a_typed_column(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pl.DataFrame({"a": ["x", "y", "z"], "w": [2.5, None, -1.0]}).write_parquet(path)
-    spec = Spec(version=1, quasi_identifiers={"a": {}}, sampling_weight="w")
+    spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()}, sampling_weight="w")
     with Source.open(spec, path) as source, pytest.raises(DataError) as error:
         read(spec, source)
     assert [problem.message for problem in error.value.problems] == [
@@ -79,20 +80,20 @@ def test_a_typed_column(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_only_looked_at(file_of: Callable[[str], Path]) -> None:
-    spec = Spec(version=1, quasi_identifiers={"a": {}}, sampling_weight="w")
+    spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()}, sampling_weight="w")
     with Source.open(spec, file_of("a,w\nx,0.5\ny,2\n")) as source:
         assert weights.check(spec, source) == ["1 sampling weight is below one: a row stands at least for itself"]
         assert source.rows == 2 and source.sha256
     with Source.open(spec, file_of("a\nx\n")) as source, pytest.raises(DataError, match="has no column w"):
         weights.check(spec, source)
-    plain = Spec(version=1, quasi_identifiers={"a": {}})
+    plain = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()})
     with Source.open(plain, file_of("a,w\nx,\n")) as source:
         assert weights.check(plain, source) == [] and source.rows == 1
 
 
 def test_rows_are_counted_over_batches(file_of: Callable[[str], Path]) -> None:
-    spec = Spec(version=1, quasi_identifiers={"a": {}}, sampling_weight="w")
-    column = weights.WeightColumn(weights.Field("w", pl.String(), (), True), "0")
+    spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()}, sampling_weight="w")
+    column = weights.WeightColumn(Field("w", pl.String(), (), True), "0")
     with Source.open(spec, file_of("a,w\n" + "x,1\n" * 5 + "x,0\n")) as source:
         for batch in source.examine(column.expressions, size=2):
             column.add(batch)

@@ -34,9 +34,9 @@ def mode(path: Path) -> int:
 
 
 @pytest.fixture
-def umask() -> Iterator[Callable[[int], None]]:
+def umask() -> Iterator[Callable[[int], int]]:
     before = os.umask(0o022)
-    yield lambda mask: [os.umask(mask), None][1]
+    yield os.umask
     os.umask(before)
 
 
@@ -130,7 +130,7 @@ def test_the_format_follows_the_suffix(path: str, form: OutputFormat) -> None:
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_the_mode_follows_the_umask(tmp_path: Path, umask: Callable[[int], None], mask: int) -> None:
+def test_the_mode_follows_the_umask(tmp_path: Path, umask: Callable[[int], int], mask: int) -> None:
     umask(mask)
     with Output(tmp_path / "o.csv") as output:
         output.write([FRAME])

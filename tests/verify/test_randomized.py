@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -107,7 +109,7 @@ def test_values_that_are_not_the_parameters_and_rows_that_are_lacking() -> None:
 
 def test_attributes_may_be_called_anything() -> None:
     table, p = original(1).rename({"a": "pi", "b": "rows", "s": "group"}), {"pi": 0.8, "rows": 0.7, "group": 0.9}
-    attributes = [
+    attributes: list[dict[str, Any]] = [
         {"name": name, "role": role, "p": p[name], "values": [str(code) for code in range(size)]}
         for name, role, size in (
             ("pi", "quasi-identifier", 2),

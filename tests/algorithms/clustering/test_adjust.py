@@ -57,7 +57,7 @@ def test_the_best_offer_is_that_of_a_plain_search(table: Table, k: int, groups: 
                 continue
             taken, left = list(rows[group]), list(rows[giver])
             while len(taken) < k:
-                best = min(left, key=lambda row, taken=taken: (exact(penalty, codes, [*taken, row]), row))
+                _, best = min((exact(penalty, codes, [*taken, row]), row) for row in left)
                 taken.append(best)
                 left.remove(best)
             given_rows = sorted(set(taken) - set(rows[group]))

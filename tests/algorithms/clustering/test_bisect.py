@@ -47,7 +47,8 @@ def test_no_group_has_more_than_k_rows_but_equal_ones(
     table: Table, k: int, parts: int, rng: np.random.Generator
 ) -> None:
     start = Partition.of_labels(rng.integers(0, parts, table.rows))
-    codes, told = codes_of(table.attributes), []
+    codes = codes_of(table.attributes)
+    told: list[int] = []
     found = bisect(Penalty.of(table.attributes), codes, start, k, 3, "rise", np.random.default_rng(1), told.append)
     part = start.class_of(table.rows)
     assert sorted(found.order.tolist()) == list(range(table.rows))

@@ -19,7 +19,7 @@ from tests.algorithms.tables import numeric, requirement, seeds, sensitive, tabl
 
 def mended(table: Table, labels: list[int], least: int) -> list[list[int]]:
     wanted = (requirement("distinct-l-diversity", table.sensitive[0].name, l=least),)
-    met = met_by(table, wanted, np.arange(table.rows))
+    met = met_by(table, wanted, np.arange(table.rows, dtype=np.uint32))
     start = Partition.of_labels(np.array(labels))
     found = mend(Penalty.of(table.attributes), codes_of(table.attributes), start, met)
     return classes(found.order, found.starts)

@@ -53,7 +53,7 @@ def test_seeds_are_the_last_pair_that_gained(table: Table, parts: int, rng: np.r
         at, best = start, (-1.0, start, start)
         for _ in range(rounds):
             others = [row for row in range(start, stop) if row != at]
-            far = max(others, key=lambda row, at=at: (exact(penalty, arranged, [at, row]) / 2, -row))
+            far = -max((exact(penalty, arranged, [at, row]) / 2, -row) for row in others)[1]
             reached = exact(penalty, arranged, [at, far]) / 2
             if reached <= best[0]:
                 break

@@ -47,7 +47,8 @@ def numeric_score(domain: Domain, codes: list[int], minimum: int) -> tuple[float
 
 def node_rates(domain: Taxonomy, codes: list[int], minimum: int) -> tuple[float, dict[tuple[int, ...], float]]:
     """The best of parting a whole level, and what parting each node of any level from the rest brings."""
-    was, at_once, rates = cost(domain, codes), 0.0, {}
+    was, at_once = cost(domain, codes), 0.0
+    rates: dict[tuple[int, ...], float] = {}
     for level in range(domain.height):
         groups = defaultdict(list)
         for code in codes:
@@ -98,8 +99,7 @@ def test_after_a_refusal_the_place_is_left_to_the_median(case: tuple[Domain, Bat
     found = Rate([domain], [1.0], 1).candidates(batch, 0, np.arange(batch.count))
     assert not found.stop.any()
     for codes, score in zip(codes_by_class(batch), found.score.tolist(), strict=True):
-        is_taxonomy = isinstance(domain, Taxonomy)
-        expected = node_rates(domain, codes, 1)[0] if is_taxonomy else cost(domain, codes) / 2
+        expected = node_rates(domain, codes, 1)[0] if isinstance(domain, Taxonomy) else cost(domain, codes) / 2
         assert score == pytest.approx(expected)
 
 

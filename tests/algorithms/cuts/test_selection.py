@@ -147,12 +147,12 @@ def test_a_refused_boundary_does_not_count_as_a_try_of_the_other_rule() -> None:
 
 def test_conditions_on_leaves() -> None:
     domain = taxonomy("a A *", "b A *", "c B *", missing="?")
-    assert leaves(domain, Condition(in_=("A", "c"))).tolist() == [True, True, True, False]
-    assert leaves(domain, Condition(in_=("?", "nothing"))).tolist() == [False, False, False, True]
+    assert leaves(domain, Condition.model_validate({"in": ("A", "c")})).tolist() == [True, True, True, False]
+    assert leaves(domain, Condition.model_validate({"in": ("?", "nothing")})).tolist() == [False, False, False, True]
     numbers = numeric([1, 2.5, 4, None]).domain
-    assert leaves(numbers, Condition(from_=2, to=4)).tolist() == [False, True, True, False]
-    assert leaves(numbers, Condition(from_=2)).tolist() == [False, True, True, False]
-    assert leaves(numbers, Condition(in_=(1.0, 3.0))).tolist() == [True, False, False, False]
+    assert leaves(numbers, Condition.model_validate({"from": 2, "to": 4})).tolist() == [False, True, True, False]
+    assert leaves(numbers, Condition.model_validate({"from": 2})).tolist() == [False, True, True, False]
+    assert leaves(numbers, Condition.model_validate({"in": (1.0, 3.0)})).tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("cut", ["selection", "infogain", "lsd", "mixed"])

@@ -235,8 +235,8 @@ def test_large_classes_are_judged_by_a_sample_and_still_cut_soundly(
     table: Table, rule: str, minimum: int, limit: int
 ) -> None:
     chooser, batch = rule_and_batch(rule, table, minimum)
-    spread = module.Rows._spread.__func__
-    with patch.object(module.Rows, "_spread", classmethod(lambda cls, b, c, _: spread(cls, b, c, limit))):
+    spread = module.Rows._spread
+    with patch.object(module.Rows, "_spread", lambda b, c, _: spread(b, c, limit)):
         partition = grow(batch, chooser, None, 1, lambda rows: None)
     assert sorted(partition.order.tolist()) == list(range(table.rows))
     assert partition.sizes.min() >= min(minimum, table.rows)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_classes_of_one_vector_read_differently(case: Case, metric: str, share: 
     found = iterated(case, metric, share)
     if found is None or not case.checker().growing:
         return
-    seen = defaultdict(set)
+    seen: dict[tuple[int, ...], set[tuple[Any, ...]]] = defaultdict(set)
     firsts = found.partition.order[found.partition.starts[:-1]].tolist()
     for row, vector in zip(firsts, map(tuple, found.levels.tolist()), strict=True):
         key = shown(case.table, vector)[row]

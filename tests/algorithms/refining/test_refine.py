@@ -68,7 +68,8 @@ def test_every_model_still_holds(table: Table, k: int, rng: Rng) -> None:
     except InfeasibleError:
         return
     groups = np.repeat(np.arange(after.count), after.sizes)
-    assert met_by(table, wanted, np.arange(table.rows))(after.order.astype(np.int64), groups, after.count).all()
+    every = np.arange(table.rows, dtype=np.uint32)
+    assert met_by(table, wanted, every)(after.order.astype(np.int64), groups, after.count).all()
 
 
 def test_on_small_tables_most_of_the_gap_to_the_optimum_is_closed() -> None:

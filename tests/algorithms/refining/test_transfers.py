@@ -26,7 +26,7 @@ def transferred(table: Table, labels: list[int], k: int, block: Block | None = N
     block = block or Block(measure_of(table), k)
     classes = block.classes(np.array(labels))
     rng = np.random.default_rng(seed)
-    return transfer(block, classes, np.array(labels), [np.arange(classes.count)], rng).tolist()
+    return list(transfer(block, classes, np.array(labels), [np.arange(classes.count)], rng).tolist())
 
 
 def lost(table: Table, labels: list[int] | Ints) -> float:
@@ -64,7 +64,7 @@ def test_what_would_break_a_requirement_is_left() -> None:
     table = line(0, 1, 9, 10, 11, 12)
 
     def met(rows: Ints, groups: Ints, count: int) -> Bools:
-        return np.bincount(groups, rows == 2, count) == 0
+        return np.asarray(np.bincount(groups, rows == 2, count) == 0)
 
     block = Block(measure_of(table), 2, met)
     assert transferred(table, [0, 0, 0, 1, 1, 1], 2, block) == [0, 0, 0, 1, 1, 1]

@@ -20,7 +20,7 @@ from tests.algorithms.tables import k_anonymity, numeric, requirement, table_of,
 options = st.builds(mondrian.Options, st.sampled_from(["auto", *RULES]))
 
 
-def grown(table: Table, k: int, chosen: mondrian.Options, threads: int = 1) -> tuple[Tree, np.ndarray]:  # type: ignore[type-arg]
+def grown(table: Table, k: int, chosen: mondrian.Options, threads: int = 1) -> tuple[Tree, np.ndarray]:
     found = mondrian.run(table, (k_anonymity(k),), chosen, Context(threads=threads, save=True))
     assert found.tree is not None
     return found.tree, found.partition.class_of(table.rows)

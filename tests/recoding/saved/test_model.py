@@ -14,7 +14,7 @@ from anonymize.recoding.saved.model import Saved, load
 AGE = {"type": "numeric", "name": "age", "low": 1, "high": 9, "cuts": [4.5]}
 SEX = {"type": "categorical", "name": "sex", "labels": ["F", "M", "*"], "parents": [2, 2, -1], "leaves": 2, "cuts": [1]}
 TREE = {"attribute": [0, 1], "start": [0, 0], "stop": [1, 1], "first": [-1, -2], "second": [1, -3]}
-REGIONS = {
+REGIONS: dict[str, Any] = {
     "tool": "1",
     "algorithm": "mondrian",
     "kind": "regions",
