@@ -121,8 +121,7 @@ class Released:
         attribute = self.table.attributes[at]
         assert isinstance(attribute.domain, Numeric)
         box = self.partition.boxes(attribute.codes)
-        rounded = self.spec.output.edges == "rounded"
-        width = attribute.domain.rounded_cost(*box) if rounded else attribute.domain.cost(*box)
+        width = attribute.domain.cost(*box)
         return np.where(np.isnan(ncp), width, ncp), np.where(np.isnan(loss), width, loss)
 
     def levels(self) -> list[tuple[int, int]] | None:

@@ -42,9 +42,9 @@ class Showing:
         return self._named([self._points(domain, points(domain, self.attribute.codes, self.partition))], [""])
 
     def costs(self) -> tuple[Floats, Floats]:
-        """(classes,) NCP and loss of each class's region; of the widened one where edges are rounded."""
-        domain = self.attribute.domain
-        if isinstance(domain, Numeric) and self.output.edges == "rounded":
+        """(classes,) NCP and loss of each class's region; of the widened one where edges are shown, and rounded."""
+        domain, shows_edges = self.attribute.domain, self.output.numeric in ("interval", "bounds")
+        if isinstance(domain, Numeric) and shows_edges and self.output.edges == "rounded":
             width = domain.rounded_cost(self.low, self.high)
             return width, width
         return domain.cost(self.low, self.high), domain.loss(self.low, self.high)

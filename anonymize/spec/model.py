@@ -285,7 +285,8 @@ class Output(Entry):
         default="keep", description="Suppressed rows: keep (with every quasi-identifier suppressed) or drop."
     )
     edges: Literal["tight", "rounded"] = Field(
-        default="tight", description="Ends of intervals: tight, or rounded outward so that extremes are not published."
+        default="tight",
+        description="Ends of intervals and bounds: tight, or rounded outward so that extremes are not published.",
     )
     row_order: Literal["keep", "shuffle"] = Field(
         default="keep",
