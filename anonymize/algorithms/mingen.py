@@ -58,7 +58,7 @@ def least_distorted(checker: Checker) -> Vector | None:
     """The first safe node of least distortion; None where no node is safe."""
     scorer = Scorer(checker, "precision")
     nodes = list(checker.lattice)  # by height, then lexicographically
-    at_least = np.round(scorer.lower_bounds(np.array(nodes, np.int8))[:, 0], DIGITS)
+    at_least = np.round(scorer.lower_bounds(np.array(nodes, np.int16))[:, 0], DIGITS)
     best: tuple[float, int] | None = None
     for done, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
         checker.settled(done)
