@@ -12,6 +12,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.recoding import Levels
+from anonymize.table import Output
 from tests.algorithms.full_domain import check_node, leveled, nodes, patients, safe_nodes, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of
 
@@ -76,7 +77,11 @@ def test_where_iterating_cannot_finish_the_best_node_is_taken() -> None:
 
 def test_the_lattice_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "lattice.json"
-    run(output_lattice=str(path), metric="height")
+    with Output(path) as file:
+        context = Context(files={"output_lattice": file})
+        incognito.run(patients(), TWO, Options(output_lattice=str(path), metric="height"), context)
+        assert not path.exists()
+        file.commit()
     lattice = json.loads(path.read_text(encoding="utf-8"))
     assert lattice["attributes"] == [{"name": a.name, "height": a.hierarchy.height} for a in patients().attributes]
     assert {tuple(node["levels"]) for node in lattice["nodes"]} == set(nodes(patients()))
