@@ -239,6 +239,22 @@ def test_closed_streams(desk: Desk, launch: Call, stream: int, arguments: list[s
     assert (desk.folder / "out.csv").exists()
 
 
+@pytest.mark.skipif(not LINUX, reason="needs Linux")
+@pytest.mark.parametrize(("k", "code"), [("2", 0), ("0", 2), ("many", 2), ("1000", 4)])
+def test_a_full_standard_error_is_no_outcome(desk: Desk, launch: Call, k: str, code: int) -> None:
+    with open("/dev/full", "wb") as full:
+        assert launch("mondrian", "spec.yaml", "-o", "out.csv", "-k", k, stderr=full).code == code
+    assert (desk.folder / "out.csv").exists() == (code == 0)
+
+
+def test_nobody_listens_on_standard_error(desk: Desk, launch: Call) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        assert launch("mondrian", "spec.yaml", "-o", "out.csv", stderr=closed).code == 0
+    assert (desk.folder / "out.csv").exists()
+
+
 def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, launch: Call) -> None:
     expected = call("mondrian", "spec.yaml").out
     ended = launch("mondrian", "spec.yaml", "-v", stderr=None, preexec_fn=lambda: os.close(2))
