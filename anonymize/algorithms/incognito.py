@@ -41,7 +41,7 @@ from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.rounds import Rounds
-from anonymize.algorithms.lattice.scores import METRICS, Scorer
+from anonymize.algorithms.lattice.scores import METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, Deadline, Found, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import Problem, UsageError
@@ -97,8 +97,8 @@ def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
 
 def _told(found: Found, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
-    score: Any = found.score[0] if len(found.score) == 1 else list(found.score)
-    return {"metric": options.metric, "score": score, **({"gap": found.gap} if options.time_limit else {})}
+    gap = {"gap": as_json([found.gap])} if options.time_limit else {}
+    return {"metric": options.metric, "score": as_json(found.score), **gap}
 
 
 def _check_options(options: Options, checker: Checker) -> None:

@@ -90,6 +90,17 @@ def test_the_lattice_as_a_file(tmp_path: Path) -> None:
     assert all(node["score"] == node["height"] == sum(node["levels"]) for node in lattice["nodes"])
 
 
+def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
+    """With a factor of 0 kept classes count nothing, and without suppressed rows there is nothing else."""
+    with Output(tmp_path / "lattice.json") as file:
+        options = Options(metric="c_avg", gs_factor=0.0, time_limit=60.0, output_lattice=file.name)
+        told = incognito.run(patients(), TWO, options, Context(files={"output_lattice": file})).summary()
+        file.commit()
+    nodes = json.loads((tmp_path / "lattice.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)["nodes"]
+    assert told["score"] is None and told["gap"] == 0
+    assert {node["score"] for node in nodes if node["safe"]} == {None}
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("gs_factor", 1.5), ("gs_factor", -0.1), ("round_share", 0.0), ("round_share", 2.0), ("time_limit", -1.0)],
