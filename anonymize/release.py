@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms import ALGORITHMS, reads_workload
+from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.classes import Bools
 from anonymize.people import with_people
 from anonymize.privacy import Groups, Requirement, Whole
@@ -59,12 +59,14 @@ def release(request: Request) -> Report:
         )
         reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
         kept = [stack.enter_context(Output(path, force=request.force, private=True)) for path in _saved(request)]
+        asked = files_of(request.options).items()
+        files = {name: stack.enter_context(Output(path, force=request.force)) for name, path in asked}
 
         with timed("read"):
             wanted = reads_workload(ALGORITHMS[request.algorithm], request.options)
             table = read(spec, source, workload=wanted)
         with timed("search"):
-            found = search(request, table, requirements)
+            found = search(request, table, requirements, files)
             assert isinstance(found, Recoding)
         with timed("recode"):
             drop = _must_drop(spec, table, found, requirements)
@@ -82,7 +84,7 @@ def release(request: Request) -> Report:
 
         report = release_report(Facts(request, requirements, table, found, released, target, verdict, clock, sampled))
         check_satisfied(request, verdict)
-        publish(request, source, report, reports, [target], kept)
+        publish(request, source, report, reports, [target], [*kept, *files.values()])
     return report
 
 

@@ -48,3 +48,11 @@ def refuse_twice(paths: Iterable[object]) -> None:
     twice = [path for at, path in enumerate(given) if files[at] in files[:at]]
     if twice:
         raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+
+
+def refuse_overwriting(outputs: Iterable[object], read: Iterable[object]) -> None:
+    """Raises UsageError for outputs that are files which are read, whether or not they may be overwritten."""
+    files = {os.path.realpath(str(path)) for path in read}
+    lost = [str(path) for path in outputs if path is not None and os.path.realpath(str(path)) in files]
+    if lost:
+        raise UsageError([f"{path}: is the spec, or a file that it names" for path in lost])

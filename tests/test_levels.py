@@ -18,7 +18,7 @@ TABLE = table_of(categorical(["cook", "waiter", "smith", "smith"], JOBS), numeri
 
 def released(labels: list[int], levels: list[tuple[int, int]], suppressed: list[int], **output: Any) -> Released:
     partition = Partition.of_labels(np.array(labels)) if labels else Partition.of_blocks([], [])
-    recoding = Levels(partition, np.array(levels, np.int8), np.array(suppressed, np.uint32))
+    recoding = Levels(partition, np.array(levels, np.int16), np.array(suppressed, np.uint32))
     return render(recoding, TABLE, Output(**output), drop=False)
 
 
@@ -58,9 +58,9 @@ def test_bounds_of_a_number_show_its_label_twice() -> None:
 def test_the_levels_that_all_share() -> None:
     partition = Partition.of_labels(np.array([0, 0, 1, 1]))
     none = np.empty(0, np.uint32)
-    assert Levels(partition, np.array([(1, 0), (1, 0)], np.int8), none).vector == (1, 0)
-    assert Levels(partition, np.array([(1, 0), (1, 1)], np.int8), none).vector is None
-    assert Levels(partition, np.empty((0, 2), np.int8), none, {"rounds": 3}).summary() == {
+    assert Levels(partition, np.array([(1, 0), (1, 0)], np.int16), none).vector == (1, 0)
+    assert Levels(partition, np.array([(1, 0), (1, 1)], np.int16), none).vector is None
+    assert Levels(partition, np.empty((0, 2), np.int16), none, {"rounds": 3}).summary() == {
         "kind": "levels",
         "rounds": 3,
         "suppressed_rows": 0,

@@ -18,9 +18,9 @@ from anonymize.algorithms import (
     tds,
     top_down,
 )
-from anonymize.algorithms.base import Algorithm, Context, Needs, reads_workload, why_not_reusable
+from anonymize.algorithms.base import Algorithm, Context, Needs, files_of, reads_workload, why_not_reusable
 
-__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "reads_workload", "why_not_reusable"]
+__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "files_of", "reads_workload", "why_not_reusable"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,

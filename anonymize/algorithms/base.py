@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
@@ -10,7 +10,7 @@ from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
-from anonymize.table import Table
+from anonymize.table import Output, Table
 
 Found: TypeAlias = Recoding | Bucketized | Randomized
 """What a search finds."""
@@ -44,15 +44,15 @@ class Needs:
 @dataclass(frozen=True)
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
-    more; passes of refinement, of how many), whether a file that an option names may replace another, and whether the
-    recoding will be saved."""
+    more; passes of refinement, of how many), the files that options name, by option, to be written by the search and
+    published with the release, and whether the recoding will be saved."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
     refining: Callable[[int, int], None] = field(default=lambda done, total: None)
-    force: bool = False
+    files: Mapping[str, Output] = field(default_factory=dict)
     save: bool = False
 
 
@@ -76,13 +76,22 @@ def option(
     *,
     workload: frozenset[Any] = frozenset(),
     local: frozenset[Any] = frozenset(),
+    file: bool = False,
 ) -> Any:
     """A field of an Options dataclass: the CLI's option and its line in the docs are made from it.
 
     `workload`: the values with which the algorithm looks at the table's targets and selections. `local`: those with
     which equal rows may be released differently, so that the recoding is no function of the values.
+    `file`: whether the value is the path of a file that is written, "" for none.
     """
-    return field(default=default, metadata={"help": help, "choices": choices, "workload": workload, "local": local})
+    more = {"workload": workload, "local": local, "file": file}
+    return field(default=default, metadata={"help": help, "choices": choices, **more})
+
+
+def files_of(options: Any) -> dict[str, str]:
+    """The paths of the files that options ask for, by the option's name."""
+    paths = {each.name: getattr(options, each.name) for each in fields(options) if each.metadata.get("file")}
+    return {name: path for name, path in paths.items() if path}
 
 
 def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:

@@ -41,13 +41,13 @@ from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.rounds import Rounds
-from anonymize.algorithms.lattice.scores import METRICS, Scorer
+from anonymize.algorithms.lattice.scores import METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, Deadline, Found, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
-from anonymize.table import Output, Table, commit
+from anonymize.table import Table
 
 ID = "incognito"
 NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}))
@@ -68,7 +68,7 @@ class Options:
         False, "Release what is safe, then search again among the rows that are left.", local=frozenset({True})
     )
     round_share: float = option(0.01, "Share of the rows left that every round of --iterate releases.")
-    output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.")
+    output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.", file=True)
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
@@ -82,7 +82,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if released is None:
         released = _best(scorer, options, deadline)
     if options.output_lattice:
-        _write(options.output_lattice, picture(scorer), context.force)
+        context.files["output_lattice"].write_text(json.dumps(picture(scorer)) + "\n")
     return released
 
 
@@ -97,8 +97,8 @@ def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
 
 def _told(found: Found, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
-    score: Any = found.score[0] if len(found.score) == 1 else list(found.score)
-    return {"metric": options.metric, "score": score, **({"gap": found.gap} if options.time_limit else {})}
+    gap = {"gap": as_json([found.gap])} if options.time_limit else {}
+    return {"metric": options.metric, "score": as_json(found.score), **gap}
 
 
 def _check_options(options: Options, checker: Checker) -> None:
@@ -118,9 +118,3 @@ def _check_options(options: Options, checker: Checker) -> None:
         problems += [Problem(f"--{name}: {text}") for name, asked in whole.items() if asked]
     if problems:
         raise UsageError(problems)
-
-
-def _write(path: str, lattice: dict[str, Any], force: bool) -> None:
-    with Output(path, force=force) as output:
-        output.write_text(json.dumps(lattice) + "\n")
-        commit([output])

@@ -13,7 +13,8 @@ that exceeds the best; the nodes that this leaves out cannot be better. Nothing 
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. One check a node in the worst case, of as many as the product of (height + 1) over the attributes: the method is
-exhaustive, for small lattices and as a yardstick; `incognito` finds the same node with fewer checks.
+exhaustive, for small lattices and as a yardstick, and refuses those of more than 2 million nodes; `incognito` finds the
+same node with fewer checks.
 
 Reference. Sweeney: Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002;
 there, ties are left to the data holder.
@@ -29,6 +30,8 @@ from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.search import MOST
+from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -48,6 +51,9 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The safe node of least distortion."""
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    if checker.total > MOST:
+        message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
+        raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
     found = least_distorted(checker)
     if found is None:
         raise checker.infeasible()
@@ -58,7 +64,7 @@ def least_distorted(checker: Checker) -> Vector | None:
     """The first safe node of least distortion; None where no node is safe."""
     scorer = Scorer(checker, "precision")
     nodes = list(checker.lattice)  # by height, then lexicographically
-    at_least = np.round(scorer.lower_bounds(np.array(nodes, np.int8))[:, 0], DIGITS)
+    at_least = np.round(scorer.lower_bounds(np.array(nodes, np.int16))[:, 0], DIGITS)
     best: tuple[float, int] | None = None
     for done, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
         checker.settled(done)

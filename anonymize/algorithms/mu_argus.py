@@ -329,7 +329,7 @@ def _recoding(
     found = Partition.of_labels(of_row[row_of])
     first = row_of[found.order[found.starts[:-1]]]
     top = [ladder.height for ladder in cells.shown.ladders]
-    levels = np.where(cells.suppressed[first], top, cells.shown.vector).astype(np.int8)
+    levels = np.where(cells.suppressed[first], top, cells.shown.vector).astype(np.int16)
     names = [attribute.name for attribute in table.attributes]
     chosen = {"levels": dict(zip(names, cells.shown.vector, strict=True)), **chosen}
     return Levels(Partition(kept[found.order], found.starts), levels, suppressed, chosen)

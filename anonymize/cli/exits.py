@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -76,12 +76,24 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, click.exceptions.Exit):  # after --help
         return error.exit_code
     if isinstance(error, click.ClickException):
-        error.show()
+        with telling():
+            error.show()
         return USAGE
     code, lines = _told(error)
-    for line in lines:
-        click.echo(line, err=True)
+    with telling():
+        for line in lines:
+            click.echo(line, err=True)
     return code
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """For what is told on standard error: that it cannot be written there is no outcome of a command."""
+    try:
+        yield
+    except (OSError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not _is_broken_pipe(error):
+            raise
 
 
 def _told(error: BaseException) -> tuple[int, list[str]]:

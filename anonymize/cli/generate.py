@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli.exits import telling
 from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, PATH, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
 
@@ -129,7 +130,8 @@ def _write(
             file.write_text(text)
         commit([*(file for file, _ in others), target])
     if not quiet:
-        click.echo(f"{rows:,} rows, seed {drawn}", err=True)
+        with telling():
+            click.echo(f"{rows:,} rows, seed {drawn}", err=True)
 
 
 def _watched(

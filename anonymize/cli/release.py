@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from anonymize.cli.exits import telling
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -104,7 +105,8 @@ def _release(
         request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=told, **rest)
         report = release(request)
     if not quiet and sys.stderr is not None:
-        _summary(report, color, verbose)
+        with telling():
+            _summary(report, color, verbose)
 
 
 def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from anonymize.cli.exits import telling
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -59,4 +60,5 @@ def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
     if not quiet and sys.stderr is not None:
         from anonymize.report.terminal import console, show
 
-        show(report, console(sys.stderr, color))
+        with telling():
+            show(report, console(sys.stderr, color))

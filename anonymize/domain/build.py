@@ -39,6 +39,7 @@ from anonymize.spec.model import Intervals as IntervalsSource
 Step: TypeAlias = Callable[[str], str]
 
 _LIMIT = 2.0**52  # intervals are numbered exactly up to here
+_CHARACTERS = 1 << 30  # the labels of a masked column have fewer
 _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
@@ -55,7 +56,8 @@ def build(name: str, definition: Attribute, values: Sequence[str], missing: str 
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
-        DataError: values without a leaf in the file, or that are no dates; says how many, not which.
+        DataError: values without a leaf in the file, that are no dates, or that are too long and many to be masked;
+            says how many, not which.
     """
     source = definition.hierarchy
     if isinstance(source, Path):
@@ -66,7 +68,7 @@ def build(name: str, definition: Attribute, values: Sequence[str], missing: str 
         raise DataError(f"column {name!r} has no values")
     steps: Sequence[Step] = ()
     if isinstance(source, Mask):
-        steps = mask(source.mask, max(map(len, values), default=0))
+        steps = mask(source.mask, _width(name, values))
     elif isinstance(source, Prefix):
         steps = prefix(source.prefix)
     elif isinstance(source, Dates):
@@ -175,6 +177,15 @@ def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval:
     lows = grid.texts(start, exact=whole)
     highs = grid.texts(start + steps, exact=whole, less=int(whole))
     return [low if low == high else fill(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+def _width(name: str, values: Sequence[str]) -> int:
+    """Characters of the longest value. Raises DataError where the labels of all levels would fill the memory."""
+    width = max(map(len, values), default=0)
+    if len(values) * width**2 >= _CHARACTERS:
+        message = f"column {name!r}: {len(values)} distinct values of up to {width} characters are too many to mask"
+        raise DataError(Problem(message, hint="mask is for codes; {prefix: [3, 1]} makes a few levels of any text"))
+    return width
 
 
 def mask(side: str, width: int) -> list[Step]:

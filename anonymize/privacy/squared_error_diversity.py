@@ -49,7 +49,8 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ND
         raise TypeError(f"{ID} of a histogram without numbers: this is probably a bug")
     present = np.maximum(histogram.present(), 1)
     mean = histogram.sum(histogram.counts * histogram.values) / present
-    return histogram.sum(histogram.counts * (histogram.values - mean[histogram.classes]) ** 2)
+    with np.errstate(over="ignore"):  # beyond all numbers is more than any error that is asked for
+        return histogram.sum(histogram.counts * (histogram.values - mean[histogram.classes]) ** 2)
 
 
 def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:

@@ -26,7 +26,7 @@ class Generalized:
 
     attribute: Attribute
     codes: Codes
-    level: NDArray[np.int8]
+    level: NDArray[np.int16]
     output: Output
 
     @cached_property

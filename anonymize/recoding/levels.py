@@ -16,14 +16,14 @@ class Levels:
     """Full-domain generalization: every cell is released as its value's ancestor at a level of the hierarchy.
 
     `partition`: the classes; the rows of one have the same ancestors at its levels. `levels` (classes, attributes)
-    int8: the level vector of each class, which all share unless the recoding is local. `suppressed` (s,) uint32: rows
+    int16: the level vector of each class, which all share unless the recoding is local. `suppressed` (s,) uint32: rows
     of no class. `chosen`: what else the report's `recoding` block says.
     """
 
     KIND: ClassVar[str] = "levels"
 
     partition: Partition
-    levels: NDArray[np.int8]
+    levels: NDArray[np.int16]
     suppressed: NDArray[np.uint32]
     chosen: dict[str, Any] | None = None
 

@@ -151,4 +151,4 @@ def _labels(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, outp
     hierarchy = attribute.hierarchy
     node = hierarchy.lca(cut.starts[present], cut.stops(hierarchy.size)[present] - 1)
     codes = attribute.codes[rows.order[rows.starts[:-1]]]
-    return Generalized(attribute, codes, hierarchy.level[node].astype(np.int8), output)
+    return Generalized(attribute, codes, hierarchy.level[node].astype(np.int16), output)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable
+from anonymize.algorithms import ALGORITHMS, Context, files_of, why_not_reusable
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.report import RENDERERS, Clock, kind_of
-from anonymize.request import Request, refuse_twice
+from anonymize.request import Request, refuse_overwriting, refuse_twice
 from anonymize.risk import Text, sampled
+from anonymize.spec import Spec
 from anonymize.table import Codes, Output, Source, Table, commit
+from anonymize.table.population import populations_of
 
 
 @contextmanager
@@ -29,8 +33,13 @@ def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
         yield
 
 
-def search(request: Request, table: Table, requirements: tuple[Requirement, ...]) -> Found:
-    """What the algorithm finds."""
+def search(
+    request: Request,
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    files: Mapping[str, Output] = MappingProxyType({}),
+) -> Found:
+    """What the algorithm finds; it writes the `files` that its options name."""
     done = 0
 
     def progress(rows: int) -> None:
@@ -41,18 +50,31 @@ def search(request: Request, table: Table, requirements: tuple[Requirement, ...]
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
     keep = request.save_recoding is not None
     refining = partial(request.progress, "refine")
-    context = Context(limit, request.seed, request.threads, progress, refining, request.force, keep)
+    context = Context(limit, request.seed, request.threads, progress, refining, files, keep)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 
 def check_targets(request: Request, more: Sequence[str] = ()) -> None:
-    """Raises UsageError for a report of no known kind, and for two files, input or output, that are one."""
+    """Raises UsageError for a report of no known kind, for two files, input or output, that are one, and for an output
+    that is the spec or a file which it names."""
     for path in request.reports:
         kind_of(path)
     if request.save_recoding == "-":
         raise UsageError("--save-recoding: is a file; it holds values of the input, and is private")
+    files = files_of(request.options)
+    if "-" in files.values():
+        raise UsageError([f"--{name.replace('_', '-')}: is a file" for name, path in files.items() if path == "-"])
     given = request.input or request.spec.input.path
-    refuse_twice([given, request.output, request.save_recoding, *request.reports, *more])
+    outputs = [request.output, request.save_recoding, *request.reports, *files.values(), *more]
+    refuse_twice([given, *outputs])
+    refuse_overwriting(outputs, _files_of(request.spec))
+
+
+def _files_of(spec: Spec) -> list[Path]:
+    """The spec and the files that it names, but for its input."""
+    attributes = [*spec.quasi_identifiers.values(), *spec.sensitive.values()]
+    hierarchies = [attribute.hierarchy for attribute in attributes if isinstance(attribute.hierarchy, Path)]
+    return [*hierarchies, *populations_of(spec), *([] if spec.path is None else [spec.path])]
 
 
 def check_needs(request: Request) -> None:

@@ -73,7 +73,7 @@ def read(path: Path, shape: Shape) -> Document:
     document = Document(str(path))
     root = compose(decode(path), document.file)
     if root is None:
-        raise SpecError(Problem("the spec is empty", document.file, 1, 1, "`anonymize init` writes one for a CSV"))
+        raise SpecError(Problem("the spec is empty", document.file, 1, 1, "it begins with `version: 1`"))
     if not isinstance(root, yaml.MappingNode):
         raise SpecError(
             Problem(

@@ -205,7 +205,7 @@ def _check_types(source: Source, definitions: dict[str, Definition], fields: lis
     problems = []
     for field in fields:
         numeric = field.name in definitions and definitions[field.name].type == "numeric"
-        if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object):
+        if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object, pl.Duration):
             problems.append(f"column {field.name!r} is of the type {_type_name(field)}, which is not supported")
         elif numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
             problems.append(f"numeric column {field.name!r} is of the type {_type_name(field)} in the input")

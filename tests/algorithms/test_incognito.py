@@ -12,6 +12,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.recoding import Levels
+from anonymize.table import Output
 from tests.algorithms.full_domain import check_node, leveled, nodes, patients, safe_nodes, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of
 
@@ -76,13 +77,28 @@ def test_where_iterating_cannot_finish_the_best_node_is_taken() -> None:
 
 def test_the_lattice_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "lattice.json"
-    run(output_lattice=str(path), metric="height")
+    with Output(path) as file:
+        context = Context(files={"output_lattice": file})
+        incognito.run(patients(), TWO, Options(output_lattice=str(path), metric="height"), context)
+        assert not path.exists()
+        file.commit()
     lattice = json.loads(path.read_text(encoding="utf-8"))
     assert lattice["attributes"] == [{"name": a.name, "height": a.hierarchy.height} for a in patients().attributes]
     assert {tuple(node["levels"]) for node in lattice["nodes"]} == set(nodes(patients()))
     safe = {tuple(node["levels"]) for node in lattice["nodes"] if node["safe"]}
     assert safe == set(safe_nodes(patients(), TWO, 0))
     assert all(node["score"] == node["height"] == sum(node["levels"]) for node in lattice["nodes"])
+
+
+def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
+    """With a factor of 0 kept classes count nothing, and without suppressed rows there is nothing else."""
+    with Output(tmp_path / "lattice.json") as file:
+        options = Options(metric="c_avg", gs_factor=0.0, time_limit=60.0, output_lattice=file.name)
+        told = incognito.run(patients(), TWO, options, Context(files={"output_lattice": file})).summary()
+        file.commit()
+    nodes = json.loads((tmp_path / "lattice.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)["nodes"]
+    assert told["score"] is None and told["gap"] == 0
+    assert {node["score"] for node in nodes if node["safe"]} == {None}
 
 
 @pytest.mark.parametrize(

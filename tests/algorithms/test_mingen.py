@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import mingen
 from anonymize.algorithms.base import Context
-from anonymize.errors import InfeasibleError
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -80,3 +80,9 @@ def test_nodes_that_cannot_be_better_are_not_checked() -> None:
 def test_infeasible_names_the_requirement() -> None:
     with pytest.raises(InfeasibleError, match="distinct-l-diversity"):
         run(sweeney(), [requirement("distinct-l-diversity", "problem", l=11)], 12)
+
+
+def test_lattices_too_large_to_go_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mingen, "MOST", 11)
+    with pytest.raises(UsageError, match="12 nodes, and mingen goes through 11 at most"):
+        run(patients(), [k_anonymity(2)])

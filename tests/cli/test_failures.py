@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import sys
@@ -19,6 +20,7 @@ from anonymize.recoding import Regions
 from tests.cli.conftest import HEADER, SPEC, Call, Desk, row, table
 
 LINUX = sys.platform == "linux"
+ON_LINUX = pytest.mark.skipif(not LINUX, reason="needs Linux")
 FORMATS = ["csv", "csv.gz", "parquet", "arrow"]
 
 
@@ -103,11 +105,13 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
     [
         (["-o", "."], 2, "is a folder"),
         (["-o", "nowhere/out.csv"], 2, "there is no folder nowhere"),
-        (["-o", "jobs.csv"], 2, "exists already (--force overwrites it)"),
+        (["-o", "jobs.csv"], 2, "jobs.csv: is the spec, or a file that it names"),
         (["-r", "jobs.csv"], 2, "a report is one of .json, .md by its suffix"),
         (["-r", "spec.yaml.md", "-r", "./spec.yaml.md"], 2, "is given twice"),
         (["-o", "same.json", "-r", "same.json", "--force"], 2, "is given twice"),
         (["-r", "r.md", "-o", "table.csv"], 2, "is given twice"),
+        (["-o", "spec.yaml", "--force"], 2, "spec.yaml: is the spec, or a file that it names"),
+        (["-o", "./jobs.csv", "--force"], 2, "./jobs.csv: is the spec, or a file that it names"),
         (["-k", "0"], 2, "-k"),
         (["-k", "many"], 2, "'many' is not a valid integer"),
         (["--suppression", "1.5"], 2, "--suppression"),
@@ -235,6 +239,22 @@ def test_closed_streams(desk: Desk, launch: Call, stream: int, arguments: list[s
     assert (desk.folder / "out.csv").exists()
 
 
+@pytest.mark.skipif(not LINUX, reason="needs Linux")
+@pytest.mark.parametrize(("k", "code"), [("2", 0), ("0", 2), ("many", 2), ("1000", 4)])
+def test_a_full_standard_error_is_no_outcome(desk: Desk, launch: Call, k: str, code: int) -> None:
+    with open("/dev/full", "wb") as full:
+        assert launch("mondrian", "spec.yaml", "-o", "out.csv", "-k", k, stderr=full).code == code
+    assert (desk.folder / "out.csv").exists() == (code == 0)
+
+
+def test_nobody_listens_on_standard_error(desk: Desk, launch: Call) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        assert launch("mondrian", "spec.yaml", "-o", "out.csv", stderr=closed).code == 0
+    assert (desk.folder / "out.csv").exists()
+
+
 def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, launch: Call) -> None:
     expected = call("mondrian", "spec.yaml").out
     ended = launch("mondrian", "spec.yaml", "-v", stderr=None, preexec_fn=lambda: os.close(2))
@@ -312,3 +332,30 @@ def test_an_unsafe_release_is_published_where_that_is_asked_for(desk: Desk, call
     assert report["privacy"].to_list()[0]["satisfied"] is False
     assert "NOT SAFE" in (desk.folder / "r.md").read_text()
     assert call("audit", "spec.yaml", "-i", "out.csv", "-q").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--output-lattice", "-"], 2, "--output-lattice: is a file"),
+        (["--output-lattice", "table.csv", "--force"], 2, "is given twice"),
+        (["--output-lattice", "jobs.csv", "--force"], 2, "is the spec, or a file that it names"),
+        (["--output-lattice", "jobs.csv"], 2, "is the spec, or a file that it names"),
+        (["--output-lattice", "spec.yaml.md"], 2, "exists already"),
+        pytest.param(["--output-lattice", "l.json", "-o", "/dev/full"], 74, "no space left", marks=ON_LINUX),
+    ],
+)
+def test_a_lattice_is_published_with_its_release_or_not_at_all(
+    desk: Desk, call: Call, arguments: list[str], code: int, message: str
+) -> None:
+    (desk.folder / "spec.yaml.md").write_text("kept", encoding="utf-8")
+    before = desk.files()
+    ended = call("incognito", "spec.yaml", *arguments)
+    assert (ended.code, ended.out) == (code, b"")
+    assert message in ended.err
+    assert desk.files() == before
+
+
+def test_the_lattice_of_a_release(desk: Desk, call: Call) -> None:
+    assert call("incognito", "spec.yaml", "-o", "out.csv", "--output-lattice", "l.json").code == 0
+    assert json.loads((desk.folder / "l.json").read_text(encoding="utf-8"))["nodes"]

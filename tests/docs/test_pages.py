@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import io
 import json
 import re
 import shlex
@@ -15,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from rich.console import Console
 
 from anonymize import privacy
 from anonymize.algorithms import ALGORITHMS
@@ -23,6 +25,7 @@ from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.metrics import METRICS
 from anonymize.release import release
+from anonymize.report.terminal import show
 from anonymize.request import Request
 from anonymize.spec import load
 
@@ -199,6 +202,21 @@ def test_the_spec_of_the_readme_makes_a_release(minimal: Path) -> None:
     assert report["privacy"]["satisfied"] is True
     assert minimal.with_name("released.csv").read_text().splitlines()[0] == "age,zipcode,sex,illness,ward"
     assert len(minimal.read_text().splitlines()) == 10, "the README promises ten lines"
+
+
+def test_the_readme_shows_what_the_demo_makes(tmp_path: Path) -> None:
+    """The rows of the sample before and after, and the figures of the summary."""
+    section = (ROOT / "README.md").read_text(encoding="utf8").partition("## What comes out\n")[2]
+    before, after, summary = section.split("```\n")[1:6:2]
+    spec, output = load(ROOT / "configs/patients.yaml", privacy.PARAMETERS), str(tmp_path / "released.csv")
+    report = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output))
+    released = (tmp_path / "released.csv").read_text(encoding="utf8").splitlines()
+    assert before in (ROOT / "sample_data/patients.csv").read_text(encoding="utf8")
+    assert after.splitlines() == released[:4]
+    shown = io.StringIO()
+    show(report, Console(file=shown, width=HELP_WIDTH * 2))
+    lines = [line.rstrip() for line in shown.getvalue().splitlines()]
+    assert [line for line in summary.splitlines() if line not in [*lines, "..."]] == []
 
 
 def test_every_figure_of_a_report_is_defined(minimal: Path) -> None:

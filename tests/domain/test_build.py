@@ -60,6 +60,13 @@ def test_mask_of_one_character_is_flat(values: list[str]) -> None:
     assert built(Mask(mask="right"), values).height == 1
 
 
+@pytest.mark.parametrize(("count", "width"), [(1, 1 << 15), (1 << 12, 1 << 9)])
+def test_texts_are_not_masked(count: int, width: int) -> None:
+    with pytest.raises(DataError, match=f"column 'x': {count} distinct values of up to {width} characters") as caught:
+        built(Mask(mask="right"), [f"{number:0{width}}" for number in range(count)])
+    assert "prefix" in str(caught.value)
+
+
 def test_prefix() -> None:
     domain = built(Prefix(prefix=(3, 1)), ["02138", "0214", "02", "13", ""])
     assert path(domain, "02138") == ["02138", "021*", "0*", "*"]

@@ -358,8 +358,8 @@ def test_long_values_are_cut(problem: One) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words", "hint"),
     [
-        ("", 1, 1, "the spec is empty", "init"),
-        ("# only a comment\n", 1, 1, "the spec is empty", "init"),
+        ("", 1, 1, "the spec is empty", "version: 1"),
+        ("# only a comment\n", 1, 1, "the spec is empty", "version: 1"),
         ("- a\n- b\n", 1, 1, "a spec is a mapping", "version"),
         ("\n\njust text\n", 3, 1, "a spec is a mapping", "version"),
         ("version: 1\noutput: {suppressed: *}", 2, 23, "not valid YAML", "in quotes"),

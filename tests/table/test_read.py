@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -215,10 +215,10 @@ def test_typed_inputs(read_frame: Read, kind: str) -> None:
 
 
 def test_typed_columns_that_cannot_be_used(read_frame: Read) -> None:
-    frame = pl.DataFrame({"age": [date(2024, 1, 1)], "flag": [True], "list": [[1]], "id": [[1]]})
+    columns = {"age": [date(2024, 1, 1)], "flag": [True], "list": [[1]], "id": [[1]], "stay": [timedelta(days=1)]}
     with pytest.raises(DataError) as error:
-        read_frame(frame, "age:n flag:n list:in id:id", "parquet")
-    assert [message.split("'")[1] for message in messages(error)] == ["age", "flag", "list"]
+        read_frame(pl.DataFrame(columns), "age:n flag:n list:in id:id stay:in", "parquet")
+    assert [message.split("'")[1] for message in messages(error)] == ["age", "flag", "list", "stay"]
 
 
 def test_typed_values_that_are_no_numbers(read_frame: Read) -> None:

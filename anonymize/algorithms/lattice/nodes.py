@@ -152,7 +152,7 @@ class Checker:
         shown, group = self.bottom.rolled(vector)
         class_of, failing = group[self.distinct_of], self._failing(shown)
         partition, suppressed = partition_of(class_of, ~failing)
-        levels = np.tile(np.array(vector, np.int8), (partition.count, 1))
+        levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
         named = {attribute.name: level for attribute, level in zip(self.table.attributes, vector, strict=True)}
         return Levels(partition, levels, suppressed, {"levels": named, **self.counters, **(more or {})})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.scores import Scorer, as_json
 
 
 def picture(scorer: Scorer) -> dict[str, Any]:
@@ -12,7 +12,7 @@ def picture(scorer: Scorer) -> dict[str, Any]:
     checker = scorer.checker
     nodes = []
     for vector in checker.lattice:
-        checked, score = checker.check(vector), scorer.score(vector)
+        checked = checker.check(vector)
         nodes.append(
             {
                 "levels": list(vector),
@@ -20,7 +20,7 @@ def picture(scorer: Scorer) -> dict[str, Any]:
                 "safe": checked.safe,
                 "suppressed_rows": checked.suppressed,
                 "classes": checked.classes,
-                "score": score[0] if len(score) == 1 else list(score),
+                "score": as_json(scorer.score(vector)),
             }
         )
     names = [attribute.name for attribute in checker.table.attributes]

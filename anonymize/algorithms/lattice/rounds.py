@@ -115,7 +115,7 @@ class Rounds:
         kept = np.ones(given_up + 1, np.bool_)
         kept[given_up] = False
         partition, suppressed = partition_of(of_row, kept)
-        vectors = np.array(self.classes.vectors, np.int8)
+        vectors = np.array(self.classes.vectors, np.int16)
         first = partition.order[partition.starts[:-1]]
         levels = vectors[of_row[first]]
         nodes = len(np.unique(vectors, axis=0))

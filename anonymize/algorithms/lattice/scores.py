@@ -22,7 +22,7 @@ order.
 Metrics of one figure, for which aggregate and weights do not matter:
 
 - `discernibility`: sum of kept classes squared + N S.
-- `c_avg`: N / (sF kept classes + gF if any row is suppressed).
+- `c_avg`: N / (sF kept classes + gF if any row is suppressed); infinite where that is 0.
 - `research-value`: 1 - the research value of the levels.
 
 Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows are suppressed than need be.
@@ -60,6 +60,12 @@ WHOLE = ("discernibility", "c_avg", "research-value")
 """Metrics of one figure."""
 METRICS = (*DEFAULT_AGGREGATE, *WHOLE)
 DECIMALS = 1e10
+
+
+def as_json(score: Sequence[float]) -> Any:
+    """A score as a JSON file has it: a number, of `rank` a list; null in place of what is infinite."""
+    found = [figure if np.isfinite(figure) else None for figure in score]
+    return found[0] if len(found) == 1 else found
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Grid:
 
     def __init__(self, lattice: Lattice) -> None:
         self.shape = tuple(height + 1 for height in lattice.heights)
-        self.vectors = np.indices(self.shape, np.int8).reshape(len(self.shape), -1).T
+        self.vectors = np.indices(self.shape, np.int16).reshape(len(self.shape), -1).T
         self.strides = [int(np.prod(self.shape[index + 1 :])) for index in range(len(self.shape))]
         self.numbers: Ints = np.arange(len(self.vectors)).reshape(self.shape)
 

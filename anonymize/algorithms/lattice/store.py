@@ -20,7 +20,7 @@ class Store:
         self.bottom = bottom
         self._sets: OrderedDict[Vector, FrequencySet] = OrderedDict()
         self._room = cells
-        self._vectors = np.empty((0, len(bottom.vector)), np.int8)
+        self._vectors = np.empty((0, len(bottom.vector)), np.int16)
         self._sizes = np.empty(0, np.int64)
 
     def get(self, vector: Vector) -> FrequencySet:
@@ -36,7 +36,7 @@ class Store:
 
     def nearest(self, vector: Vector) -> FrequencySet:
         """The set below a node that has the fewest distinct rows; of several the one made first."""
-        under = np.flatnonzero((self._vectors <= np.array(vector, np.int8)).all(axis=1))
+        under = np.flatnonzero((self._vectors <= np.array(vector, np.int16)).all(axis=1))
         if not len(under):
             return self.bottom
         best = under[np.argmin(self._sizes[under])]
@@ -47,13 +47,13 @@ class Store:
     def _keep(self, made: FrequencySet) -> None:
         """Keeps a set; those that were not used for the longest time go where there is no room."""
         self._sets[made.vector] = made
-        self._vectors = np.vstack([self._vectors, np.array([made.vector], np.int8)])
+        self._vectors = np.vstack([self._vectors, np.array([made.vector], np.int16)])
         self._sizes = np.append(self._sizes, made.size)
         self._room -= _cells(made)
         while self._room < 0 and self._sets:
             gone, dropped = self._sets.popitem(last=False)
             self._room += _cells(dropped)
-            stays = (self._vectors != np.array(gone, np.int8)).any(axis=1)
+            stays = (self._vectors != np.array(gone, np.int16)).any(axis=1)
             self._vectors, self._sizes = self._vectors[stays], self._sizes[stays]
 
 

@@ -21,13 +21,13 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checked
 from anonymize.classes import Floats
 
-Columns = NDArray[np.int8]
+Columns = NDArray[np.int16]
 DECIMALS = 12
 
 
 @dataclass(frozen=True)
 class Strings:
-    """A list of strings. `levels` (attributes, n) int8, `totals` (n,) their research values, ascending."""
+    """A list of strings. `levels` (attributes, n) int16, `totals` (n,) their research values, ascending."""
 
     levels: Columns
     totals: Floats
@@ -70,7 +70,7 @@ class Strings:
         """Those from `begin` on, without those of `first` to `last` that compare so with the vector throughout."""
         gone = np.ones(last - first, np.bool_)
         for levels, level in zip(self.levels[:, first:last], vector, strict=True):
-            gone &= compare(levels, np.int8(level))
+            gone &= compare(levels, np.int16(level))
         kept: list[Any] = [slice(begin, first), first + np.flatnonzero(~gone), slice(last, None)]
         return Strings(
             np.concatenate([self.levels[:, part] for part in kept], axis=1),
@@ -88,7 +88,7 @@ def totals(levels: Columns, values: Sequence[Floats]) -> Floats:
 
 def every_string(choices: Sequence[Sequence[int]]) -> Columns:
     """(attributes, n) all strings of these levels of each attribute, in lexicographic order."""
-    grids = np.meshgrid(*(np.array(levels, np.int8) for levels in choices), indexing="ij", copy=False)
+    grids = np.meshgrid(*(np.array(levels, np.int16) for levels in choices), indexing="ij", copy=False)
     return np.stack([grid.ravel() for grid in grids])
 
 
@@ -114,7 +114,7 @@ class Search:
 
     def total(self, vector: Vector) -> float:
         """The research value of a string."""
-        return float(totals(np.array([vector], np.int8).T, self.values)[0])
+        return float(totals(np.array([vector], np.int16).T, self.values)[0])
 
     def check(self, vector: Vector) -> Checked:
         """The outcome of a string, noted in `tested`."""
@@ -170,7 +170,7 @@ class Search:
 def joined(parts: Sequence[Sequence[Vector]]) -> Columns:
     """(attributes, n) every combination of a string of each part, the parts being consecutive attributes."""
     found = [sum(strings, ()) for strings in product(*parts)]
-    return np.array(found, np.int8).T
+    return np.array(found, np.int16).T
 
 
 def spread(strings: Sequence[Vector], count: int) -> list[Vector]:
