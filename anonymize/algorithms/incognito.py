@@ -50,7 +50,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Output, Table, commit
 
 ID = "incognito"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}))
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}), units=True)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}))
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}), units=True)
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,13 @@ def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensiti
 
 
 @st.composite
+def with_units(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
+    """A table whose rows are about units, some of which have many rows: few units or nearly as many as rows."""
+    table, rng = draw(of), draw(seeds)
+    return replace(table, units=narrow(_skewed(rng, table.rows, int(rng.integers(1, 2 * table.rows + 1)))))
+
+
+@st.composite
 def with_workload(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
     """A table with two targets of each kind and three selections."""
     table, rng = draw(of), draw(seeds)
