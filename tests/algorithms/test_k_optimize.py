@@ -67,16 +67,19 @@ def classes(table: Table, cuts: tuple[tuple[int, ...], ...]) -> list[list[int]]:
 
 
 def meets(table: Table, rows: list[int], wanted: tuple[Requirement, ...]) -> bool:
+    """Whether some rows are a class; where rows are about units, a unit counts once, and once for each value."""
+    whom = list(range(table.rows)) if table.units is None else table.units.tolist()
     for each in wanted:
         required: dict[str, float] = each.required()
         counts = []
         if each.attribute:
             column = next(c for c in table.sensitive if c.name == each.attribute)
-            codes = [int(column.codes[row]) for row in rows if column.codes[row] != column.missing]
+            held = sorted({(int(column.codes[row]), whom[row]) for row in rows})
+            codes = [code for code, _ in held if code != column.missing]
             counts = sorted(Counter(codes).values(), reverse=True)
         match each.model:
             case "k-anonymity":
-                fine = len(rows) >= required["k"]
+                fine = len({whom[row] for row in rows}) >= required["k"]
             case "distinct-l-diversity":
                 fine = len(counts) >= required["l"]
             case "entropy-l-diversity":
