@@ -7,7 +7,7 @@ class and a unit, and of a class and a holding, which is a sensitive value with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Integers, Ints, run_starts
+from anonymize.classes import Bools, Integers, Ints, concatenated_ranges, run_starts
 from anonymize.privacy.groups import Groups, Histogram, Whole
 
 if TYPE_CHECKING:
@@ -47,6 +47,26 @@ class Pairs:
         stays = owners >= 0
         return self.of(owners[stays], self.things[stays], self.span)
 
+    def joined(self, one: Ints, other: Ints) -> Pairs:
+        """Those of pairs (n,) of classes, each as one."""
+        count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
+        starts = np.searchsorted(self.owners, np.arange(count + 1))
+        lengths = np.diff(starts)
+        entries = [concatenated_ranges(starts[:-1][side], lengths[side]) for side in (one, other)]
+        owners = [np.repeat(np.arange(len(side)), lengths[side]) for side in (one, other)]
+        return self.of(np.concatenate(owners), self.things[np.concatenate(entries)], self.span)
+
+    def ends(self, head: Ints) -> tuple[Pairs, Pairs]:
+        """Where classes (C,) are listed head after head, `head` being that of each: the pairs whose thing no class of
+        the head before theirs has, and those whose thing no class of the head after theirs has."""
+        order = np.argsort(head[self.owners] * self.span + self.things, kind="stable")
+        keys = head[self.owners[order]] * self.span + self.things[order]
+        first = run_starts(keys)
+        last = np.append(first[1:], len(keys)) - 1 if len(keys) else first
+        some = (np.sort(order[each]) for each in (first, last))
+        leading, trailing = (replace(self, owners=self.owners[each], things=self.things[each]) for each in some)
+        return leading, trailing
+
     def counts(self, class_count: int) -> Ints:
         """(C,) different things of each class."""
         return np.bincount(self.owners, minlength=class_count)
@@ -71,10 +91,6 @@ class Holdings:
         span = int(units.max(initial=0)) + 1
         known, holding = np.unique(codes.astype(np.int64) * span + units, return_inverse=True)
         return cls(column, Pairs.of(classes, holding, max(len(known), 1)), known // span, whole)
-
-    def merge(self, into: Integers) -> Holdings:
-        """As that of `Pairs`."""
-        return replace(self, pairs=self.pairs.merge(into))
 
     def histogram(self, class_count: int) -> Histogram:
         """How many units of each class have each value."""
@@ -136,8 +152,31 @@ class Members:
     def merge(self, into: Integers, class_count: int) -> Members:
         """The same in fewer classes: class c becomes part of class `into[c]` of `class_count`, or is left out where
         that is below 0."""
-        holdings = {name: each.merge(into) for name, each in self.holdings.items()}
-        return Members(class_count, self.units.merge(into), holdings)
+        return self._with(class_count, lambda pairs: pairs.merge(into))
+
+    def joined(self, one: Ints, other: Ints) -> Members:
+        """Pairs (n,) of classes, each as one."""
+        return self._with(len(one), lambda pairs: pairs.joined(one, other))
+
+    def ends(self, head: Ints) -> tuple[Members, Members]:
+        """As that of `Pairs`, in the classes that have them: sums of the first over some classes from the beginning of
+        a head on, and of the second up to its end, count what these have together."""
+        units = self.units.ends(head)
+        held = {name: each.pairs.ends(head) for name, each in self.holdings.items()}
+        leading, trailing = (
+            Members(
+                self.count,
+                units[side],
+                {name: replace(each, pairs=held[name][side]) for name, each in self.holdings.items()},
+            )
+            for side in (0, 1)
+        )
+        return leading, trailing
+
+    def _with(self, count: int, made: Callable[[Pairs], Pairs]) -> Members:
+        """The same units and values in `count` other classes."""
+        holdings = {name: replace(each, pairs=made(each.pairs)) for name, each in self.holdings.items()}
+        return Members(count, made(self.units), holdings)
 
     def subset(self, kept: Bools) -> Members:
         """Some of the classes (count,), renumbered; what they are compared with stays."""
