@@ -190,6 +190,11 @@ def with_units(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
     return replace(table, units=narrow(_skewed(rng, table.rows, int(rng.integers(1, 2 * table.rows + 1)))))
 
 
+def units_or_not(of: st.SearchStrategy[Table]) -> st.SearchStrategy[Table]:
+    """Tables whose rows are about units, and tables where each row is about somebody else."""
+    return of | with_units(of)
+
+
 @st.composite
 def with_workload(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
     """A table with two targets of each kind and three selections."""

@@ -11,7 +11,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.privacy import Requirement
 from anonymize.table import Table
 from tests.algorithms.full_domain import heights, is_safe
-from tests.algorithms.tables import k_anonymity, requirement, seeds, tables, with_units
+from tests.algorithms.tables import k_anonymity, requirement, seeds, tables, units_or_not
 
 Vector = tuple[int, ...]
 
@@ -57,6 +57,6 @@ def small_cases(draw: st.DrawFn, max_rows: int = 24, max_nodes: int = 90) -> Cas
     small = tables(max_rows=max_rows, max_attributes=3, sensitive_columns=1).filter(
         lambda table: len(Case(table, (), 0).nodes) <= max_nodes
     )
-    table = draw(small | with_units(small))
+    table = draw(units_or_not(small))
     limit = draw(st.sampled_from([0, 0, table.rows // 10, table.rows // 3, table.rows]))
     return Case(table, tuple(MODELS[int(draw(seeds).integers(len(MODELS)))]), limit)
