@@ -27,9 +27,11 @@ from anonymize.table import Attribute, Table, TargetColumn
 from tests.algorithms.tables import (
     categorical,
     k_anonymity,
+    narrow,
     numeric,
     requirement,
     seeds,
+    sensitive,
     table_of,
     tables,
     taxonomy,
@@ -173,7 +175,16 @@ def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: 
     return k_optimize._problem(table, wanted, options, context, Splits.of_table(table, 0))[0]
 
 
-@given(SMALL, st.sampled_from(MODELS), seeds)
+@st.composite
+def grids(draw: st.DrawFn) -> Table:
+    """Many splits, and units that are in many classes."""
+    rng = draw(seeds)
+    columns = [numeric(rng.integers(0, 4, 30).tolist(), f"q{at}") for at in range(3)]
+    table = table_of(*columns, sensitive=[sensitive(rng.integers(0, 4, 30).tolist(), "s0")])
+    return replace(table, units=narrow(rng.integers(0, rng.integers(2, 12), 30)))
+
+
+@given(SMALL | grids(), st.sampled_from(MODELS), seeds)
 def test_figures_of_one_split_more_or_less(table: Table, wanted: Any, rng: np.random.Generator) -> None:
     table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
     problem = problem_of(table, wanted, 0, str(rng.choice(["discernibility", "classification"])))
