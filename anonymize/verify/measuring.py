@@ -66,9 +66,7 @@ def measure(
     )
 
 
-def _overall(
-    rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
-) -> Overall:
+def _overall(rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None) -> Overall:
     """The table as a whole: somebody who is in several classes is counted in each, and once here."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
     return Overall.of(whole, rows, subject, missing, tree)
