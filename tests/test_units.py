@@ -30,7 +30,7 @@ version: 1
 input: {{path: table.csv}}
 unit: person
 quasi_identifiers:
-  age: {{type: numeric}}
+  age: {{type: numeric, hierarchy: {{intervals: [2, 4]}}}}
   town: {{}}
 sensitive:
   illness: {{}}
@@ -93,8 +93,18 @@ def distance(members: Rows, everybody: Rows) -> Fraction:
 # --- releases --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", [name for name, each in ALGORITHMS.items() if each.NEEDS.units])
-@pytest.mark.parametrize("seed", range(6))
+COUNTING = [name for name, each in ALGORITHMS.items() if each.NEEDS.units and each.NEEDS.guarantees]
+
+
+def with_target(folder: Path, algorithm: str) -> None:
+    """The spec with a target where the algorithm needs one."""
+    if ALGORITHMS[algorithm].NEEDS.target:
+        text = (folder / "spec.yaml").read_text()
+        (folder / "spec.yaml").write_text(text.replace("insensitive: [row]", "workload: {targets: [row]}"))
+
+
+@pytest.mark.parametrize("algorithm", COUNTING)
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "output", ["{}", "{row_order: shuffle}", "{suppressed_rows: drop}"], ids=["keep", "shuffle", "drop"]
 )
@@ -102,6 +112,7 @@ def test_every_class_of_a_release_has_k_persons(desk: Desk, call: Call, algorith
     rows = table(seed)
     models = "[{model: frequency-l-diversity, l: 1.6}, {model: t-closeness, t: 0.4}]"
     write(desk.folder, rows, f"{{k: 4, l: 2, suppression: 0.1, models: {models}}}", output)
+    with_target(desk.folder, algorithm)
     assert call(algorithm, "spec.yaml", "-o", "out.csv", "-r", "r.json").code == 0
     found = classes(desk.folder / "out.csv", rows)
     shown = [row for members in found for row in members]
@@ -118,38 +129,43 @@ def test_every_class_of_a_release_has_k_persons(desk: Desk, call: Call, algorith
     assert achieved == pytest.approx([float(figure) for figure in reached.values()])
 
 
-def test_rows_are_not_enough(desk: Desk, call: Call) -> None:
+@pytest.mark.parametrize("algorithm", COUNTING)
+def test_rows_are_not_enough(desk: Desk, call: Call, algorithm: str) -> None:
     """Six rows of two persons are no class for k = 3, though they are for whoever counts rows."""
     rows = [["p1", "1", "a", "x", str(n)] for n in range(5)] + [["p2", "1", "a", "x", "5"]]
     rows += [[f"p{n}", "9", "b", "x", str(n + 3)] for n in range(3, 6)]
     write(desk.folder, rows, "{k: 3}")
-    assert call("mondrian", "spec.yaml", "-o", "out.csv").code == 0
+    with_target(desk.folder, algorithm)
+    assert call(algorithm, "spec.yaml", "-o", "out.csv").code == 0
     assert len(classes(desk.folder / "out.csv", rows)) == 1
     text = (desk.folder / "spec.yaml").read_text()
     (desk.folder / "spec.yaml").write_text(text.replace("unit: person", "identifiers: [person]"))
-    assert call("mondrian", "spec.yaml", "-o", "out.csv", "--force").code == 0
+    assert call(algorithm, "spec.yaml", "-o", "out.csv", "--force").code == 0
     assert len(classes(desk.folder / "out.csv", rows)) == 2
 
 
-def test_more_persons_than_there_are_cannot_be_had(desk: Desk, call: Call) -> None:
+@pytest.mark.parametrize("algorithm", COUNTING)
+def test_more_persons_than_there_are_cannot_be_had(desk: Desk, call: Call, algorithm: str) -> None:
     write(desk.folder, table(1, people=5), "{k: 6}")
-    ended = call("mondrian", "spec.yaml", "-o", "out.csv")
+    with_target(desk.folder, algorithm)
+    ended = call(algorithm, "spec.yaml", "-o", "out.csv")
     assert ended.code == 4 and "k=5" in ended.err
 
 
-def test_one_row_a_person_changes_nothing(desk: Desk, call: Call) -> None:
+@pytest.mark.parametrize("algorithm", COUNTING)
+def test_one_row_a_person_changes_nothing(desk: Desk, call: Call, algorithm: str) -> None:
+    cut = ["--cut", "rate"] if algorithm == "mondrian" else []
     rows = [[f"p{number}", *row[1:]] for number, row in enumerate(table(3))]
     write(desk.folder, rows, "{k: 4, l: 2}")
-    assert call("mondrian", "spec.yaml", "--cut", "rate", "-o", "out.csv").code == 0
+    with_target(desk.folder, algorithm)
+    assert call(algorithm, "spec.yaml", *cut, "-o", "out.csv").code == 0
     text = (desk.folder / "spec.yaml").read_text()
     (desk.folder / "spec.yaml").write_text(text.replace("unit: person", "identifiers: [person]"))
-    assert call("mondrian", "spec.yaml", "--cut", "rate", "-o", "plain.csv").code == 0
+    assert call(algorithm, "spec.yaml", *cut, "-o", "plain.csv").code == 0
     assert (desk.folder / "out.csv").read_bytes() == (desk.folder / "plain.csv").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["datafly", "samarati", "mu-argus", "anatomy", "randomize", "tds", "bug", "k-optimize"]
-)
+@pytest.mark.parametrize("algorithm", ["anatomy", "randomize"])
 def test_an_algorithm_that_counts_rows_refuses(desk: Desk, call: Call, algorithm: str) -> None:
     write(desk.folder, table(1), "{k: 2}")
     ended = call(algorithm, "spec.yaml", "-o", "out.csv")

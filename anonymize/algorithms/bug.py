@@ -5,7 +5,7 @@ occur, in all rows alike; it can be carried out when all of them are shown. Of t
 of the smallest class, the one with the least information loss per row that is gained is carried out; where none raises
 it, the one of least information loss. So it goes on until the rows of classes that fail a requirement are at most the
 spec's suppression limit; these are suppressed. Of equal ones, the first attribute of the spec comes first, and there
-the first values.
+the first values. Where the spec has a `unit`, the anonymity is in units: persons of the smallest class.
 
 What is lost. The entropy of the class labels in the rows of the node less the weighted entropies in those of its
 children; of several targets the sum.
@@ -45,7 +45,7 @@ from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
 ID = "bug"
-NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False)
+NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
             raise no_generalization(table, requirements, limit)
     context.progress(table.rows)
     class_of, kept = climb.classes()
-    found = {"generalizations": climb.steps, "anonymity": int(np.bincount(class_of, distinct.counts)[kept].min())}
+    found = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][kept].min())}
     return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, found)
 
 
@@ -139,13 +139,15 @@ class Ladder:
 class Climb:
     """The classes of the cut so far. A class that has become part of another has no rows any more.
 
-    `counts` (m,): rows of each class, first of all one a distinct row. `columns`: per attribute (m,) the first leaf of
-    the node that each shows.
+    `counts` (m,): rows of each class, first of all one a distinct row. `sizes` (m,): the same, or units where rows are
+    about these. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
     def __init__(self, distinct: Distinct, ladders: list[Ladder], requirements: tuple[Requirement, ...]) -> None:
         self.distinct, self.ladders, self.requirements = distinct, ladders, requirements
         self.counts = distinct.counts.copy()
+        self._units = None if distinct.members is None else distinct.members.units
+        self.sizes = self.counts if self._units is None else self._units.counts(len(self.counts))
         self.columns = [column.copy() for column in distinct.columns]
         self.steps = 0
         self._into = np.arange(len(self.counts))
@@ -180,6 +182,11 @@ class Climb:
         self.counts[rows] = 0
         np.add.at(self.counts, into, counts)
         self._into[rows] = into
+        if self._units is not None:
+            moved = np.arange(len(self.counts))
+            moved[rows] = into
+            self._units = self._units.merge(moved)
+            self.sizes = self._units.counts(len(self.counts))
         self.columns[index][into] = self.ladders[index].edges[node][0]
         self.steps += 1
         return True
@@ -197,8 +204,8 @@ class Climb:
         Such a one touches every smallest class, so there is at most one an attribute.
         """
         alive = self.counts > 0
-        anonymity = int(self.counts[alive].min())
-        smallest = np.flatnonzero(self.counts == anonymity)
+        anonymity = int(self.sizes[alive].min())
+        smallest = np.flatnonzero(self.sizes == anonymity)
         for index, ladder in enumerate(self.ladders):
             above = ladder.above[self.columns[index][smallest]]
             node = int(above[0])
@@ -212,8 +219,16 @@ class Climb:
         rows, into = self._under(index, node), self._merged(index, node)
         others = alive.copy()
         others[rows] = False
-        sizes = np.bincount(into, self.counts[rows])
-        return int(min(sizes[sizes > 0].min(), self.counts[others].min(initial=self.distinct.table.rows)))
+        sizes = self._together(rows, into)
+        return int(min(sizes[sizes > 0].min(), self.sizes[others].min(initial=self.distinct.table.rows)))
+
+    def _together(self, rows: Ints, into: Ints) -> Ints:
+        """The sizes of what some classes become, at the number that each goes `into`; 0 elsewhere."""
+        if self._units is None:
+            return np.bincount(into, self.counts[rows]).astype(np.int64)
+        place = np.full(len(self.counts), -1)
+        place[rows] = into
+        return self._units.merge(place).counts(len(self.counts))
 
     def _under(self, index: int, node: int) -> Ints:
         """Classes that show a child of a node."""

@@ -38,7 +38,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs(family="full-domain")
+NEEDS = Needs(family="full-domain", units=True)
 
 
 @dataclass(frozen=True)

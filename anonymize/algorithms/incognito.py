@@ -19,7 +19,8 @@ score, unless the time limit ended the search: then the report says by how much 
 
 Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
 one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
-suppression, nodes are ruled out by the metric's lower bounds and by the k-anonymity that is asked for beside them.
+suppression, or with a `unit` in the spec, nodes are ruled out by the metric's lower bounds and by the k-anonymity that
+is asked for beside them.
 
 Recoding model. Full-domain; local with `--iterate`.
 
@@ -50,7 +51,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "incognito"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}))
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}), units=True)
 
 
 @dataclass(frozen=True)

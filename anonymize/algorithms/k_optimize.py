@@ -10,7 +10,8 @@ The cost. `--cost discernibility`: the size of a class for each row, the number 
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
 suppressed row; it needs targets under `workload`, of which several are summed. The cost is that of the classes as they
 are found. Classes that read the same, such as those of a number that is neither known to be missing nor to be present,
-are one in the release, and its report counts them so.
+are one in the release, and its report counts them so. Costs are in rows, also where the spec has a `unit` and classes
+have to hold so many persons.
 
 When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
 seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
@@ -57,7 +58,7 @@ from anonymize.recoding import SingleDimensional
 from anonymize.table import Table
 
 ID = "k-optimize"
-NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False)
+NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False, units=True)
 
 WORK = 20
 """Million numbers that are read where no limit is given, after a first local search."""

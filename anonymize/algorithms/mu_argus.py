@@ -62,7 +62,11 @@ from anonymize.table import Table
 
 ID = "mu-argus"
 NEEDS = Needs(
-    family="full-domain and cell suppression", guarantees=False, reusable=False, uses=frozenset({"identifying"})
+    family="full-domain and cell suppression",
+    guarantees=False,
+    units=True,
+    reusable=False,
+    uses=frozenset({"identifying"}),
 )
 
 TESTED = (

@@ -20,9 +20,10 @@ Local does not; where its own way meets no safe string, as may be where the top 
 search follows.
 
 What prunes. That levels and strings below an unsafe one are unsafe too is concluded only where it holds: for monotone
-models when no row may be suppressed, and else where too many rows fail k-anonymity, distinct l-diversity or squared
-error diversity alone, as they then do at every string below. Any other unsafe string, such as one that is unsafe by
-entropy l-diversity where rows may be suppressed, drops itself alone: the search stays exact and checks more.
+models when no row may be suppressed and the spec has no `unit`, and else where too many rows fail k-anonymity, distinct
+l-diversity or squared error diversity alone, as they then do at every string below. Any other unsafe string, such as
+one that is unsafe by entropy l-diversity where rows may be suppressed, drops itself alone: the search stays exact and
+checks more.
 
 Memory. More strings than `--memory-limit` are not listed. The attributes are parted into subsets whose strings fit, in
 the order of the spec; each is searched globally by itself, for a subset of a safe string is safe. The successes of the
@@ -57,7 +58,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}))
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}), units=True)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ scores by the metrics that `incognito` has (lower is better). The same node is r
 What it guarantees. Every class meets every model of the spec within the suppression limit. What is released is minimal,
 and no good node is lower. It is not the node of least loss: a higher one may show more. Bisection takes for granted
 that above a good node there are good nodes only. That holds for models that stay met however many rows join a class
-(k-anonymity, distinct l-diversity, squared error diversity), and for all monotone models when no row may be suppressed.
-For others the heights are searched one after the other from the bottom, so that what is said here holds for them too.
+(k-anonymity, distinct l-diversity, squared error diversity), and for all monotone models when no row may be suppressed
+and the spec has no `unit`. For others the heights are searched one after the other from the bottom, so that what is
+said here holds for them too.
 AllMin never takes it for granted.
 
 Recoding model. Full-domain generalization with suppression of rows.
@@ -41,7 +42,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}))
+NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}), units=True)
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""

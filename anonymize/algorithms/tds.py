@@ -10,7 +10,8 @@ the first values, comes first.
 The score. InfoGain is the entropy of the class labels in the rows of the node less the weighted entropies in those of
 its children. AnonyLoss is the fall of the anonymity, the size of the smallest class. `--score 2005` takes InfoGain /
 AnonyLoss, and InfoGain alone where nothing is lost; `--score 2007` takes InfoGain / (AnonyLoss + 1), as the journal
-version has it. Of several targets the gains are summed.
+version has it. Of several targets the gains are summed. Where the spec has a `unit`, the anonymity is in units: persons
+of the smallest class.
 
 What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
 own. Missing numbers come after all others, so that a cut can part them off.
@@ -47,7 +48,7 @@ from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
 ID = "tds"
-NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False)
+NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True)
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class Side:
 
 @dataclass
 class Search:
-    """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,)."""
+    """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,): rows of each, or
+    units where rows are about these."""
 
     distinct: Distinct
     sides: list[Side]
@@ -163,7 +165,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.class_of = np.zeros(len(self.distinct.counts), np.int64)
-        self.sizes = np.array([self.distinct.counts.sum()])
+        self.sizes = self._sizes(1)
         self.beyond_size = beyond_size(self.distinct.table, self.requirements)
         self._measure(np.zeros(1, np.int64))
 
@@ -207,9 +209,14 @@ class Search:
             each.interval = np.append(each.interval, each.interval[old[~first]])
         side.interval[label] = numbers[part]
         self.class_of[rows] = label[place]
-        self.sizes = np.bincount(self.class_of, self.distinct.counts).astype(np.int64)
+        self.sizes = self._sizes(len(side.interval))
         self.steps += 1
         self._measure(np.sort(label))
+
+    def _sizes(self, classes: int) -> Ints:
+        if self.distinct.members is not None:
+            return self.distinct.members.units.merge(self.class_of).counts(classes)
+        return np.bincount(self.class_of, self.distinct.counts, minlength=classes).astype(np.int64)
 
     def _measure(self, changed: Ints) -> None:
         """What the specializations would leave of some classes, ascending."""
@@ -227,16 +234,25 @@ class Search:
         """(classes,) the smallest part of each class, and whether all parts meet the requirements."""
         sizes = np.bincount(key, self.distinct.counts[rows], minlength=classes * width).astype(np.int64)
         filled = np.flatnonzero(sizes)
-        groups = Groups(sizes[filled], self._histograms(rows, key, filled) if self.beyond_size else {})
+        groups = self._groups(rows, key, filled, sizes)
+        sizes[filled] = groups.sizes
         passed = np.ones(classes * width, np.bool_)
         passed[filled] = check(groups, self.requirements)
         smallest = np.where(sizes > 0, sizes, len(self.distinct.rows)).reshape(classes, width).min(axis=1)
         return smallest, np.asarray(passed.reshape(classes, width).all(axis=1))
 
-    def _histograms(self, rows: Ints, key: Ints, filled: Ints) -> dict[str, Histogram]:
-        """Of the parts that are filled (ascending keys), from the distinct rows that lie in them."""
+    def _groups(self, rows: Ints, key: Ints, filled: Ints, sizes: Ints) -> Groups:
+        """The parts that are filled (ascending keys), from the distinct rows in them; `sizes` (parts,) in rows."""
+        if not self.beyond_size:
+            return Groups(sizes[filled])
         part = np.full(len(self.class_of), -1)
         part[rows] = np.searchsorted(filled, key)
+        if self.distinct.members is not None:
+            return self.distinct.members.merge(part, len(filled)).groups()
+        return Groups(sizes[filled], self._histograms(part, len(filled)))
+
+    def _histograms(self, part: Ints, parts: int) -> dict[str, Histogram]:
+        """Of parts, given that of each distinct row (m,), -1 for none."""
         found = {}
         for column in self.distinct.table.sensitive:
             if column.name in self.distinct.histograms:
@@ -244,7 +260,7 @@ class Search:
                 inside = part[entries.classes] >= 0
                 owners, codes, counts = part[entries.classes[inside]], entries.codes[inside], entries.counts[inside]
                 found[column.name] = Histogram.from_rows(
-                    owners, codes, len(filled), column.size, values=column.values, counts=counts, whole=entries.given
+                    owners, codes, parts, column.size, values=column.values, counts=counts, whole=entries.given
                 )
         return found
 

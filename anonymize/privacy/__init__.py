@@ -38,6 +38,7 @@ from anonymize.privacy import (
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole, sizes_of
+from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ __all__ = [
     "Crowd",
     "Groups",
     "Histogram",
+    "Members",
     "Model",
+    "Pairs",
     "Requirement",
     "Whole",
     "assess",

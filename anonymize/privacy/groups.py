@@ -4,7 +4,7 @@ Nothing here knows a quasi-identifier: a class is a number in [0, C). Everything
 
 Where rows are about units, of which several rows may be about one, a class has as many members as it has units, and a
 value occurs in it as often as it has units with that value. A merged class has a unit once that was in both its parts,
-so its counts are not the sums of theirs: it has to be counted from the rows.
+so its counts are not the sums of theirs: `members` has what they are counted from.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Runs, first_of_each
 
 if TYPE_CHECKING:
+    from anonymize.privacy.members import Members
     from anonymize.table import SensitiveColumn
 
 Integers = NDArray[np.integer[Any]]
@@ -238,6 +239,8 @@ class Groups:
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     crowds: Mapping[str, Crowd] = field(default_factory=dict)
     """Of each population, by its path."""
+    members: Members | None = None
+    """Whom the classes are about, where that is known; else each row is about somebody else, or classes never merge."""
 
     @classmethod
     def of_rows(
@@ -280,6 +283,8 @@ class Groups:
             matched = np.zeros(class_count, dtype=np.int64)
             np.add.at(matched, into, crowd.matched)
             crowds[path] = Crowd(matched, crowd.total)
+        if self.members is not None:
+            return replace(self.members.merge(into, class_count).groups(), crowds=crowds)
         histograms = {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()}
         return Groups(sizes, histograms, crowds)
 
@@ -292,10 +297,14 @@ class Groups:
     def subset(self, kept: NDArray[np.bool_]) -> Groups:
         """Some of the classes (C,), renumbered; what they are compared with stays."""
         crowds = {path: replace(crowd, matched=crowd.matched[kept]) for path, crowd in self.crowds.items()}
-        return Groups(self.sizes[kept], {name: each.subset(kept) for name, each in self.histograms.items()}, crowds)
+        histograms = {name: each.subset(kept) for name, each in self.histograms.items()}
+        members = None if self.members is None else self.members.subset(kept)
+        return Groups(self.sizes[kept], histograms, crowds, members)
 
     def by_itself(self) -> Groups:
         """The same classes, as all there is: compared with what they are together."""
+        if self.members is not None:
+            return replace(self.members.by_itself().groups(), crowds=self.crowds)
         return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})
 
 

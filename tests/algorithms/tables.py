@@ -186,6 +186,18 @@ def tables(draw: st.DrawFn, max_rows: int = 60, max_attributes: int = 4, sensiti
 
 
 @st.composite
+def with_units(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
+    """A table whose rows are about units, some of which have many rows: few units or nearly as many as rows."""
+    table, rng = draw(of), draw(seeds)
+    return replace(table, units=narrow(_skewed(rng, table.rows, int(rng.integers(1, 2 * table.rows + 1)))))
+
+
+def units_or_not(of: st.SearchStrategy[Table]) -> st.SearchStrategy[Table]:
+    """Tables whose rows are about units, and tables where each row is about somebody else."""
+    return of | with_units(of)
+
+
+@st.composite
 def with_workload(draw: st.DrawFn, of: st.SearchStrategy[Table]) -> Table:
     """A table with two targets of each kind and three selections."""
     table, rng = draw(of), draw(seeds)

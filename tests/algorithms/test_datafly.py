@@ -15,8 +15,10 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 from tests.algorithms.full_domain import Vector, check_node, heights, is_safe, leveled, rows_of, shown, sweeney
-from tests.algorithms.tables import k_anonymity, requirement, table_of, tables
+from tests.algorithms.tables import k_anonymity, requirement, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+
+SMALL = tables(max_rows=30, max_attributes=3, sensitive_columns=2)
 
 
 def run(table: Table, wanted: Sequence[Requirement], limit: int = 0, outliers: str = "limit") -> Levels:
@@ -83,7 +85,7 @@ def test_infeasible_names_the_requirement() -> None:
 
 
 @settings(max_examples=100)
-@given(tables(max_rows=30, max_attributes=3, sensitive_columns=2), requirements, st.sampled_from([0.0, 0.1, 0.5]))
+@given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_it_ends_where_the_climb_by_hand_does(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)
     expected = climbed(table, wanted, limit)

@@ -15,8 +15,10 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 from tests.algorithms.full_domain import check_node, distortion, leveled, patients, safe_nodes, sweeney
-from tests.algorithms.tables import k_anonymity, requirement, table_of, tables
+from tests.algorithms.tables import k_anonymity, requirement, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+
+SMALL = tables(max_rows=25, max_attributes=3, sensitive_columns=2)
 
 
 def run(table: Table, wanted: Sequence[Requirement], limit: int = 0) -> Levels:
@@ -24,7 +26,7 @@ def run(table: Table, wanted: Sequence[Requirement], limit: int = 0) -> Levels:
 
 
 @settings(max_examples=60)
-@given(tables(max_rows=25, max_attributes=3, sensitive_columns=2), requirements, st.sampled_from([0.0, 0.1, 0.5]))
+@given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_no_safe_node_is_of_less_distortion(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)
     safe = safe_nodes(table, wanted, limit)

@@ -46,13 +46,14 @@ def run(
 
 
 def passes(table: Table, rows: Any, wanted: list[Requirement]) -> bool:
-    """Whether some rows meet every requirement as one class."""
-    one = np.zeros(len(rows), np.int64)
-    histograms = {
-        column.name: Histogram.from_rows(one, column.codes[rows], 1, column.size, column.missing, column.values)
-        for column in table.sensitive
-    }
-    return bool(check(Groups(np.array([len(rows)]), histograms), wanted).all())
+    """Whether some rows meet every requirement as one class; where they are about units, counted in these."""
+    whom = rows if table.units is None else table.units[rows]
+    size, histograms = len(set(whom.tolist())), {}
+    for column in table.sensitive:
+        pairs = sorted(set(zip(column.codes[rows].tolist(), whom.tolist(), strict=True)))
+        one, codes = np.zeros(len(pairs), np.int64), np.array([code for code, _ in pairs], np.int64)
+        histograms[column.name] = Histogram.from_rows(one, codes, 1, column.size, column.missing, column.values)
+    return bool(check(Groups(np.array([size]), histograms), wanted).all())
 
 
 @settings(max_examples=100)

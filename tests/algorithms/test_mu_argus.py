@@ -23,7 +23,7 @@ from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.table import Table
 from tests.algorithms.full_domain import Vector, classes, failing, heights, leveled, rows_of, shown, sweeney
-from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables
+from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import passes, requirements
 
 Subset = tuple[int, ...]
@@ -152,12 +152,13 @@ def starting_levels(table: Table, wanted: Sequence[Requirement], kept: list[int]
     return tuple(vector)
 
 
+SMALL = units_or_not(tables(max_rows=30, max_attributes=4, sensitive_columns=2))
 classes_of = st.sampled_from([None, None, "yes", "more", "most"])
 
 
 @settings(max_examples=60)
 @given(
-    tables(max_rows=30, max_attributes=4, sensitive_columns=2),
+    SMALL,
     requirements,
     st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     st.lists(classes_of, min_size=4, max_size=4),
@@ -183,7 +184,7 @@ def test_every_tested_combination_is_safe(
 
 
 @settings(max_examples=40)
-@given(tables(max_rows=30, max_attributes=4, sensitive_columns=2), requirements, st.sampled_from([0.0, 0.5]))
+@given(SMALL, requirements, st.sampled_from([0.0, 0.5]))
 def test_what_is_counted_remains(table: Table, wanted: list[Requirement], suppression: float) -> None:
     try:
         found = run(table, wanted, int(suppression * table.rows))

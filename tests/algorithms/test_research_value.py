@@ -23,7 +23,16 @@ from anonymize.recoding import Levels
 from anonymize.spec import Rule
 from anonymize.table import Table
 from tests.algorithms.full_domain import Vector, check_node, heights, is_safe, nodes, safe_nodes, sweeney
-from tests.algorithms.tables import categorical, k_anonymity, requirement, sensitive, table_of, tables, taxonomy
+from tests.algorithms.tables import (
+    categorical,
+    k_anonymity,
+    requirement,
+    sensitive,
+    table_of,
+    tables,
+    taxonomy,
+    units_or_not,
+)
 
 Wanted = tuple[Requirement, ...]
 ANY_MODEL: list[Wanted] = [
@@ -38,7 +47,7 @@ ANY_MODEL: list[Wanted] = [
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[Table, Wanted, int]:
     """A table with rules, what is required, and the rows that may go."""
-    table = draw(tables(max_rows=25, max_attributes=3, sensitive_columns=1))
+    table = draw(units_or_not(tables(max_rows=25, max_attributes=3, sensitive_columns=1)))
     attributes = tuple(
         replace(attribute, rules=draw(_rules(attribute.domain.leaf_text())))
         if attribute.domain.kind == "categorical"

@@ -27,8 +27,10 @@ from tests.algorithms.full_domain import (
     safe_nodes,
     sweeney,
 )
-from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables
+from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+
+SMALL = tables(max_rows=25, max_attributes=3, sensitive_columns=2)
 
 
 def run(table: Table, wanted: Sequence[Requirement], limit: int = 0, all_minimal: bool = False) -> Levels:
@@ -82,7 +84,7 @@ def test_suppression_lowers_the_height() -> None:
 
 
 @settings(max_examples=60)
-@given(tables(max_rows=25, max_attributes=3, sensitive_columns=2), requirements, st.sampled_from([0.0, 0.1, 0.5]))
+@given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_against_all_nodes(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)
     expected = minimal_nodes(table, wanted, limit)

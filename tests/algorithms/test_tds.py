@@ -19,7 +19,17 @@ from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Table, TargetColumn
-from tests.algorithms.tables import categorical, k_anonymity, numeric, seeds, table_of, tables, taxonomy
+from tests.algorithms.tables import (
+    categorical,
+    k_anonymity,
+    narrow,
+    numeric,
+    seeds,
+    table_of,
+    tables,
+    taxonomy,
+    units_or_not,
+)
 from tests.algorithms.test_k_optimize import MODELS, meets, target
 
 JOBS = taxonomy("a Blue *", "b Blue *", "c White *", "d White *", name="job")
@@ -63,6 +73,17 @@ def test_what_tells_more_for_a_row_comes_first(score: str) -> None:
     assert (cut(found, "x"), cut(found, "y")) == ([0, 1], [0])
 
 
+@pytest.mark.parametrize(("units", "first"), [(None, "x"), ([0, 0, 1, 1, 2, 3, 2, 3], "y")], ids=["rows", "units"])
+@pytest.mark.parametrize("score", ["2005", "2007"])
+def test_what_costs_fewer_units_comes_first(score: str, units: list[int] | None, first: str) -> None:
+    # Both part 4 of 8 rows from 4 and tell as much. x leaves two of four units, y three. With both, one would be left.
+    table = table_of(numeric([1, 1, 1, 1, 2, 2, 2, 2], "x"), numeric([1, 1, 2, 2, 1, 1, 2, 2], "y"))
+    table = replace(with_target(table, [0, 0, 0, 0, 0, 0, 1, 1]), units=None if units is None else narrow(units))
+    found = run(table, (k_anonymity(2 if units else 4),), score=score)
+    assert [name for name in "xy" if len(cut(found, name)) == 2] == [first]
+    assert found.summary()["anonymity"] == (3 if units else 4)
+
+
 def test_where_nothing_is_lost_2005_takes_the_gain_alone() -> None:
     assert tds._score(0.5, 0, "2005") == 0.5
     assert tds._score(0.5, 4, "2005") == 0.125
@@ -104,7 +125,10 @@ def test_a_numeric_target_is_refused() -> None:
         run(replace(table, targets=(number,)), (k_anonymity(1),))
 
 
-@given(tables(max_rows=50, sensitive_columns=1), st.sampled_from(MODELS), seeds, st.sampled_from(["2005", "2007"]))
+SMALL = units_or_not(tables(max_rows=50, sensitive_columns=1))
+
+
+@given(SMALL, st.sampled_from(MODELS), seeds, st.sampled_from(["2005", "2007"]))
 def test_safe_and_no_specialization_is_left(table: Table, wanted: Any, rng: np.random.Generator, score: str) -> None:
     table = with_target(table, rng.integers(0, 3, table.rows))
     try:

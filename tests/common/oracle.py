@@ -9,7 +9,7 @@ import csv
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -101,7 +101,7 @@ class Demand:
     given: dict[str, Any]
 
     def figure(self, size: int, values: Sequence[Any], whole: Whole) -> float:
-        """What a class of so many rows reaches; `values` are its present sensitive values.
+        """What a class of so many rows, or units, reaches; `values` are its present sensitive values.
 
         Of a model with several parameters, how far it is from the bounds: below 1 where one is not met.
         """
@@ -279,7 +279,7 @@ class Truth:
         """The released columns, in the table's order."""
         found = []
         for name in self.header:
-            if name not in self.spec["identifiers"]:
+            if name not in (*self.spec["identifiers"], self.spec.get("unit")):
                 found += self.columns_of(name)
         return found
 
@@ -311,11 +311,29 @@ class Truth:
 
     # --- privacy ---
 
-    def values(self, name: str, texts: Sequence[str]) -> list[Any]:
-        """The present values of a sensitive attribute, numbers as numbers."""
-        numeric = self.spec["sensitive"][name].get("type") == "numeric"
-        present = [text for text in texts if text not in self.missing]
-        return [Fraction(text.strip()) for text in present] if numeric else present
+    @cached_property
+    def whom(self) -> list[Any]:
+        """Whom each released row is about: where the spec has no unit, somebody else each."""
+        if "unit" not in self.spec:
+            return self.origin
+        at = self.header.index(self.spec["unit"])
+        return [self.rows[row][at] for row in self.origin]
+
+    def size(self, rows: Iterable[int]) -> int:
+        """How many units released rows are about."""
+        return len({self.whom[row] for row in rows})
+
+    @property
+    def sizes(self) -> list[int]:
+        """Units of each class, that of the suppressed rows left out."""
+        return [self.size(rows) for key, rows in self.classes.items() if key != self.suppressed]
+
+    def values(self, name: str, rows: Iterable[int]) -> list[Any]:
+        """The present values of a sensitive attribute in released rows, each once for a unit, numbers as numbers."""
+        numeric, cells = self.spec["sensitive"][name].get("type") == "numeric", self.cells(name)
+        present = [(cells[row], self.whom[row]) for row in rows if cells[row] not in self.missing]
+        held = [(Fraction(text.strip()) if numeric else text, unit) for text, unit in present]
+        return [value for value, _ in dict.fromkeys(held)]
 
     def reached(self, demand: Demand) -> list[float]:
         """What each class of the release reaches."""
@@ -324,14 +342,14 @@ class Truth:
     def figure(self, demand: Demand, rows: Sequence[int]) -> float:
         """What some released rows reach as one class."""
         name = demand.attribute
-        values = self.values(name, [self.cells(name)[row] for row in rows]) if name else []
-        return demand.figure(len(rows), values, self.whole(name))
+        values = self.values(name, rows) if name else []
+        return demand.figure(self.size(rows), values, self.whole(name))
 
     def whole(self, name: str | None) -> Whole:
         """A sensitive attribute in the whole release."""
         if name is None:
             return Whole([], [], {})
-        values = self.values(name, self.cells(name))
+        values = self.values(name, range(len(self.shown)))
         source = self.spec["sensitive"][name].get("hierarchy")
         paths = self.sensitive_tree(name) if isinstance(source, str) else {}
         numeric = self.spec["sensitive"][name].get("type") == "numeric"
@@ -346,19 +364,19 @@ class Truth:
 
     def parameters(self, demand: Demand) -> list[tuple[str, float | None]]:
         """What all classes reach of each parameter of a model with several."""
-        cells = self.cells(str(demand.attribute))
-        classes = [self.values(str(demand.attribute), [cells[row] for row in rows]) for rows in self.classes.values()]
+        classes = [self.values(str(demand.attribute), rows) for rows in self.classes.values()]
         if not classes:
             return [(name, None) for name in demand.given]
         if demand.model == "alpha-k-anonymity":
             shares = [max(Counter(values).values()) / len(values) if values else math.inf for values in classes]
-            return [("alpha", max(shares)), ("k", min(map(len, self.classes.values())))]
+            return [("alpha", max(shares)), ("k", min(map(self.size, self.classes.values())))]
         spans = [float(max(values) - min(values)) if values else 0.0 for values in classes]
         return [("k", min(len(set(values)) for values in classes)), ("e", min(spans))]
 
     def risk(self) -> dict[str, float]:
         """The report's `risk` block, less the threshold."""
-        sizes, rows = [len(members) for members in self.classes.values()], len(self.shown)
+        sizes = [self.size(members) for members in self.classes.values()]
+        rows = sum(sizes)
         if not rows:
             return dict.fromkeys(("prosecutor_max", "marketer", "records_at_risk", "uniques"), 0)
         return {

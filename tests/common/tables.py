@@ -254,7 +254,10 @@ def cases(draw: st.DrawFn, needs: Needs, workload: bool = False) -> Case:
         "privacy": privacy,
         "output": draw(output),
     }
-    identifiers, insensitive, targets = _dealt(draw, others, replace(needs, target=needs.target or workload))
+    if needs.units and draw(st.integers(0, 2)) == 2:
+        others.append(draw(_persons(names[8], rows)))
+        spec["unit"] = names[8]
+    identifiers, insensitive, targets = _dealt(draw, others[:2], replace(needs, target=needs.target or workload))
     spec |= {"identifiers": _names(identifiers), "insensitive": ["row", *_names(insensitive)]}
     spec |= {"workload": {"targets": _names(targets)}}
     if workload:
@@ -262,7 +265,14 @@ def cases(draw: st.DrawFn, needs: Needs, workload: bool = False) -> Case:
         selections = draw(st.lists(_selection(quasi, missing), min_size=1, max_size=3))
         spec["workload"] = {"targets": [*_names(targets), {"row": {"type": "numeric"}}], "selections": selections}
     numbered = Column("row", [f"{number:03}" for number in range(rows)], {})
-    return _assembled(draw, [*quasi, *sensitive, *identifiers, *insensitive, *targets], numbered, spec)
+    return _assembled(draw, [*quasi, *sensitive, *identifiers, *insensitive, *targets, *others[2:]], numbered, spec)
+
+
+@st.composite
+def _persons(draw: st.DrawFn, name: str, rows: int) -> Column:
+    """Whom rows are about: few persons with many rows each, or nearly as many as there are rows."""
+    person = st.integers(0, draw(st.sampled_from([0, 2, 2 + rows // 4, 2 * rows]))).map("p{}".format)
+    return Column(name, draw(st.lists(person, min_size=rows, max_size=rows)), {})
 
 
 @st.composite

@@ -154,7 +154,7 @@ def check_rows(truth: Truth, report: dict[str, Any]) -> None:
     if truth.output["row_order"] == "keep":
         assert truth.origin == sorted(truth.origin)
     for name in truth.header:
-        if name not in truth.spec["quasi_identifiers"] and name not in truth.spec["identifiers"]:
+        if name not in (*truth.spec["quasi_identifiers"], *truth.spec["identifiers"], truth.spec.get("unit")):
             assert truth.cells(name) == truth.originals(name)
 
 
@@ -167,13 +167,13 @@ def check_privacy(truth: Truth, report: dict[str, Any], guaranteed: bool) -> Non
     for demand, told in zip(wanted, report["privacy"]["models"], strict=True):
         figures = truth.reached(demand)
         if demand.model == "sample-uniqueness":
-            figures = [sum(figures) / max(len(truth.shown), 1)]
+            figures = [sum(figures) / max(sum(map(truth.size, truth.classes.values())), 1)]
         assert told["satisfied"] == all(map(demand.met, figures))
         assert told["satisfied"] or not guaranteed
         worst = (max if demand.upper else min)(figures, default=None)
         for name, figure in truth.parameters(demand) if demand.several else [(demand.parameter, worst)]:
             assert told["achieved"][name] == (None if figure in (None, math.inf) else pytest.approx(figure))
-    sizes = [len(rows) for key, rows in truth.classes.items() if key != truth.suppressed]
+    sizes = truth.sizes
     assert report["classes"] == {
         "count": len(sizes),
         "min_size": min(sizes, default=None),

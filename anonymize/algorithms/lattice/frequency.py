@@ -1,7 +1,10 @@
 """Frequency sets: the distinct combinations of quasi-identifiers at a node of the lattice, and how many rows each has.
 
-The set of a node follows from that of any node below it, without a look at the rows: the roll-up property. Source:
-LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005, section 3.
+The set of a node follows from that of any node below it, without a look at the rows: the roll-up property. Where
+several rows may be about one unit, counts of units do not add up; pairs of a distinct row and a unit do, once those
+that have become the same are dropped, so the set has these as well.
+
+Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005, section 3.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.classes import Bools, Integers, Ints, run_starts
-from anonymize.privacy import Crowd, Groups, Histogram, Requirement, Whole
-from anonymize.table import Table
+from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole
+from anonymize.table import SensitiveColumn, Table
 from anonymize.table.population import Population
 
 
@@ -80,14 +83,31 @@ def histograms_of(
     rows: NDArray[np.uint32] | None,
 ) -> dict[str, Histogram]:
     """Of the sensitive attributes that requirements look at, in `count` groups: the group (n,) of each of the rows, by
-    default all. These are what distributions are compared with."""
-    asked = {requirement.attribute for requirement in requirements}
+    default all. These are what distributions are compared with. None where rows are about units (see `members_of`)."""
     picked = slice(None) if rows is None else rows
     return {
         column.name: Histogram.of(column, group, count, column.codes[picked], Whole.of(column, rows))
-        for column in table.sensitive
-        if column.name in asked
+        for column in _looked_at(table, requirements)
+        if table.units is None
     }
+
+
+def members_of(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    group: Ints,
+    count: int,
+    rows: NDArray[np.uint32] | None,
+) -> Members | None:
+    """Whom the groups are about, in place of `histograms_of`; None where each row is about somebody else."""
+    if table.units is None:
+        return None
+    return Members.of_rows(_looked_at(table, requirements), group, count, table.units, rows)
+
+
+def _looked_at(table: Table, requirements: tuple[Requirement, ...]) -> list[SensitiveColumn]:
+    asked = {requirement.attribute for requirement in requirements}
+    return [column for column in table.sensitive if column.name in asked]
 
 
 @dataclass(frozen=True)
@@ -97,6 +117,7 @@ class FrequencySet:
     `vector`: the node. `columns`: per attribute (m,) the ordinal number of the node that each distinct row shows, among
     those of its level. `counts` (m,) rows each stands for. `histograms`: of the sensitive attributes that requirements
     look at; a class is a distinct row. `ladders`: of the attributes. `populations`: those that requirements name.
+    `members`: whom the distinct rows are about, where the table says so; then there are no histograms beside it.
     """
 
     vector: Vector
@@ -105,6 +126,7 @@ class FrequencySet:
     histograms: Mapping[str, Histogram]
     ladders: tuple[Ladder, ...]
     populations: Mapping[str, Population] = field(default_factory=dict)
+    members: Members | None = None
 
     @classmethod
     def of_table(
@@ -127,8 +149,9 @@ class FrequencySet:
         group = grouping.group
         histograms = histograms_of(table, requirements, group, count, rows)
         counts = np.diff(grouping.starts, append=len(group))
+        members = members_of(table, requirements, group, count, rows)
         columns = tuple(leaf[first] for leaf in leaves)
-        return cls((0,) * len(ladders), columns, counts, histograms, ladders, table.populations), group
+        return cls((0,) * len(ladders), columns, counts, histograms, ladders, table.populations, members), group
 
     @property
     def size(self) -> int:
@@ -138,6 +161,8 @@ class FrequencySet:
     def groups(self) -> Groups:
         """The distinct rows as the privacy models see them."""
         crowds = {path: self._crowd(population) for path, population in self.populations.items()}
+        if self.members is not None:
+            return replace(self.members.groups(), crowds=crowds)
         return Groups(self.counts, self.histograms, crowds)
 
     def _crowd(self, population: Population) -> Crowd:
@@ -166,7 +191,8 @@ class FrequencySet:
         """The frequency set of the rows that are behind some of the distinct rows alone."""
         histograms = {name: histogram.subset(kept) for name, histogram in self.histograms.items()}
         columns = tuple(column[kept] for column in self.columns)
-        return replace(self, columns=columns, counts=self.counts[kept], histograms=histograms)
+        members = None if self.members is None else self.members.subset(kept)
+        return replace(self, columns=columns, counts=self.counts[kept], histograms=histograms, members=members)
 
     def restrict(self, attributes: Sequence[int]) -> FrequencySet:
         """The frequency set of some of the attributes alone, at their levels."""
@@ -195,5 +221,6 @@ class FrequencySet:
         if self.histograms:
             group, count = grouping.group, len(grouping.starts)
             histograms = {name: histogram.merge(group, count) for name, histogram in self.histograms.items()}
+        members = None if self.members is None else self.members.merge(grouping.group, len(grouping.starts))
         shown = tuple(column[first] for column in columns)
-        return replace(self, vector=vector, columns=shown, counts=counts, histograms=histograms)
+        return replace(self, vector=vector, columns=shown, counts=counts, histograms=histograms, members=members)

@@ -7,6 +7,10 @@ further rows (`GROWING`): no row joins the failing ones on the way up. Entropy, 
 monotone and not growing: a class that fails can spoil the one that it is merged with, so with suppression nothing
 follows from a safe node. From an unsafe one something does follow: where more rows than the limit fail the growing
 requirements alone (`hopeless`), more do at every node below.
+
+Where several rows may be about one unit, only the growing models are monotone: a class has all the units, and all that
+they hold, of the classes that it is made of, and may have more of one value's holders and no more of another's. What is
+suppressed is rows all the same.
 """
 
 from __future__ import annotations
@@ -104,7 +108,8 @@ class Checker:
         """Whether all nodes above a safe one are safe."""
         if self.growing:
             return True
-        return self.suppression_limit == 0 and all(MODELS[r.model].MONOTONE for r in self.requirements)
+        by_rows = self.table.units is None
+        return by_rows and self.suppression_limit == 0 and all(MODELS[r.model].MONOTONE for r in self.requirements)
 
     @property
     def checked(self) -> int:

@@ -18,7 +18,7 @@ Source: Prasser, Kohlmayer, Kuhn, The importance of context: risk-based de-ident
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from anonymize.algorithms.lattice.nodes import Checker, partition_of
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import Deadline, Grid, bisect
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.privacy import Groups, check
+from anonymize.privacy import check
 from anonymize.recoding import Levels
 
 
@@ -172,6 +172,5 @@ class Round:
         failed = self.checker.failed(vector)
         one = self.shown.subset(failed)
         into = np.zeros(one.size, np.int64)
-        histograms = {name: histogram.merge(into, 1) for name, histogram in one.histograms.items()}
-        root = Groups(np.array([rest]), histograms).as_root(self.checker.table.people)
+        root = replace(one, populations={}).groups().merge(into, 1).as_root(self.checker.table.people)
         return bool(check(root, self.checker.requirements).all())

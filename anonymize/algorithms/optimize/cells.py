@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.single.distinct import Distinct
 from anonymize.classes import Bools, Ints
-from anonymize.privacy import Groups, Histogram
+from anonymize.privacy import Groups, Histogram, Members
 from anonymize.recoding import Cut
 from anonymize.table import Attribute, Table, TargetColumn
 
@@ -72,7 +73,8 @@ class Cells:
     """The combinations that occur. `columns`: per attribute (m,) the interval of each, below `spans`. `counts` (m,):
     rows. `labels` (m, labels): rows of each class label of each target; no columns where none is looked at. `first`
     (targets + 1,): where in `labels` each target begins. `histograms`: of sensitive attributes, `sizes` of which are
-    their numbers of codes."""
+    their numbers of codes. `members`: whom the cells are about, where the table says so; then there are no histograms
+    beside it."""
 
     columns: tuple[Ints, ...]
     spans: tuple[int, ...]
@@ -81,6 +83,7 @@ class Cells:
     first: tuple[int, ...]
     histograms: Mapping[str, Histogram]
     sizes: Mapping[str, int]
+    members: Members | None = None
 
     @classmethod
     def of(cls, distinct: Distinct, targets: Sequence[TargetColumn]) -> Cells:
@@ -100,6 +103,7 @@ class Cells:
             first=tuple(np.cumsum([0, *(target.size for target in targets)]).tolist()),
             histograms=distinct.histograms,
             sizes={column.name: column.size for column in distinct.table.sensitive},
+            members=distinct.members,
         )
 
     @property
@@ -107,10 +111,10 @@ class Cells:
         """Number of cells."""
         return len(self.counts)
 
-    @property
+    @cached_property
     def groups(self) -> Groups:
         """The cells as the privacy models see them."""
-        return Groups(self.counts, self.histograms)
+        return Groups(self.counts, self.histograms) if self.members is None else self.members.groups()
 
     def joined(self, parts: Sequence[Bools]) -> tuple[Cells, Ints]:
         """The cells of fewer splits: of each attribute, (span - 1,) which of the boundaries between its intervals stay.
@@ -128,5 +132,6 @@ class Cells:
             first=self.first,
             histograms={name: each.merge(group, len(first)) for name, each in self.histograms.items()},
             sizes=self.sizes,
+            members=None if self.members is None else self.members.merge(group, len(first)),
         )
         return cells, group

@@ -51,6 +51,8 @@ class Judge:
 
 def pairs_of(groups: Groups, one: Ints, other: Ints) -> Groups:
     """Pairs (n,) of groups, each as one."""
+    if groups.members is not None:
+        return groups.members.joined(one, other).groups()
     return Groups(
         groups.sizes[one] + groups.sizes[other],
         {name: _paired(each, one, other) for name, each in groups.histograms.items()},
@@ -89,20 +91,34 @@ def halves_of(runs: Groups, head: Ints, sizes: Mapping[str, int]) -> Iterator[tu
     `head` (r,): the head of each run, ascending. `sizes`: numbers of codes. In batches: which runs, of whole heads;
     what `sides` needs; the two halves at each run, of which those at the last run of a head have no meaning.
     """
+    leading = trailing = runs
+    if runs.members is not None:
+        leading, trailing = (members.groups() for members in runs.members.ends(head))
     begin = run_starts(head)
     stop = np.append(begin[1:], len(head))
-    step = max(BATCH // max([sizes[name] for name in runs.histograms], default=1), 1)
+    step = max(BATCH // max([sizes[name] for name in leading.histograms], default=1), 1)
     at = 0
     while at < len(begin):
         last = max(int(np.searchsorted(stop, begin[at] + step, side="right")), at + 1)
         picked = slice(int(begin[at]), int(stop[last - 1]))
         local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
         own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
-        halves = {name: _parted(each, picked, own, sizes[name]) for name, each in runs.histograms.items()}
-        before, after = sides(runs.sizes[picked], own)
-        left = Groups(before, {name: half[0] for name, half in halves.items()})
-        yield picked, own, left, Groups(after, {name: half[1] for name, half in halves.items()})
+        yield picked, own, *_halves(leading, trailing, picked, own, sizes)
         at = last
+
+
+def _halves(
+    leading: Groups, trailing: Groups, picked: slice, own: Own, sizes: Mapping[str, int]
+) -> tuple[Groups, Groups]:
+    """The two halves at each run: what `leading` has up to it, and what `trailing` has after it, summed. These are one
+    and the same, all that is in the runs, where nobody is in several."""
+    before, after = sides(leading.sizes[picked], own)
+    halves = {name: _parted(each, picked, own, sizes[name]) for name, each in leading.histograms.items()}
+    left = Groups(before, {name: half[0] for name, half in halves.items()})
+    if trailing is not leading:
+        after = sides(trailing.sizes[picked], own)[1]
+        halves = {name: _parted(each, picked, own, sizes[name]) for name, each in trailing.histograms.items()}
+    return left, Groups(after, {name: half[1] for name, half in halves.items()})
 
 
 def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:

@@ -66,7 +66,7 @@ class Half:
     """Halves of classes, (n,) each. `newly`: rows that are hopeless in them and were not; `bound`: what that adds to
     the bound."""
 
-    sizes: Ints
+    rows: Ints
     hopeless: Bools
     cost: Ints
     suppressed: Ints
@@ -153,12 +153,12 @@ class View:
         cost, suppressed = np.zeros((2, len(self.allset)), np.int64)
         lost = np.where(self.verdict[0], self.classes.counts, 0)
         for attribute, one, other, place in self._neighbours(self.classes):
-            groups = pairs_of(self.classes.groups, one, other)
-            failing, _ = self.problem.judge.verdict(groups)
-            joined = self._costs(groups.sizes, self.classes.labels[one] + self.classes.labels[other], failing)
+            failing, _ = self.problem.judge.verdict(pairs_of(self.classes.groups, one, other))
+            rows = self.classes.counts[one] + self.classes.counts[other]
+            joined = self._costs(rows, self.classes.labels[one] + self.classes.labels[other], failing)
             at = self._splits_of(attribute, self.head)[place]
             np.add.at(cost, at, joined - self.cost_of[one] - self.cost_of[other])
-            np.add.at(suppressed, at, np.where(failing, groups.sizes, 0) - lost[one] - lost[other])
+            np.add.at(suppressed, at, np.where(failing, rows, 0) - lost[one] - lost[other])
         return cost, suppressed
 
     def _neighbours(self, cells: Cells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
@@ -183,14 +183,17 @@ class View:
         grouping = Grouping.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
-        runs = Groups(np.add.reduceat(cells.counts[order], starts))
-        if not judge.by_size:
+        rows = np.add.reduceat(cells.counts[order], starts)
+        runs = Groups(rows)
+        if not judge.by_size or cells.members is not None:
             runs = cells.groups.merge(grouping.group, len(starts))
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
         found = np.zeros((5, span), np.int64)
         for picked, own, left, right in halves_of(runs, head, cells.sizes):
-            halves = zip((left, right), sides(labels[picked], own), sides(least[picked], own), strict=True)
+            counts = (left.sizes, right.sizes) if cells.members is None else sides(rows[picked], own)
+            sums = (sides(figures[picked], own) for figures in (labels, least))
+            halves = zip((left, right), counts, *sums, strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
             for total, values in zip(found, figures[:, inner], strict=True):
@@ -198,17 +201,17 @@ class View:
                 np.subtract.at(total, place[picked][inner + 1], values)
         return np.asarray(np.cumsum(found, axis=1)[:, :-1])
 
-    def _half(self, head: Ints, groups: Groups, labels: Ints, least: Ints) -> Half:
+    def _half(self, head: Ints, groups: Groups, rows: Ints, labels: Ints, least: Ints) -> Half:
         """Parts of classes as classes of their own."""
         failing, hopeless = self.problem.judge.verdict(groups)
         newly = hopeless & ~self.verdict[1][head]
         return Half(
-            sizes=groups.sizes,
+            rows=rows,
             hopeless=hopeless,
-            cost=self._costs(groups.sizes, labels, failing),
-            suppressed=np.where(failing, groups.sizes, 0),
-            newly=np.where(newly, groups.sizes, 0),
-            bound=np.where(newly, groups.sizes * self.problem.cost.suppressed - least, 0),
+            cost=self._costs(rows, labels, failing),
+            suppressed=np.where(failing, rows, 0),
+            newly=np.where(newly, rows, 0),
+            bound=np.where(newly, rows * self.problem.cost.suppressed - least, 0),
         )
 
     def _parted(self, head: Ints, halves: Sequence[Half]) -> Ints:
@@ -221,8 +224,8 @@ class View:
         useful = ~(self.verdict[1][head] | (one.hopeless & other.hopeless))
         if self.problem.judge.all_growing:
             no_gain = self.problem.cost.no_gain
-            useful &= ~(one.hopeless & no_gain(other.sizes, one.sizes))
-            useful &= ~(other.hopeless & no_gain(one.sizes, other.sizes))
+            useful &= ~(one.hopeless & no_gain(other.rows, one.rows))
+            useful &= ~(other.hopeless & no_gain(one.rows, other.rows))
         lost = np.where(self.verdict[0], self.classes.counts, 0)
         return np.array(
             [

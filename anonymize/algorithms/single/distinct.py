@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.lattice.frequency import Grouping, histograms_of, mixed_radix
+from anonymize.algorithms.lattice.frequency import Grouping, histograms_of, members_of, mixed_radix
 from anonymize.algorithms.lattice.nodes import partition_of
 from anonymize.classes import Bools, Codes, Ints
-from anonymize.privacy import Groups, Histogram, Requirement
+from anonymize.privacy import Groups, Histogram, Members, Requirement
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
@@ -23,7 +24,8 @@ class Distinct:
 
     `rows` (r,) uint32: the rows, ascending. `of_row` (r,): which combination each of them is. `columns`: per attribute
     (m,) the leaf of each combination, below `sizes`. `counts` (m,): rows of each. `histograms`: of the sensitive
-    attributes that the requirements look at, a combination a class.
+    attributes that the requirements look at, a combination a class. `members`: whom the combinations are about, where
+    the table says so; then there are no histograms beside it.
     """
 
     table: Table
@@ -33,6 +35,7 @@ class Distinct:
     sizes: tuple[int, ...]
     counts: Ints
     histograms: Mapping[str, Histogram]
+    members: Members | None = None
 
     @classmethod
     def of_table(
@@ -58,12 +61,13 @@ class Distinct:
             sizes=tuple(sizes),
             counts=np.diff(grouping.starts, append=len(group)),
             histograms=histograms_of(table, requirements, group, len(first), rows),
+            members=members_of(table, requirements, group, len(first), rows),
         )
 
-    @property
+    @cached_property
     def groups(self) -> Groups:
         """The combinations as the privacy models see them."""
-        return Groups(self.counts, self.histograms)
+        return Groups(self.counts, self.histograms) if self.members is None else self.members.groups()
 
     def recoding(
         self, cuts: Sequence[Cut], class_of: Ints, kept: Bools, chosen: Mapping[str, Any]

@@ -11,7 +11,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.privacy import Requirement
 from anonymize.table import Table
 from tests.algorithms.full_domain import heights, is_safe
-from tests.algorithms.tables import k_anonymity, requirement, seeds, tables
+from tests.algorithms.tables import k_anonymity, requirement, seeds, tables, units_or_not
 
 Vector = tuple[int, ...]
 
@@ -23,6 +23,8 @@ MODELS = (
     [requirement("entropy-l-diversity", "s0", l=1.5)],
     [k_anonymity(2), requirement("recursive-cl-diversity", "s0", c=2, l=2)],
     [requirement("frequency-l-diversity", "s0", l=1.5)],
+    [k_anonymity(3), requirement("k-e-anonymity", "s0", k=2, e=3)],
+    [requirement("alpha-k-anonymity", "s0", alpha=0.6, k=3)],
 )
 
 
@@ -51,10 +53,10 @@ def below(low: Vector, high: Vector) -> bool:
 
 @st.composite
 def small_cases(draw: st.DrawFn, max_rows: int = 24, max_nodes: int = 90) -> Case:
-    table = draw(
-        tables(max_rows=max_rows, max_attributes=3, sensitive_columns=1).filter(
-            lambda table: len(Case(table, (), 0).nodes) <= max_nodes
-        )
+    """Rows of their own, or about units."""
+    small = tables(max_rows=max_rows, max_attributes=3, sensitive_columns=1).filter(
+        lambda table: len(Case(table, (), 0).nodes) <= max_nodes
     )
+    table = draw(units_or_not(small))
     limit = draw(st.sampled_from([0, 0, table.rows // 10, table.rows // 3, table.rows]))
     return Case(table, tuple(MODELS[int(draw(seeds).integers(len(MODELS)))]), limit)

@@ -27,8 +27,9 @@ def rows_of(found: FrequencySet) -> Counter[tuple[int, ...]]:
 
 def values_of(found: FrequencySet, name: str) -> Counter[tuple[int, int]]:
     """How often each sensitive value occurs in a class, over all classes of a size: no class has a name here."""
-    histogram = found.histograms[name]
-    keys = zip(found.counts[histogram.classes].tolist(), histogram.codes.tolist(), strict=True)
+    groups = found.groups()
+    histogram = groups.histograms[name]
+    keys = zip(groups.sizes[histogram.classes].tolist(), histogram.codes.tolist(), strict=True)
     counter: Counter[tuple[int, int]] = Counter()
     for key, count in zip(keys, histogram.counts.tolist(), strict=True):
         counter[key] += count
@@ -44,7 +45,8 @@ def test_what_is_rolled_up_is_what_the_rows_show(case: Case, data: st.DataObject
     assert rows_of(found) == Counter(shown(case.table, high))
     direct = bottom.roll_up(high)
     assert [column.tolist() for column in found.columns] == [column.tolist() for column in direct.columns]
-    for name in bottom.histograms:
+    assert found.groups().sizes.tolist() == direct.groups().sizes.tolist()
+    for name in bottom.groups().histograms:
         assert values_of(found, name) == values_of(direct, name)
 
 
@@ -64,10 +66,13 @@ def test_a_subset_is_the_set_of_its_rows(case: Case, random: object) -> None:
     rows = np.flatnonzero(kept[distinct]).astype(np.uint32)
     found, expected = bottom.subset(kept), FrequencySet.of_table(case.table, case.wanted, rows)
     assert found.counts.tolist() == expected.counts.tolist()
-    for name, histogram in expected.histograms.items():
-        assert found.histograms[name].classes.tolist() == histogram.classes.tolist()
-        assert found.histograms[name].starts.tolist() == histogram.starts.tolist()
-        assert found.histograms[name].counts.tolist() == histogram.counts.tolist()
+    groups, wanted = found.groups().by_itself(), expected.groups()
+    assert groups.sizes.tolist() == wanted.sizes.tolist()
+    for name, histogram in wanted.histograms.items():
+        assert groups.histograms[name].classes.tolist() == histogram.classes.tolist()
+        assert groups.histograms[name].starts.tolist() == histogram.starts.tolist()
+        assert groups.histograms[name].counts.tolist() == histogram.counts.tolist()
+        assert groups.histograms[name].whole.counts.tolist() == histogram.whole.counts.tolist()
 
 
 @given(st.lists(st.integers(0, 5), min_size=1), st.sampled_from([6, 2**40, 2**62]))

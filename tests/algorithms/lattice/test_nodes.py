@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +68,17 @@ def test_entropy_says_nothing_about_nodes_above_where_rows_may_be_suppressed() -
     domain = taxonomy("a A *", "b A *")
     table = table_of(categorical(list("aabbbbbb"), domain), sensitive=[sensitive(list("xyxxxxxx"))])
     checker = Case(table, wanted, 6).checker()
+    assert not checker.monotone
+    assert checker.check((0,)).safe
+    assert not checker.check((1,)).safe and not checker.check((1,)).hopeless
+
+
+def test_frequency_says_nothing_about_nodes_above_where_a_unit_may_be_in_several_classes() -> None:
+    """Whoever has y is in both classes below, and counts once in the one above."""
+    wanted = (requirement("frequency-l-diversity", "s", l=2),)
+    table = table_of(categorical(list("aabb"), taxonomy("a A *", "b A *")), sensitive=[sensitive(list("xyxy"))])
+    assert Case(table, wanted, 0).checker().monotone
+    checker = Case(replace(table, units=np.array([1, 2, 3, 2], np.uint8)), wanted, 0).checker()
     assert not checker.monotone
     assert checker.check((0,)).safe
     assert not checker.check((1,)).safe and not checker.check((1,)).hopeless

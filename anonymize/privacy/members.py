@@ -1,0 +1,187 @@
+"""Whom classes are about, where several rows may be about one: who is in each class, and with which sensitive values.
+
+Counts of units are not additive: a merged class has a unit once that was in both its parts. Sets of pairs are: those of
+a merged class are the pairs of its parts, each once. So what is kept of classes that will be merged is the pairs of a
+class and a unit, and of a class and a holding, which is a sensitive value with a unit that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Bools, Integers, Ints, concatenated_ranges, run_starts
+from anonymize.privacy.groups import Groups, Histogram, Whole
+
+if TYPE_CHECKING:
+    from anonymize.table import SensitiveColumn
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Different pairs of a class and a thing, in ascending order. `owners` (p,): the class of each. `things` (p,): the
+    thing, below `span`."""
+
+    owners: Ints
+    things: Ints
+    span: int
+
+    @classmethod
+    def of(cls, owners: Integers, things: Integers, span: int) -> Pairs:
+        """Those among pairs (n,) in any order, which may repeat."""
+        bits = max(span - 1, 1).bit_length()
+        keys = owners.astype(np.int64) << bits
+        keys |= things
+        keys.sort()
+        keys = keys[run_starts(keys)]
+        return cls(keys >> bits, keys & ((1 << bits) - 1), span)
+
+    def merge(self, into: Integers) -> Pairs:
+        """Those of merged classes: class c becomes part of class `into[c]`, or is left out where that is below 0."""
+        owners = into[self.owners]
+        stays = owners >= 0
+        return self.of(owners[stays], self.things[stays], self.span)
+
+    def joined(self, one: Ints, other: Ints) -> Pairs:
+        """Those of pairs (n,) of classes, each as one."""
+        count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
+        starts = np.searchsorted(self.owners, np.arange(count + 1))
+        lengths = np.diff(starts)
+        entries = [concatenated_ranges(starts[:-1][side], lengths[side]) for side in (one, other)]
+        owners = [np.repeat(np.arange(len(side)), lengths[side]) for side in (one, other)]
+        return self.of(np.concatenate(owners), self.things[np.concatenate(entries)], self.span)
+
+    def ends(self, head: Ints) -> tuple[Pairs, Pairs]:
+        """Where classes (C,) are listed head after head, `head` being that of each: the pairs whose thing no class of
+        the head before theirs has, and those whose thing no class of the head after theirs has."""
+        order = np.argsort(head[self.owners] * self.span + self.things, kind="stable")
+        keys = head[self.owners[order]] * self.span + self.things[order]
+        first = run_starts(keys)
+        last = np.append(first[1:], len(keys)) - 1 if len(keys) else first
+        some = (np.sort(order[each]) for each in (first, last))
+        leading, trailing = (replace(self, owners=self.owners[each], things=self.things[each]) for each in some)
+        return leading, trailing
+
+    def counts(self, class_count: int) -> Ints:
+        """(C,) different things of each class."""
+        return np.bincount(self.owners, minlength=class_count)
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Who has which value of a sensitive attribute. `pairs`: of class and holding; missing values are not held. `codes`
+    (holdings,): the value of each. `whole`: what the classes are compared with."""
+
+    column: SensitiveColumn
+    pairs: Pairs
+    codes: Ints
+    whole: Whole
+
+    @classmethod
+    def of(cls, column: SensitiveColumn, classes: Integers, codes: Integers, units: Ints, whole: Whole) -> Holdings:
+        """Of rows (n,), given the class, the code and the unit of each."""
+        if column.missing is not None:
+            present = codes != column.missing
+            classes, codes, units = classes[present], codes[present], units[present]
+        span = int(units.max(initial=0)) + 1
+        known, holding = np.unique(codes.astype(np.int64) * span + units, return_inverse=True)
+        return cls(column, Pairs.of(classes, holding, max(len(known), 1)), known // span, whole)
+
+    def histogram(self, class_count: int) -> Histogram:
+        """How many units of each class have each value."""
+        column, codes = self.column, self.codes[self.pairs.things]
+        return Histogram.from_rows(
+            self.pairs.owners, codes, class_count, column.size, column.missing, column.values, whole=self.whole
+        )
+
+    def by_itself(self) -> Holdings:
+        """The same classes, compared with what they are together: who is in several counts once for each value."""
+        held = np.zeros(len(self.codes), np.bool_)
+        held[self.pairs.things] = True
+        counts = np.bincount(self.codes[held], minlength=len(self.whole.counts))
+        return replace(self, whole=Whole(counts, self.whole.levels))
+
+
+@dataclass(frozen=True)
+class Members:
+    """Whom `count` classes are about. `units`: the pairs of class and unit. `holdings`: of each sensitive attribute."""
+
+    count: int
+    units: Pairs
+    holdings: Mapping[str, Holdings]
+
+    @classmethod
+    def of_rows(
+        cls,
+        columns: Iterable[SensitiveColumn],
+        class_of: Integers,
+        class_count: int,
+        units: Integers,
+        rows: NDArray[np.uint32] | None = None,
+    ) -> Members:
+        """Of all rows of a table, or of some, given by the class (n,) of each. `units`: whom each row of the table is
+        about. Distributions are compared with those of these rows."""
+        picked = slice(None) if rows is None else rows
+        whom = units[picked].astype(np.int64)
+        holdings = {
+            column.name: Holdings.of(column, class_of, column.codes[picked], whom, Whole.of(column, rows, units))
+            for column in columns
+        }
+        return cls(class_count, Pairs.of(class_of, whom, int(whom.max(initial=0)) + 1), holdings)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(count,) units of each class."""
+        return self.units.counts(self.count)
+
+    @property
+    def entries(self) -> int:
+        """How many numbers this is made of."""
+        return 2 * sum(len(pairs.owners) for pairs in (self.units, *(each.pairs for each in self.holdings.values())))
+
+    def groups(self) -> Groups:
+        """The classes as the privacy models see them."""
+        histograms = {name: each.histogram(self.count) for name, each in self.holdings.items()}
+        return Groups(self.sizes, histograms, members=self)
+
+    def merge(self, into: Integers, class_count: int) -> Members:
+        """The same in fewer classes: class c becomes part of class `into[c]` of `class_count`, or is left out where
+        that is below 0."""
+        return self._with(class_count, lambda pairs: pairs.merge(into))
+
+    def joined(self, one: Ints, other: Ints) -> Members:
+        """Pairs (n,) of classes, each as one."""
+        return self._with(len(one), lambda pairs: pairs.joined(one, other))
+
+    def ends(self, head: Ints) -> tuple[Members, Members]:
+        """As that of `Pairs`, in the classes that have them: sums of the first over some classes from the beginning of
+        a head on, and of the second up to its end, count what these have together."""
+        units = self.units.ends(head)
+        held = {name: each.pairs.ends(head) for name, each in self.holdings.items()}
+        leading, trailing = (
+            Members(
+                self.count,
+                units[side],
+                {name: replace(each, pairs=held[name][side]) for name, each in self.holdings.items()},
+            )
+            for side in (0, 1)
+        )
+        return leading, trailing
+
+    def _with(self, count: int, made: Callable[[Pairs], Pairs]) -> Members:
+        """The same units and values in `count` other classes."""
+        holdings = {name: replace(each, pairs=made(each.pairs)) for name, each in self.holdings.items()}
+        return Members(count, made(self.units), holdings)
+
+    def subset(self, kept: Bools) -> Members:
+        """Some of the classes (count,), renumbered; what they are compared with stays."""
+        return self.merge(np.where(kept, np.cumsum(kept) - 1, -1), int(np.count_nonzero(kept)))
+
+    def by_itself(self) -> Members:
+        """The same classes, as all there is: compared with what they are together."""
+        return replace(self, holdings={name: each.by_itself() for name, each in self.holdings.items()})
