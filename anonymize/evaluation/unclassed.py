@@ -27,7 +27,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
-from anonymize.verify.bucketized import COUNT
+from anonymize.verify.bucketized import COUNT, check_together
 
 
 class Unclassed(Protocol):
@@ -112,6 +112,7 @@ class Found:
         else:
             other = stack.enter_context(Source.open(as_written(spec), self.st))
             listed = _listed(_texts(other, [group, sensitive, COUNT], spec), other.name)
+            check_together(rows.group_by(group).len(), listed, group)
             output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
         return Bucketized(spec, table, output, rows, listed, group)
 

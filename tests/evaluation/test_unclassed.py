@@ -168,7 +168,8 @@ def changed(path: str, column: str, value: str) -> None:
     ("file", "column", "value", "message"),
     [
         ("out.qit.csv", "age", "99", "age: 1 cells of the release are no values of the original"),
-        ("out.qit.csv", "group", "9999", "1 rows are of groups that the sensitive table does not have"),
+        ("out.qit.csv", "group", "9999", "2 groups have other numbers of rows in the sensitive table"),
+        ("out.st.csv", "count", "7", "1 groups have other numbers of rows in the sensitive table"),
         ("out.st.csv", "ill", "zz", "ill: 1 cells of the release are no values of the original"),
         ("out.st.csv", "count", "-1", "1 counts are no whole numbers above 0"),
     ],
