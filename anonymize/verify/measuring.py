@@ -54,9 +54,7 @@ def measure(
 
     def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
-        # Somebody who is in several classes is counted in each, and once in the table as a whole.
-        whole = entries if units is None else entries_of(rows.together, subject, missing)
-        return [(classes, entries)], Overall.of(whole, rows, subject, missing, tree)
+        return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
 
     return Verdict(
         rows=rows.count,
@@ -66,6 +64,14 @@ def measure(
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
     )
+
+
+def _overall(
+    rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
+) -> Overall:
+    """The table as a whole, of the entries of its classes: a unit that is in several of them counts once."""
+    whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
+    return Overall.of(whole, rows, subject, missing, tree)
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -97,7 +103,7 @@ def _wildcard(
 
     def pieces(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
-        return matched.pieces(subject, missing), Overall.of(entries, rows, subject, missing, tree)
+        return matched.pieces(subject, missing), _overall(rows, entries, subject, missing, tree)
 
     results = _results(checks, pieces, matched.classes)
     return Wildcard(results, wildcard_risk(matched.classes, threshold) | _journalist(classes))

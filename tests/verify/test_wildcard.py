@@ -110,6 +110,14 @@ def test_a_table_without_wildcards_is_the_same_in_both() -> None:
     assert found.wildcard.results == found.results and found.wildcard.risk == found.risk
 
 
+def test_a_person_in_several_classes_is_once_in_the_whole_of_both() -> None:
+    frame = table([("a", "x"), ("a", "y"), ("b", "x"), ("b", "z")], ["q", "s"])
+    check = Check("t-closeness", "s", {"t": 0.5})
+    found = measure(frame, ["q"], [check], units=pl.Series(["1", "2", "1", "3"]), missing_as="wildcard")
+    assert found.wildcard is not None and found.wildcard.results == found.results
+    assert found.results[0].achieved["t"] == pytest.approx(1 / 3)
+
+
 def test_a_null_that_is_a_text_is_no_wildcard() -> None:
     frame = table([("a",), (None,)])
     found = measure(frame, ["q0"], [K], ("?",), null_missing=False, missing_as="wildcard")
