@@ -112,9 +112,7 @@ def audit(
     read, lacks a column or has one without a role.
     """
     against, further = against or Against(), wanted_risk or Deeper()
-    further.check()
-    if against.no_regress and against.baseline is None:
-        raise UsageError("--no-regress: needs a --baseline")
+    _check(threshold, against, further, [path, against.previous, unit_from, further.population, options.get("st")])
     before = None if against.baseline is None else baseline.read(against.baseline)
     meant = _meaning(_wanted(spec, options), options.get("missing_as"))
     wanted = _readable(_against_people(meant, further.population), path, options.get("encoding"))
@@ -140,6 +138,17 @@ def audit(
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def _check(threshold: float, against: Against, further: Deeper, inputs: Sequence[str | Path | None]) -> None:
+    """Raises UsageError for what makes no sense, whatever the spec."""
+    further.check()
+    if not 0 < threshold <= 1:
+        raise UsageError("--threshold: is above 0 and at most 1")
+    if against.no_regress and against.baseline is None:
+        raise UsageError("--no-regress: needs a --baseline")
+    if inputs.count("-") > 1:
+        raise UsageError("two tables cannot both come from standard input")
 
 
 def _wanted(spec: Spec | None, options: Options) -> Spec:
@@ -191,6 +200,9 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
     if not options.get("quasi_identifiers"):
         raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
     numeric = options.get("numeric", ())
+    strange = [name for name in numeric if name not in options.get("sensitive", ())]
+    if strange:
+        raise UsageError([f"--numeric: {name} is none of the sensitive attributes" for name in strange])
     table = {name: options.get(name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
