@@ -290,6 +290,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(call: Call, filled: Desk)
         (("--where", "age in 35-49"), 2, "cuts an interval in two"),
         (("--where", "age >"), 2, "expected a number"),
         (("--attributes", "none"), 2, "'none' is no attribute"),
+        (("--attributes", "sex", "--where", "sex = F"), 2, "--attributes: is about the joint table"),
         (("--parameters", "none.json"), 3, "none.json: cannot be read"),
         (("--parameters", "out.json"), 3, "is no file of parameters"),
         (("--separator", ";"), 3, "has no column"),
