@@ -19,6 +19,7 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.names import parameters_beside
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
@@ -118,6 +119,8 @@ def audit(
     wanted = _readable(_against_people(meant, further.population), path, options.get("encoding"))
     grouping = _grouping(wanted, path, options, against)
     asked, checks = _checks(wanted, grouped=grouping is not None)
+    if asked:
+        _refuse_randomized(path)
     encoding = wanted.input.encoding if spec is None else spec.input.encoding
     original = None if unit_from is None else Original(unit_from, encoding)
     alone = wanted.model_copy(update={"unit": None, "sampling_weight": None})
@@ -226,6 +229,15 @@ def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Ag
         if against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
     return found
+
+
+def _refuse_randomized(path: str | Path | None) -> None:
+    """Raises UsageError for a randomized table, as its parameters beside it tell: its risk depends on the original."""
+    beside = None if path is None else parameters_beside(str(path))
+    if beside is not None and Path(beside).is_file():
+        told = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
+        hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
+        raise UsageError(Problem(told, hint=hint))
 
 
 def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

@@ -283,6 +283,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say(call: Call, filled: Desk)
     assert 25 <= hits <= 39
 
 
+def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> None:
+    assert call("randomize", filled.spec, "-o", "out.csv", "-q").code == 0
+    ended = call("audit", filled.spec, "-i", "out.csv")
+    assert ended.code == 2 and "cannot be judged without its original" in ended.err and not ended.out
+    assert call("audit", "-i", "out.csv", "--qi", "age,sex", "-q").code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
