@@ -406,6 +406,16 @@ def test_shuffled_releases_are_not_matched_by_position(desk: Desk, call: Call) -
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 3, 1, 4)
 
 
+def test_intervals_that_are_half_open_do_not_have_their_upper_ends(desk: Desk, call: Call) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: {q: {type: numeric}}\nprivacy: {k: 2}\noutput: {row_order: shuffle}\n"
+    )
+    (desk.folder / "now.csv").write_text("q\n" + "[0.5-5)\n" * 3 + "[5-7.5)\n" * 2)
+    (desk.folder / "old.csv").write_text("q\n" + "[4-5)\n" * 2 + "[5-6]\n" * 1)
+    found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
+    assert (found["pairs"], found["smallest"], found["rows_at_risk"]) == (2, 1, 2)
+
+
 def test_labels_of_a_hierarchy_file_overlap_where_one_is_above_the_other(desk: Desk, call: Call) -> None:
     (desk.folder / "h.csv").write_text("clerk;office;*\nchief;office;*\ncook;kitchen;*\n")
     (desk.folder / "s.yaml").write_text(
