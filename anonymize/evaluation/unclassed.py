@@ -105,6 +105,8 @@ class Found:
         group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
         source = stack.enter_context(Source.open(as_written(spec), path))
         quasi = [attribute.name for attribute in table.attributes]
+        if group in (*quasi, sensitive, COUNT if self.st else None):
+            raise UsageError(f"--group: {group} is no column of groups, it is another one")
         rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
         output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
         if self.st is None:

@@ -66,9 +66,7 @@ def measure(
     )
 
 
-def _overall(
-    rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
-) -> Overall:
+def _overall(rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None) -> Overall:
     """The table as a whole, of the entries of its classes: a unit that is in several of them counts once."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
     return Overall.of(whole, rows, subject, missing, tree)

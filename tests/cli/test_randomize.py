@@ -142,6 +142,16 @@ def test_parameters_that_make_no_sense(call: Call, filled: Desk, given: str, mes
     assert message in ended.err
 
 
+def test_a_parameter_of_an_attribute_with_one_value(call: Call, filled: Desk) -> None:
+    path = filled.folder / "table.csv"
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    at = head.split(",").index("age")
+    alike = [",".join([*row.split(",")[:at], "30", *row.split(",")[at + 1 :]]) for row in rows]
+    path.write_text("\n".join([head, *alike]) + "\n", encoding="utf-8")
+    ended = call("randomize", filled.spec, "-o", "out.csv", "--p", "age=0.9")
+    assert ended.code == 2 and "--p: age takes 1: it has one value" in ended.err
+
+
 def test_a_group_of_one_value_makes_the_sensitive_attribute_alone_infeasible(call: Call, filled: Desk) -> None:
     text = (filled.folder / "table.csv").read_text(encoding="utf-8")
     filled.fill(text + "CANARY x,99,CANARY other,CANARY 1,0\n", SPEC)
