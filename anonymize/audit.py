@@ -19,6 +19,7 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.names import parameters_beside
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
@@ -112,14 +113,14 @@ def audit(
     read, lacks a column or has one without a role.
     """
     against, further = against or Against(), wanted_risk or Deeper()
-    further.check()
-    if against.no_regress and against.baseline is None:
-        raise UsageError("--no-regress: needs a --baseline")
+    _check(threshold, against, further, [path, against.previous, unit_from, further.population, options.get("st")])
     before = None if against.baseline is None else baseline.read(against.baseline)
     meant = _meaning(_wanted(spec, options), options.get("missing_as"))
     wanted = _readable(_against_people(meant, further.population), path, options.get("encoding"))
     grouping = _grouping(wanted, path, options, against)
     asked, checks = _checks(wanted, grouped=grouping is not None)
+    if asked:
+        _refuse_randomized(path)
     encoding = wanted.input.encoding if spec is None else spec.input.encoding
     original = None if unit_from is None else Original(unit_from, encoding)
     alone = wanted.model_copy(update={"unit": None, "sampling_weight": None})
@@ -140,6 +141,17 @@ def audit(
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def _check(threshold: float, against: Against, further: Deeper, inputs: Sequence[str | Path | None]) -> None:
+    """Raises UsageError for what makes no sense, whatever the spec."""
+    further.check()
+    if not 0 < threshold <= 1:
+        raise UsageError("--threshold: is above 0 and at most 1")
+    if against.no_regress and against.baseline is None:
+        raise UsageError("--no-regress: needs a --baseline")
+    if inputs.count("-") > 1:
+        raise UsageError("two tables cannot both come from standard input")
 
 
 def _wanted(spec: Spec | None, options: Options) -> Spec:
@@ -191,6 +203,9 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
     if not options.get("quasi_identifiers"):
         raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
     numeric = options.get("numeric", ())
+    strange = [name for name in numeric if name not in options.get("sensitive", ())]
+    if strange:
+        raise UsageError([f"--numeric: {name} is none of the sensitive attributes" for name in strange])
     table = {name: options.get(name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
@@ -214,6 +229,15 @@ def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Ag
         if against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
     return found
+
+
+def _refuse_randomized(path: str | Path | None) -> None:
+    """Raises UsageError for a randomized table, as its parameters beside it tell: its risk depends on the original."""
+    beside = None if path is None else parameters_beside(str(path))
+    if beside is not None and Path(beside).is_file():
+        told = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
+        hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
+        raise UsageError(Problem(told, hint=hint))
 
 
 def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

@@ -332,7 +332,7 @@ def _parameters(name: str) -> str:
 
 
 def _model_example(name: str) -> str:
-    values = ", ".join(f"{key}: {_sample(value)}" for key, value in _properties(name).items())
+    values = ", ".join(f"{key}: {_sample(key, value)}" for key, value in _properties(name).items())
     attribute = "" if {**MODELS, **RANDOMIZED}[name].SENSITIVE == "none" else "attribute: NAME, "
     return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
 
@@ -342,10 +342,14 @@ def _properties(name: str) -> dict[str, Any]:
     return properties
 
 
-def _sample(value: Mapping[str, Any]) -> str:
-    if value.get("type") == "object":
-        return "{VALUE: 5}"
-    return str(value["enum"][0]) if "enum" in value else "3" if value.get("type") == "integer" else "2.5"
+def _sample(key: str, value: Mapping[str, Any]) -> str:
+    """A value that the parameter may have."""
+    value = {**value, **value.get("anyOf", [{}])[0]}
+    if value.get("type") in ("object", "string"):
+        return "{VALUE: 5}" if value["type"] == "object" else str(value.get("enum", ["people.csv"])[0])
+    if value.get("maximum") == 1:
+        return "0.2" if key != "min" else "0"
+    return "3" if value.get("type") == "integer" else "2.5"
 
 
 def metrics() -> str:

@@ -130,7 +130,12 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
             continue
         number, least = _number(value), 1 / known[name]
         if number is None or not (least < number <= 1 or number == 1):
-            problems.append(f"--p: {name} takes a number above {least:.6g} (1 / its values) and at most 1")
+            what = (
+                f"a number above {least:.6g} (1 / its values) and at most 1"
+                if known[name] > 1
+                else "1: it has one value"
+            )
+            problems.append(f"--p: {name} takes {what}")
             continue
         found[name] = representable(number, known[name])
     if problems:

@@ -21,7 +21,7 @@ RISKS = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "rec
 """Figures of the block `risk` that are compared; of all of them less is better."""
 RANKS = {"recursive-cl-diversity": ("l",)}
 """Parameters that are given and not achieved: figures for different ones are not compared."""
-_TOLERANCE = 1e-9
+_TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
 
 Key = tuple[str, ...]
 
@@ -72,14 +72,20 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
 
 
 def figures(report: Mapping[str, Any]) -> dict[Key, float | None]:
-    """What a report has of figures that can be compared, by what they are."""
+    """What a report has of figures that can be compared, by what they are.
+
+    Raises ValueError, LookupError, TypeError or AttributeError for what is no report.
+    """
     found: dict[Key, float | None] = {}
     for model in report["privacy"]["models"]:
         found |= dict(_achieved(model))
     risk = report["risk"]
-    return found | {
+    found |= {
         ("risk", name, f"threshold={risk['threshold']:g}" * (name == "records_at_risk")): risk[name] for name in RISKS
     }
+    if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in found.values()):
+        raise ValueError("a figure is no number")
+    return found
 
 
 def _achieved(model: Mapping[str, Any]) -> Iterator[tuple[Key, float | None]]:
@@ -95,7 +101,7 @@ def _change(key: Key, was: float | None, now: float | None) -> Change | None:
     lower = key[0] == "risk" or key[1] in LOWER_IS_BETTER
     unbounded = math.inf if lower else -math.inf
     before, after = (unbounded if value is None else value for value in (was, now))
-    if before == after or math.isclose(before, after, rel_tol=_TOLERANCE):
+    if before == after or math.isclose(before, after, rel_tol=_TOLERANCE, abs_tol=_NEGLIGIBLE):
         return None
     return Change(_name(key), was, now, worse=(after > before) == lower)
 

@@ -14,6 +14,7 @@ bound and not a finding, so nothing is judged by it. It assumes that a person's 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ import polars as pl
 
 from anonymize.auditing.table import Audited
 from anonymize.domain import files
+from anonymize.domain.numeric import template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
 from anonymize.spec import Flat, Spec
@@ -200,14 +202,20 @@ def _overlap(a: tuple[float, float] | None, b: tuple[float, float] | None) -> bo
 
 def _ends(spec: Spec, text: str) -> tuple[float, float] | None:
     """The ends of what a cell shows; None where that may be any number."""
-    template = re.escape(spec.output.interval)
-    for end in ("low", "high"):
-        template = template.replace(re.escape("{" + end + "}"), f"({_NUMBER})")
-    for pattern in (template, f"({_NUMBER})\0({_NUMBER})", f"({_NUMBER})()"):
+    closed, half = (_pattern(spec.output.interval, half_open=half_open) for half_open in (False, True))
+    for pattern in (closed, f"({_NUMBER})\0({_NUMBER})", f"({_NUMBER})()"):
         if found := re.fullmatch(pattern, text):
             low, high = found.groups()
             return float(low), float(high or low)
+    if found := re.fullmatch(half, text):
+        return float(found[1]), math.nextafter(float(found[2]), -math.inf)
     return None
+
+
+def _pattern(interval: str, *, half_open: bool) -> str:
+    """What an interval looks like."""
+    marked = re.escape(template(interval, half_open=half_open)("\1", "\2"))
+    return marked.replace(re.escape("\1"), f"({_NUMBER})").replace(re.escape("\2"), f"({_NUMBER})")
 
 
 def _leaves(name: str, path: Path) -> dict[str, tuple[float, float] | None]:

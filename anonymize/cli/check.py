@@ -153,7 +153,7 @@ def audit(
     from anonymize import audit as rooms
     from anonymize import privacy
     from anonymize.auditing.sample import Deeper
-    from anonymize.errors import UnsafeError
+    from anonymize.errors import UnsafeError, WriteError
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
@@ -162,8 +162,11 @@ def audit(
     found = rooms.audit(
         load(spec, privacy.PARAMETERS) if spec else None, path, against=against, wanted_risk=wanted, **given
     )
+    shown = chosen(form, os.environ)
+    if sys.stdout is None and shown != "text":
+        raise WriteError("<stdout>: cannot be written: it is closed")
     if not quiet or form not in (AUTO, "text"):
-        FORMATS[chosen(form, os.environ)](found.checked, sys.stdout, color)
+        FORMATS[shown](found.checked, sys.stdout, color)
     if found.satisfied is False:
         raise UnsafeError(found.problems)
 

@@ -67,12 +67,15 @@ def reconstruct(
     """
     use_threads(threads)
     from anonymize import reconstruct as room
+    from anonymize.errors import UsageError
     from anonymize.randomization.parameters import Parameters
 
     told = Parameters.read(parameters or _beside(released))
     as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
     room.conditions(given["conditions"])
     names = [name for text in given.pop("attributes") for name in text.split(",") if name]
+    if names and given["conditions"]:
+        raise UsageError("--attributes: is about the joint table, and --where counts without it")
     _write(room, released, told, names, as_json, output, given)
 
 

@@ -159,16 +159,31 @@ class Released:
         )
 
     def shared(self) -> dict[str, Shared]:
-        """What passes through and is sensitive or a target, coded alike in both tables."""
+        """What passes through and is sensitive or a target, coded alike in both tables, numbers by what they are.
+
+        Raises DataError for released cells that are no numbers where they should be.
+        """
         wanted = ("sensitive", "target")
         names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
         parts = list(self.table.source.batches(names)) if names else []
         found = {}
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
-            codes = pl.concat([*here, self.frame[name]]).fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+            values = self._values(pl.concat([*here, self.frame[name]]))
+            codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            codes -= codes.min()
             found[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
         return found
+
+    def _values(self, texts: pl.Series) -> pl.Series:
+        """Texts of a column that passes through; as numbers where it is numeric."""
+        if not any(each.numeric and each.name == texts.name for each in (*self.table.sensitive, *self.table.targets)):
+            return texts
+        numbers = texts.cast(pl.Float64, strict=False)
+        wrong = numbers.null_count() - texts.null_count()
+        if wrong:
+            raise DataError(f"{texts.name}: {wrong} cells of the release are no numbers")
+        return numbers
 
     def targets(self) -> dict[str, CodedColumn]:
         """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""

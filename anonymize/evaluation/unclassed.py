@@ -27,7 +27,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
-from anonymize.verify.bucketized import COUNT
+from anonymize.verify.bucketized import COUNT, check_together
 
 
 class Unclassed(Protocol):
@@ -105,6 +105,8 @@ class Found:
         group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
         source = stack.enter_context(Source.open(as_written(spec), path))
         quasi = [attribute.name for attribute in table.attributes]
+        if group in (*quasi, sensitive, COUNT if self.st else None):
+            raise UsageError(f"--group: {group} is no column of groups, it is another one")
         rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
         output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
         if self.st is None:
@@ -112,6 +114,7 @@ class Found:
         else:
             other = stack.enter_context(Source.open(as_written(spec), self.st))
             listed = _listed(_texts(other, [group, sensitive, COUNT], spec), other.name)
+            check_together(rows.group_by(group).len(), listed, group)
             output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
         return Bucketized(spec, table, output, rows, listed, group)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ class Told:
         """
         if comparison.span is not None:
             bounds = self.bounds or tuple(_as_number(value) for value in values)
+            if not any(bounds):
+                raise UsageError(f"--where: the values of {self.name} are no numbers")
             return np.array([self._within(comparison.span, each) for each in bounds], np.float64)
         if not set(comparison.values) <= set(values):
             raise UsageError(f"--where: {self.name} has no such value")
@@ -72,7 +75,7 @@ def _as_number(text: str) -> Bounds | None:
         number = float(text)
     except ValueError:
         return None
-    return number, number
+    return (number, number) if math.isfinite(number) else None
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,13 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
 def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | None:
     try:
         name, *words = shlex.split(text)
-        values = dict(_pair(word) for word in words)
+        pairs = [_pair(word) for word in words]
     except ValueError:
         problems.append(Problem(f'--require "{text}": expected {FORM}'))
+        return None
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        problems.append(Problem(f'--require "{text}": a parameter is given twice'))
         return None
     attribute = values.pop("attribute", None)
     parameters, found = parameters_of(name, values, models)

@@ -57,12 +57,19 @@ def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.Lazy
     wrong = int((counts[COUNT].fill_null(0) < 1).sum())
     if wrong:
         raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
+    check_together(table.select(key).group_by(group).agg(pl.len()).collect(engine="streaming"), counts, group)
+    return counts.lazy().select(pl.exclude(COUNT).repeat_by(COUNT).explode())
+
+
+def check_together(groups: pl.DataFrame, counts: pl.DataFrame, group: str) -> None:
+    """Raises DataError unless the sensitive table has the groups of the QIT, with as many rows in each.
+
+    `groups`: the column of groups, and `len`, the rows of each. `counts`: that column and `count`, in any order.
+    """
     told = counts.group_by(group).agg(told=pl.col(COUNT).sum())
-    found = table.select(key).group_by(group).agg(rows=pl.len().cast(pl.Int64)).collect(engine="streaming")
-    both = told.join(found, on=group, how="full", nulls_equal=True)
+    both = told.join(groups.select(group, rows=pl.col("len").cast(pl.Int64)), on=group, how="full", nulls_equal=True)
     off = both.filter(pl.col("told").ne_missing(pl.col("rows"))).height
     if off:
         raise DataError(
             f"{off} groups have other numbers of rows in the sensitive table: the files do not belong together"
         )
-    return counts.lazy().select(pl.exclude(COUNT).repeat_by(COUNT).explode())

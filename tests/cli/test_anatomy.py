@@ -95,6 +95,14 @@ def test_audit_without_a_spec_and_files_that_do_not_belong_together(call: Call, 
     assert call("audit", filled.spec, "-i", "out.qit.csv", "--group", "none").code == 3
 
 
+@pytest.mark.parametrize("name", ["age", "diagnosis"])
+@pytest.mark.parametrize("command", ["audit", "evaluate"])
+def test_another_column_is_no_column_of_groups(call: Call, filled: Desk, command: str, name: str) -> None:
+    assert call("anatomy", filled.spec, "-o", "out.csv", "--joined", "-q").code == 0
+    ended = call(command, filled.spec, *(["-i"] if command == "audit" else []), "out.csv", "--group", name)
+    assert ended.code == 2 and f"--group: {name} is no column of groups" in ended.err
+
+
 def test_a_value_that_is_too_frequent(call: Call, filled: Desk) -> None:
     ended = call("anatomy", filled.spec, "-o", "out.csv", "-l", 5)
     assert ended.code == 4

@@ -211,6 +211,7 @@ def test_a_name_with_a_space_can_be_quoted(desk: Desk, call: Call) -> None:
         ("", "expected MODEL"),
         ("distinct-l-diversity l=2 attribute=ward", "ward"),
         ("distinct-l-diversity l=2 m=3", "m"),
+        ("k-anonymity k=2 k=3", "a parameter is given twice"),
     ],
 )
 def test_what_makes_no_sense_is_refused(released: Path, call: Call, text: str, told: str) -> None:
@@ -218,11 +219,34 @@ def test_what_makes_no_sense_is_refused(released: Path, call: Call, text: str, t
     assert ended.code == 2 and "--require" in ended.err and told in ended.err and not ended.out
 
 
+@pytest.mark.parametrize("threshold", ["0", "1.5", "-1", "nan"])
+def test_a_threshold_that_is_no_probability(released: Path, call: Call, threshold: str) -> None:
+    ended = gate(call, "--threshold", threshold)
+    assert (ended.code, ended.out) == (2, b"") and "--threshold: is above 0 and at most 1" in ended.err
+
+
+def test_numbers_of_a_column_that_is_not_measured(released: Path, call: Call) -> None:
+    ended = call("audit", "-i", "released.csv", "--qi", "age", "--sensitive", "diagnosis", "--numeric", "age")
+    assert ended.code == 2 and "--numeric: age is none of the sensitive attributes" in ended.err
+
+
+def test_standard_input_is_one_table(released: Path, call: Call) -> None:
+    ended = gate(call, "-i", "-", "--previous", "-")
+    assert ended.code == 2 and "cannot both come from standard input" in ended.err
+
+
 # --- an earlier report -----------------------------------------------------------------------------------------------
 
 
 def baseline(call: Call, desk: Desk, *more: object) -> None:
     (desk.folder / "baseline.json").write_bytes(gate(call, "--json", *more).out)
+
+
+def risky(figure: str) -> str:
+    """A report of risks that are no numbers."""
+    names = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques")
+    figures = ", ".join(f'"{name}": {figure}' for name in names)
+    return f'{{"privacy": {{"models": []}}, "risk": {{"threshold": 0.2, {figures}}}}}'
 
 
 def test_nothing_is_worse_than_itself(desk: Desk, released: Path, call: Call) -> None:
@@ -277,7 +301,10 @@ def test_a_figure_that_is_not_measured_any_more_is_no_pass(desk: Desk, released:
     assert gate(call, "--baseline", "baseline.json", "--require", "entropy-l-diversity l=1").code == 0
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"privacy": {"models": 3}, "risk": {}}', "\x00"])
+@pytest.mark.parametrize(
+    "content",
+    [None, "", "[]", "{}", '{"privacy": {"models": 3}, "risk": {}}', "\x00", *map(risky, ('"a"', "true", "NaN"))],
+)
 def test_what_is_no_report_is_no_baseline(desk: Desk, released: Path, call: Call, content: str | None) -> None:
     if content is not None:
         (desk.folder / "baseline.json").write_text(content)
@@ -377,6 +404,16 @@ def test_shuffled_releases_are_not_matched_by_position(desk: Desk, call: Call) -
     found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
     # [4-7] overlaps both and shares one y with each; 8 is in [6-9] alone and shares one x.
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 3, 1, 4)
+
+
+def test_intervals_that_are_half_open_do_not_have_their_upper_ends(desk: Desk, call: Call) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: {q: {type: numeric}}\nprivacy: {k: 2}\noutput: {row_order: shuffle}\n"
+    )
+    (desk.folder / "now.csv").write_text("q\n" + "[0.5-5)\n" * 3 + "[5-7.5)\n" * 2)
+    (desk.folder / "old.csv").write_text("q\n" + "[4-5)\n" * 2 + "[5-6]\n" * 1)
+    found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
+    assert (found["pairs"], found["smallest"], found["rows_at_risk"]) == (2, 1, 2)
 
 
 def test_labels_of_a_hierarchy_file_overlap_where_one_is_above_the_other(desk: Desk, call: Call) -> None:

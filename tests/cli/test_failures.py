@@ -16,6 +16,7 @@ import pytest
 from anonymize import recoding
 from anonymize.algorithms import mondrian
 from anonymize.classes import Partition
+from anonymize.formats import FORMATS as CHECKS
 from anonymize.recoding import Regions
 from tests.cli.conftest import HEADER, SPEC, Call, Desk, row, table
 
@@ -220,6 +221,13 @@ def test_standard_output_of_an_audit_is_full(launch: Call, arguments: list[str])
     with open("/dev/full", "wb") as full:
         ended = launch("audit", "--qi", "zip", "-i", "table.csv", *arguments, stdout=full)
     assert ended.code == 74 and "No space left on device" in ended.err
+
+
+@pytest.mark.parametrize(("form", "code"), [*((form, 74) for form in CHECKS if form != "text"), ("text", 0)])
+def test_standard_output_of_an_audit_is_closed(launch: Call, form: str, code: int) -> None:
+    arguments = ["audit", "--qi", "zip", "-i", "table.csv", "--format", form]
+    ended = launch(*arguments, stdout=None, preexec_fn=lambda: os.close(1))
+    assert (ended.code, ended.err.count("\n")) == (code, 1 if code else 0)
 
 
 def test_a_report_is_taken_back_where_the_release_cannot_be_written(desk: Desk, launch: Call) -> None:

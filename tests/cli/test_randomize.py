@@ -142,6 +142,16 @@ def test_parameters_that_make_no_sense(call: Call, filled: Desk, given: str, mes
     assert message in ended.err
 
 
+def test_a_parameter_of_an_attribute_with_one_value(call: Call, filled: Desk) -> None:
+    path = filled.folder / "table.csv"
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    at = head.split(",").index("age")
+    alike = [",".join([*row.split(",")[:at], "30", *row.split(",")[at + 1 :]]) for row in rows]
+    path.write_text("\n".join([head, *alike]) + "\n", encoding="utf-8")
+    ended = call("randomize", filled.spec, "-o", "out.csv", "--p", "age=0.9")
+    assert ended.code == 2 and "--p: age takes 1: it has one value" in ended.err
+
+
 def test_a_group_of_one_value_makes_the_sensitive_attribute_alone_infeasible(call: Call, filled: Desk) -> None:
     text = (filled.folder / "table.csv").read_text(encoding="utf-8")
     filled.fill(text + "CANARY x,99,CANARY other,CANARY 1,0\n", SPEC)
@@ -283,6 +293,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say(call: Call, filled: Desk)
     assert 25 <= hits <= 39
 
 
+def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> None:
+    assert call("randomize", filled.spec, "-o", "out.csv", "-q").code == 0
+    ended = call("audit", filled.spec, "-i", "out.csv")
+    assert ended.code == 2 and "cannot be judged without its original" in ended.err and not ended.out
+    assert call("audit", "-i", "out.csv", "--qi", "age,sex", "-q").code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -290,6 +307,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(call: Call, filled: Desk)
         (("--where", "age in 35-49"), 2, "cuts an interval in two"),
         (("--where", "age >"), 2, "expected a number"),
         (("--attributes", "none"), 2, "'none' is no attribute"),
+        (("--attributes", "sex", "--where", "sex = F"), 2, "--attributes: is about the joint table"),
         (("--parameters", "none.json"), 3, "none.json: cannot be read"),
         (("--parameters", "out.json"), 3, "is no file of parameters"),
         (("--separator", ";"), 3, "has no column"),

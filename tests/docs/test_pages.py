@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 from rich.console import Console
 
 from anonymize import privacy
@@ -28,6 +29,7 @@ from anonymize.release import release
 from anonymize.report.terminal import show
 from anonymize.request import Request
 from anonymize.spec import load
+from anonymize.spec import make as make_spec
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -75,6 +77,16 @@ def test_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) ->
 def test_all_blocks_are_in_use() -> None:
     used = {found[1] for name in make.WITH_BLOCKS for found in make.BLOCK.findall((ROOT / name).read_text("utf8"))}
     assert used == make.BLOCKS.keys()
+
+
+@pytest.mark.parametrize("name", privacy.PARAMETERS)
+def test_the_example_of_a_privacy_model_is_an_entry_of_a_spec(name: str) -> None:
+    section = MADE["docs/privacy-models.md"].split(f"\n## {name}\n")[1]
+    entry = re.search(r"```yaml\n- (.*)\n```", section)
+    assert entry is not None
+    given = {"version": 1, "quasi_identifiers": ["age"], "sensitive": {"NAME": {"type": "numeric"}}}
+    made = make_spec({**given, "privacy": {"models": [yaml.safe_load(entry[1])]}}, privacy.PARAMETERS)
+    assert made.privacy.models[0].model == name
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------

@@ -88,6 +88,27 @@ def test_both_ways_to_write_a_bucketized_release_are_near(spec: Any) -> None:
     assert one["utility"]["distances"]["ill"] == pytest.approx(two["utility"]["distances"]["ill"])
 
 
+def test_numbers_are_numbers_with_classes_as_without(spec: Any) -> None:
+    path = Path(spec.input.path)
+    path.write_text("age;sex;pay\n20;F;1\n20;F;1.0\n20;F;2\n21;M;2\n21;M;1\n21;M;3\n", encoding="utf-8")
+    given = {
+        "version": 1,
+        "input": {"path": str(path), "separator": ";"},
+        "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}},
+        "sensitive": {"pay": {"type": "numeric"}},
+        "privacy": {"l": 2},
+    }
+    numbers = make(given, PARAMETERS)
+    path.with_name("alone.csv").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    whole = evaluate(Evaluate(numbers, beside(numbers, "alone.csv"), queries=0))["utility"]["distances"]["pay"]
+    released(numbers, "randomize", unsafe=True, p="age=1,sex=1,pay=1")
+    assert evaluate(Evaluate(numbers, beside(numbers, "out.csv"), queries=0))["utility"]["distances"]["pay"] == whole
+    assert whole["cells"] == 2 * 2 * 3
+    changed(beside(numbers, "alone.csv"), "pay", "nothing")
+    with pytest.raises(DataError, match="pay: 1 cells of the release are no numbers"):
+        evaluate(Evaluate(numbers, beside(numbers, "alone.csv")))
+
+
 @pytest.mark.parametrize("method", [None, "inverse", "simplex", "clip", "bayes"])
 def test_a_randomized_release_is_reconstructed(spec: Any, method: Any) -> None:
     report = released(spec, "randomize", on="both")
@@ -169,7 +190,8 @@ def changed(path: str, column: str, value: str) -> None:
     ("file", "column", "value", "message"),
     [
         ("out.qit.csv", "age", "99", "age: 1 cells of the release are no values of the original"),
-        ("out.qit.csv", "group", "9999", "1 rows are of groups that the sensitive table does not have"),
+        ("out.qit.csv", "group", "9999", "2 groups have other numbers of rows in the sensitive table"),
+        ("out.st.csv", "count", "7", "1 groups have other numbers of rows in the sensitive table"),
         ("out.st.csv", "ill", "zz", "ill: 1 cells of the release are no values of the original"),
         ("out.st.csv", "count", "-1", "1 counts are no whole numbers above 0"),
     ],

@@ -103,6 +103,13 @@ def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
         AGES.chosen(comparison, AGES.values or ())
 
 
+@pytest.mark.parametrize("values", [("M", "F"), ("nan", ""), ("inf", "-inf")])
+def test_a_range_over_what_are_no_numbers_is_refused(values: tuple[str, ...]) -> None:
+    (comparison,) = parse("sex < 3")
+    with pytest.raises(UsageError, match="the values of sex are no numbers"):
+        Told("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
+
+
 def test_a_value_that_there_is_not_is_refused_without_its_text() -> None:
     (comparison,) = parse("age = SECRET")
     with pytest.raises(UsageError, match="age has no such value") as raised:
