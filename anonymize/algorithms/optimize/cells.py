@@ -71,8 +71,7 @@ def _places(attribute: Attribute, level: int) -> Ints:
 class Cells:
     """The combinations that occur. `columns`: per attribute (m,) the interval of each, below `spans`. `counts` (m,):
     rows. `labels` (m, labels): rows of each class label of each target; no columns where none is looked at. `first`
-    (targets + 1,): where in `labels` each target begins. `histograms`: of sensitive attributes, `sizes` of which are
-    their numbers of codes."""
+    (targets + 1,): where in `labels` each target begins. `histograms`: of sensitive attributes."""
 
     columns: tuple[Ints, ...]
     spans: tuple[int, ...]
@@ -80,7 +79,6 @@ class Cells:
     labels: Ints
     first: tuple[int, ...]
     histograms: Mapping[str, Histogram]
-    sizes: Mapping[str, int]
 
     @classmethod
     def of(cls, distinct: Distinct, targets: Sequence[TargetColumn]) -> Cells:
@@ -99,7 +97,6 @@ class Cells:
             labels=np.hstack([np.zeros((count, 0), np.int64), *labels]),
             first=tuple(np.cumsum([0, *(target.size for target in targets)]).tolist()),
             histograms=distinct.histograms,
-            sizes={column.name: column.size for column in distinct.table.sensitive},
         )
 
     @property
@@ -127,6 +124,5 @@ class Cells:
             labels=np.add.reduceat(self.labels[grouping.order], grouping.starts, axis=0),
             first=self.first,
             histograms={name: each.merge(group, len(first)) for name, each in self.histograms.items()},
-            sizes=self.sizes,
         )
         return cells, group

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -10,8 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from anonymize.algorithms.feasibility import minimum_size
-from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
+from anonymize.algorithms.lattice.frequency import Grouping
+from anonymize.classes import Bools, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class Judge:
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
         """(n,) which groups fail, and (n,) which are hopeless: they fail, and so does any part of them."""
+        small = np.asarray(groups.sizes < self.minimum)
         if self.by_size:
-            failing = np.asarray(groups.sizes < self.minimum)
-            return failing, failing
-        failing = ~check(groups, self.requirements)
-        return failing, failing if self.all_growing else ~check(groups, self.growing)
+            return small, small
+        failing = small | ~check(groups, self.requirements)
+        return failing, failing if self.all_growing else small | ~check(groups, self.growing)
 
 
 def pairs_of(groups: Groups, one: Ints, other: Ints) -> Groups:
@@ -81,27 +82,26 @@ BATCH = 1 << 22
 
 Own: TypeAlias = tuple[Ints, Ints, Ints]
 """Of some heads the first and the last run, and (runs,) the head of each run, all counted from the first."""
+Side: TypeAlias = tuple[Ints, Bools, Bools]
+"""Of the halves on one side, (runs,) each: their sizes, which fail, and which are hopeless."""
 
 
-def halves_of(runs: Groups, head: Ints, sizes: Mapping[str, int]) -> Iterator[tuple[slice, Own, Groups, Groups]]:
+def halves_of(judge: Judge, runs: Groups, head: Ints, lost: Bools) -> Iterator[tuple[slice, Own, tuple[Side, Side]]]:
     """Every way to part a head between its runs: the runs up to each, and those after it.
 
-    `head` (r,): the head of each run, ascending. `sizes`: numbers of codes. In batches: which runs, of whole heads;
-    what `sides` needs; the two halves at each run, of which those at the last run of a head have no meaning.
+    `head` (r,): the head of each run, ascending. `lost` (r,): runs of hopeless heads. In batches: which runs, of whole
+    heads; what `sides` needs; the halves before and after each run, of which those at the last of a head mean nothing.
     """
     begin = run_starts(head)
     stop = np.append(begin[1:], len(head))
-    step = max(BATCH // max([sizes[name] for name in runs.histograms], default=1), 1)
+    ahead = starts_of((stop - begin) * _widest(runs, begin, stop))
     at = 0
     while at < len(begin):
-        last = max(int(np.searchsorted(stop, begin[at] + step, side="right")), at + 1)
+        last = max(int(np.searchsorted(ahead, ahead[at] + BATCH, side="right")) - 1, at + 1)
         picked = slice(int(begin[at]), int(stop[last - 1]))
         local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
         own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
-        halves = {name: _parted(each, picked, own, sizes[name]) for name, each in runs.histograms.items()}
-        before, after = sides(runs.sizes[picked], own)
-        left = Groups(before, {name: half[0] for name, half in halves.items()})
-        yield picked, own, left, Groups(after, {name: half[1] for name, half in halves.items()})
+        yield picked, own, _judged(judge, runs, picked, own, lost[picked])
         at = last
 
 
@@ -113,21 +113,83 @@ def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
     return total - start[local], total[last][local] - total
 
 
-def _parted(histogram: Histogram, picked: slice, own: Own, size: int) -> tuple[Histogram, Histogram]:
-    """The histograms of both halves at each run."""
-    entries = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
-    dense = np.zeros((picked.stop - picked.start, size), np.int64)
-    dense[histogram.classes[entries] - picked.start, histogram.codes[entries]] = histogram.counts[entries]
-    values = None
-    if histogram.values is not None:
-        values = np.full(size, np.nan)
-        values[histogram.codes[entries]] = histogram.values[entries]
-    before, after = sides(dense, own)
-    return _sparse(before, values, histogram.given), _sparse(after, values, histogram.given)
+def _widest(runs: Groups, begin: Ints, stop: Ints) -> Ints:
+    """(heads,) the most columns that a table of sums of each head may need."""
+    found = np.ones(len(begin), np.int64)
+    for each in runs.histograms.values():
+        entries = each.starts[stop] - each.starts[begin]
+        found = np.maximum(found, np.minimum(entries, each.codes.max(initial=0) + 1))
+    return found
 
 
-def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:
-    classes, codes = np.nonzero(dense)
-    starts = np.searchsorted(classes, np.arange(len(dense) + 1))
-    found = None if values is None else values[codes]
-    return Histogram(classes, codes, dense[classes, codes], starts, found, whole)
+def _judged(judge: Judge, runs: Groups, picked: slice, own: Own, lost: Bools) -> tuple[Side, Side]:
+    """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
+    both = sides(runs.sizes[picked], own)
+    ended = np.zeros(len(lost), np.bool_)
+    ended[own[1]] = True
+    looked = [np.flatnonzero((sizes >= judge.minimum) & ~lost & ~ended) for sizes in both]
+    tables = {name: Sums.of(each, picked, own) for name, each in runs.histograms.items()}
+    found = []
+    for after, (sizes, at) in enumerate(zip(both, looked, strict=True)):
+        failing, hopeless = np.ones((2, len(sizes)), np.bool_)
+        groups = Groups(sizes[at], {name: table.histogram(at, bool(after)) for name, table in tables.items()})
+        failing[at], hopeless[at] = judge.verdict(groups)
+        found.append((sizes, failing, hopeless))
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How often each sensitive value occurs in the runs up to each run and after it. A head has a table: a row for each
+    of its values, a column for each of its runs. `table`: all of them, one after the other, each row summed up from its
+    first column; `total` (values,): of each row. `begin` (values,): where each row begins. `value` (heads,): the first
+    row of each head. `source`: the histogram; `entry` (values,): one of its entries with the value."""
+
+    source: Histogram
+    own: Own
+    table: Ints
+    total: Ints
+    begin: Ints
+    value: Ints
+    entry: Ints
+
+    @classmethod
+    def of(cls, histogram: Histogram, picked: slice, own: Own) -> Sums:
+        """Those of some runs."""
+        first, last, local = own
+        chosen = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
+        run, codes, counts = (each[chosen] for each in (histogram.classes, histogram.codes, histogram.counts))
+        run = run - picked.start
+        size = int(codes.max(initial=0)) + 1
+        grouping = Grouping.of(local[run] * size + codes, len(first) * size)
+        head = local[run[grouping.first]]
+        ends = starts_of((last - first + 1)[head])
+        table = np.zeros(ends[-1], np.int64)
+        table[ends[:-1][grouping.group] + run - first[local[run]]] = counts
+        np.cumsum(table, out=table)
+        summed = np.append(0, table)[ends]
+        table -= np.repeat(summed[:-1], np.diff(ends))
+        value = np.searchsorted(head, np.arange(len(first) + 1))
+        return cls(histogram, own, table, np.diff(summed), ends[:-1], value, chosen.start + grouping.first)
+
+    def histogram(self, at: Ints, after: bool) -> Histogram:
+        """Of the runs up to each of some runs (n,), or after it."""
+        first, last, local = self.own
+        head = local[at]
+        begin, count = self.value[head], self.value[head + 1] - self.value[head]
+        value = concatenated_ranges(begin, count)
+        found = self.table[self.begin[value] + np.repeat(at - first[head], count)]
+        if after:
+            found = self.total[value] - found
+        there = np.flatnonzero(found)
+        classes = np.repeat(np.arange(len(at)), count)[there]
+        entry = self.entry[value[there]]
+        source = self.source
+        return Histogram(
+            classes=classes,
+            codes=source.codes[entry],
+            counts=found[there],
+            starts=np.searchsorted(classes, np.arange(len(at) + 1)).astype(np.int64),
+            values=None if source.values is None else source.values[entry],
+            given=source.given,
+        )

@@ -17,7 +17,7 @@ import numpy as np
 from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Cost
-from anonymize.algorithms.optimize.judge import Judge, halves_of, pairs_of, sides
+from anonymize.algorithms.optimize.judge import Judge, Side, halves_of, pairs_of, sides
 from anonymize.classes import Bools, Ints
 from anonymize.privacy import Groups
 
@@ -189,8 +189,8 @@ class View:
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
         found = np.zeros((5, span), np.int64)
-        for picked, own, left, right in halves_of(runs, head, cells.sizes):
-            halves = zip((left, right), sides(labels[picked], own), sides(least[picked], own), strict=True)
+        for picked, own, judged in halves_of(judge, runs, head, self.verdict[1][head]):
+            halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
             for total, values in zip(found, figures[:, inner], strict=True):
@@ -198,17 +198,17 @@ class View:
                 np.subtract.at(total, place[picked][inner + 1], values)
         return np.asarray(np.cumsum(found, axis=1)[:, :-1])
 
-    def _half(self, head: Ints, groups: Groups, labels: Ints, least: Ints) -> Half:
+    def _half(self, head: Ints, judged: Side, labels: Ints, least: Ints) -> Half:
         """Parts of classes as classes of their own."""
-        failing, hopeless = self.problem.judge.verdict(groups)
+        sizes, failing, hopeless = judged
         newly = hopeless & ~self.verdict[1][head]
         return Half(
-            sizes=groups.sizes,
+            sizes=sizes,
             hopeless=hopeless,
-            cost=self._costs(groups.sizes, labels, failing),
-            suppressed=np.where(failing, groups.sizes, 0),
-            newly=np.where(newly, groups.sizes, 0),
-            bound=np.where(newly, groups.sizes * self.problem.cost.suppressed - least, 0),
+            cost=self._costs(sizes, labels, failing),
+            suppressed=np.where(failing, sizes, 0),
+            newly=np.where(newly, sizes, 0),
+            bound=np.where(newly, sizes * self.problem.cost.suppressed - least, 0),
         )
 
     def _parted(self, head: Ints, halves: Sequence[Half]) -> Ints:
