@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -124,18 +124,46 @@ def _widest(runs: Groups, begin: Ints, stop: Ints) -> Ints:
 
 def _judged(judge: Judge, runs: Groups, picked: slice, own: Own, lost: Bools) -> tuple[Side, Side]:
     """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
-    both = sides(runs.sizes[picked], own)
-    ended = np.zeros(len(lost), np.bool_)
-    ended[own[1]] = True
-    looked = [np.flatnonzero((sizes >= judge.minimum) & ~lost & ~ended) for sizes in both]
     tables = {name: Sums.of(each, picked, own) for name, each in runs.histograms.items()}
     found = []
-    for after, (sizes, at) in enumerate(zip(both, looked, strict=True)):
-        failing, hopeless = np.ones((2, len(sizes)), np.bool_)
-        groups = Groups(sizes[at], {name: table.histogram(at, bool(after)) for name, table in tables.items()})
-        failing[at], hopeless[at] = judge.verdict(groups)
-        found.append((sizes, failing, hopeless))
+    for after, sizes in enumerate(sides(runs.sizes[picked], own)):
+        looked = (sizes >= judge.minimum) & ~lost
+        looked[own[1]] = False
+
+        def verdict(at: Ints, after: bool = bool(after), sizes: Ints = sizes) -> tuple[Bools, Bools]:
+            return judge.verdict(Groups(sizes[at], {name: each.histogram(at, after) for name, each in tables.items()}))
+
+        found.append((sizes, *(_grown if judge.all_growing else _each)(verdict, looked, own, bool(after))))
     return found[0], found[1]
+
+
+Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
+"""Of the halves at some runs, which fail, and which are hopeless."""
+
+
+def _each(verdict: Verdict, looked: Bools, own: Own, after: bool) -> tuple[Bools, Bools]:
+    """(runs,) which halves fail, and which are hopeless: those that are not looked at, and what is found of others."""
+    failing, hopeless = ~looked, ~looked
+    at = np.flatnonzero(looked)
+    failing[at], hopeless[at] = verdict(at)
+    return failing, hopeless
+
+
+def _grown(verdict: Verdict, looked: Bools, own: Own, after: bool) -> tuple[Bools, Bools]:
+    """As `_each`, where a half that has all of another fails only if that one does: by bisection in all heads at once.
+    Of each head, the runs that are looked at are neighbours."""
+    first, last, local = own
+    count = np.add.reduceat(looked, first, dtype=np.int64)
+    begin = first if after else last - count
+    low, high = np.zeros(len(first), np.int64), count.copy()  # how many of them pass; the widest halves come first
+    while (active := np.flatnonzero(low < high)).size:
+        middle = (low[active] + high[active]) // 2
+        fails = verdict(begin[active] + (middle if after else count[active] - 1 - middle))[0]
+        high[active] = np.where(fails, middle, high[active])
+        low[active] = np.where(fails, low[active], middle + 1)
+    place = np.arange(len(local)) - (begin if after else last - low)[local]
+    failing = (place < 0) | (place >= low[local])
+    return failing, failing
 
 
 @dataclass(frozen=True)
@@ -174,7 +202,7 @@ class Sums:
 
     def histogram(self, at: Ints, after: bool) -> Histogram:
         """Of the runs up to each of some runs (n,), or after it."""
-        first, last, local = self.own
+        first, _, local = self.own
         head = local[at]
         begin, count = self.value[head], self.value[head + 1] - self.value[head]
         value = concatenated_ranges(begin, count)

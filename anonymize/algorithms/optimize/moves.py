@@ -167,8 +167,8 @@ class View:
         for attribute, span in enumerate(cells.spans):
             if span > 1:
                 order = [at for at in range(len(cells.spans)) if at != attribute] + [attribute]
-                keys, _ = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
-                rank = np.argsort(keys)
+                keys, below = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
+                rank = Grouping.of(keys, below).order
                 place = keys[rank[:-1]] % span
                 beside = (np.diff(keys[rank]) == 1) & (place < span - 1)
                 yield attribute, rank[:-1][beside], rank[1:][beside], place[beside]
