@@ -17,9 +17,9 @@ import numpy as np
 from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Cost
-from anonymize.algorithms.optimize.judge import Judge, Side, halves_of, pairs_of, sides
+from anonymize.algorithms.optimize.halves import Side, Values, halves_of, sides
+from anonymize.algorithms.optimize.judge import Judge, pairs_of
 from anonymize.classes import Bools, Ints
-from anonymize.privacy import Groups
 
 OVERHEAD = 50_000
 """What a look at one attribute takes at least, in numbers read."""
@@ -116,6 +116,12 @@ class View:
         least = self.problem.cost.least(self.cells.counts, self.cells.labels)
         return np.where(self.verdict[1][self.class_of], 0, least)
 
+    @cached_property
+    def values(self) -> dict[str, Values]:
+        """The sensitive values of each class; of no attribute where the size says it all."""
+        histograms = {} if self.problem.judge.by_size else self.cells.histograms
+        return {name: Values.of(each, self.class_of, self.classes.size) for name, each in histograms.items()}
+
     @property
     def bound(self) -> int:
         """No set below costs less."""
@@ -183,13 +189,12 @@ class View:
         grouping = Grouping.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
-        runs = Groups(np.add.reduceat(cells.counts[order], starts))
-        if not judge.by_size:
-            runs = cells.groups.merge(grouping.group, len(starts))
+        sizes = np.add.reduceat(cells.counts[order], starts)
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
         found = np.zeros((5, span), np.int64)
-        for picked, own, judged in halves_of(judge, runs, head, self.verdict[1][head]):
+        lost = self.verdict[1][head]
+        for picked, own, judged in halves_of(judge, sizes, head, grouping.group, lost, self.values):
             halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
