@@ -59,9 +59,9 @@ from anonymize.table import Table
 ID = "k-optimize"
 NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False)
 
-WORK = 20
+WORK = 200
 """Million numbers that are read where no limit is given, after a first local search."""
-SHARE = 3
+SHARE = 1
 """The tree reads as much as the local search, that many times over."""
 
 
@@ -161,7 +161,7 @@ def _search(local: Local, tree: Tree, budget: Budget) -> None:
     """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
     best, read = local.best, 0
     local.step()
-    while local.idle < local.patience and (budget.open or budget.left(best.work)):
+    while not local.settled and (budget.open or budget.left(best.work)):
         local.step()
     budget.begin(best.work)
     tree.step()  # whatever is left of the budget: the root has a bound to report

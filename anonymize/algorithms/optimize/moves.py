@@ -23,6 +23,8 @@ from anonymize.classes import Bools, Ints
 
 OVERHEAD = 50_000
 """What a look at one attribute takes at least, in numbers read."""
+JUDGING = 20
+"""What a sensitive value of a cell takes, in numbers read, where the size of a class does not say it all."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ class View:
     @property
     def work(self) -> int:
         """Numbers that one look at the cells reads, and what it takes however few they are."""
-        return (self.cells.size + OVERHEAD) * len(self.cells.columns)
+        judged = 0 if self.problem.judge.by_size else sum(len(each.codes) for each in self.cells.histograms.values())
+        return (self.cells.size + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
         """For every split of the allset; of those in the head, and of others, 0."""
