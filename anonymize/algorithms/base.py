@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.bucketized import Bucketized
+from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
@@ -83,6 +84,13 @@ def option(
     which equal rows may be released differently, so that the recoding is no function of the values.
     """
     return field(default=default, metadata={"help": help, "choices": choices, "workload": workload, "local": local})
+
+
+def at_least(least: int, **options: float) -> None:
+    """Raises UsageError of the first option, by the name of its field, whose number is below the least, or is none."""
+    for name, value in options.items():
+        if not value >= least:
+            raise UsageError(f"--{name.replace('_', '-')} has to be at least {least}")
 
 
 def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:

@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, at_least, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
@@ -100,9 +100,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 
 def _check(options: Options, table: Table) -> None:
-    for name in ("level", "work", "time_limit"):
-        if not getattr(options, name) >= 0:
-            raise UsageError(f"--{name.replace('_', '-')} has to be at least 0")
+    at_least(0, level=options.level, work=options.work, time_limit=options.time_limit)
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Wrong(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
