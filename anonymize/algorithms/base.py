@@ -45,14 +45,15 @@ class Needs:
 @dataclass(frozen=True)
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
-    more; passes of refinement, of how many), whether a file that an option names may replace another, and whether the
-    recoding will be saved."""
+    more; passes of refinement, of how many; the lower bound, and the cost of the best that is found), whether a file
+    that an option names may replace another, and whether the recoding will be saved."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
     refining: Callable[[int, int], None] = field(default=lambda done, total: None)
+    bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     force: bool = False
     save: bool = False
 

@@ -3,8 +3,9 @@
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
 are suppressed. Of all sets that suppress no more rows than the spec allows, the one of least cost is looked for. A tabu
-search, which adds or leaves out one split a step, soon has a good one; the set-enumeration tree over splits, pruned by
-lower bounds on the cost and of useless values, goes on until no set can be better. Both take turns.
+search, which adds or leaves out one split a step and starts again near the best set when it gets no further, soon has a
+good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until
+no set can be better. Both take turns.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
@@ -14,7 +15,11 @@ are one in the release, and its report counts them so.
 
 When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
 seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
-between them as a share of the cost. What `--work` ends is the same on every machine; what `--time-limit` ends is not.
+between them as a share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it
+writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--work` ends is the same on
+every machine; what `--time-limit` ends is not. Attributes of some ten values each are proved in seconds or minutes.
+With hundreds of values, or rows that all differ, no proof is in reach, and the gap stays wide: the bound knows of a row
+little more than that its class has k rows.
 
 `--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
 ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
@@ -91,7 +96,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     problem, distinct = _problem(table, requirements, options, context, splits)
     best = Best()
     local, tree = Local(problem, best), Tree(problem, best)
-    _search(local, tree, Budget(options, context, table.rows))
+    _search(local, tree, Budget(options, context, table.rows), context)
     if best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
     view = problem.view(best.mask, np.ones(splits.count, np.bool_))
@@ -155,16 +160,18 @@ class Budget:
         self.tell(self._rows)
 
 
-def _search(local: Local, tree: Tree, budget: Budget) -> None:
+def _search(local: Local, tree: Tree, budget: Budget, context: Context) -> None:
     """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
     best, read = local.best, 0
     local.step()
     while not local.settled and (budget.open or budget.left(best.work)):
         local.step()
+        context.bounding(tree.bound or 0, best.cost or 0)
     budget.begin(best.work)
     tree.step()  # whatever is left of the budget: the root has a bound to report
     while not tree.done and budget.left(best.work):
         before = best.work
+        context.bounding(tree.bound or 0, best.cost or 0)
         if read <= 0 or local.stuck:
             tree.step()
             read += best.work - before
