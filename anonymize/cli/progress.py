@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from anonymize.cli.exits import raise_interruption
 
-UNITS = {"refine": "passes", "bound": "lower bound of the cost, cost"}
+UNITS = {"refine": "passes", "bound": "bound, cost"}
 """What the stages count that do not count rows."""
 BESIDE = frozenset({"bound"})
 """Stages that go on beside the one before them."""
