@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.bucketized import Bucketized
+from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
@@ -44,14 +45,16 @@ class Needs:
 @dataclass(frozen=True)
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
-    more; passes of refinement, of how many), the files that options name, by option, to be written by the search and
-    published with the release, and whether the recoding will be saved."""
+    more; passes of refinement, of how many; the lower bound, and the cost of the best that is found), the files that
+    options name, by option, to be written by the search and published with the release, and whether the recoding will
+    be saved."""
 
     suppression_limit: int = 0
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
     refining: Callable[[int, int], None] = field(default=lambda done, total: None)
+    bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     files: Mapping[str, Output] = field(default_factory=dict)
     save: bool = False
 
@@ -92,6 +95,13 @@ def files_of(options: Any) -> dict[str, str]:
     """The paths of the files that options ask for, by the option's name."""
     paths = {each.name: getattr(options, each.name) for each in fields(options) if each.metadata.get("file")}
     return {name: path for name, path in paths.items() if path}
+
+
+def at_least(least: int, **options: float) -> None:
+    """Raises UsageError of the first option, by the name of its field, whose number is below the least, or is none."""
+    for name, value in options.items():
+        if not value >= least:
+            raise UsageError(f"--{name.replace('_', '-')} has to be at least {least}")
 
 
 def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:

@@ -3,8 +3,9 @@
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
 are suppressed. Of all sets that suppress no more rows than the spec allows, the one of least cost is looked for. A tabu
-search, which adds or leaves out one split a step, soon has a good one; the set-enumeration tree over splits, pruned by
-lower bounds on the cost and of useless values, goes on until no set can be better. Both take turns.
+search, which adds or leaves out one split a step and starts again near the best set when it gets no further, soon has a
+good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until
+no set can be better. Both take turns.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
@@ -15,7 +16,11 @@ have to hold so many persons.
 
 When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
 seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
-between them as a share of the cost. What `--work` ends is the same on every machine; what `--time-limit` ends is not.
+between them as a share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it
+writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--work` ends is the same on
+every machine; what `--time-limit` ends is not. Attributes of some ten values each are proved in seconds or minutes.
+With hundreds of values, or rows that all differ, no proof is in reach, and the gap stays wide: the bound knows of a row
+little more than that its class has k rows.
 
 `--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
 ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
@@ -41,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, at_least, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
@@ -60,9 +65,9 @@ from anonymize.table import Table
 ID = "k-optimize"
 NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False, units=True)
 
-WORK = 20
+WORK = 200
 """Million numbers that are read where no limit is given, after a first local search."""
-SHARE = 3
+SHARE = 1
 """The tree reads as much as the local search, that many times over."""
 
 
@@ -92,7 +97,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     problem, distinct = _problem(table, requirements, options, context, splits)
     best = Best()
     local, tree = Local(problem, best), Tree(problem, best)
-    _search(local, tree, Budget(options, context, table.rows))
+    _search(local, tree, Budget(options, context, table.rows), context)
     if best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
     view = problem.view(best.mask, np.ones(splits.count, np.bool_))
@@ -101,9 +106,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 
 def _check(options: Options, table: Table) -> None:
-    for name in ("level", "work", "time_limit"):
-        if not getattr(options, name) >= 0:
-            raise UsageError(f"--{name.replace('_', '-')} has to be at least 0")
+    at_least(0, level=options.level, work=options.work, time_limit=options.time_limit)
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Wrong(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
@@ -158,16 +161,18 @@ class Budget:
         self.tell(self._rows)
 
 
-def _search(local: Local, tree: Tree, budget: Budget) -> None:
+def _search(local: Local, tree: Tree, budget: Budget, context: Context) -> None:
     """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
     best, read = local.best, 0
     local.step()
-    while local.idle < local.patience and (budget.open or budget.left(best.work)):
+    while not local.settled and (budget.open or budget.left(best.work)):
         local.step()
+        context.bounding(tree.bound or 0, best.cost or 0)
     budget.begin(best.work)
     tree.step()  # whatever is left of the budget: the root has a bound to report
     while not tree.done and budget.left(best.work):
         before = best.work
+        context.bounding(tree.bound or 0, best.cost or 0)
         if read <= 0 or local.stuck:
             tree.step()
             read += best.work - before

@@ -53,7 +53,9 @@ from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
 
 ID = "randomize"
-NEEDS = Needs(family="randomization", sensitive=True, uses=frozenset({"level or bins"}), reusable=False)
+NEEDS = Needs(
+    family="randomization", sensitive=True, uses=frozenset({"level or bins"}), populations=False, reusable=False
+)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, at_least, option
 from anonymize.algorithms.clustering.adjust import adjust
 from anonymize.algorithms.clustering.bisect import JOINS, bisect
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
@@ -70,7 +70,8 @@ class Options(Refinable):
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
-    """The classes that the table is cut into."""
+    """The classes that the table is cut into. Raises UsageError for `rounds` below 1."""
+    at_least(1, rounds=options.rounds)
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
         start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)
@@ -98,5 +99,5 @@ def top_down(
     if start is None:
         start = Partition.of_labels(np.zeros(codes.shape[1], np.int64))
     rng = np.random.default_rng(seed)
-    groups = bisect(penalty, codes, start, k, max(options.rounds, 1), options.join, rng, progress)
+    groups = bisect(penalty, codes, start, k, options.rounds, options.join, rng, progress)
     return adjust(penalty, codes, groups, k, threads)

@@ -8,10 +8,16 @@ from contextlib import contextmanager
 
 from anonymize.cli.exits import raise_interruption
 
+UNITS = {"refine": "passes", "bound": "bound, cost"}
+"""What the stages count that do not count rows."""
+BESIDE = frozenset({"bound"})
+"""Stages that go on beside the one before them."""
+
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that is told (stage, rows done, rows in all); it does nothing off a terminal or when quiet.
+    """A function that is told (stage, rows done, rows in all), some stages of other UNITS; it does nothing off a
+    terminal or when quiet.
 
     0 rows in all: not known yet. Where it is told anything after a signal, it raises KeyboardInterrupt.
     """
@@ -34,9 +40,9 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         def tell(stage: str, done: int, total: int) -> None:
             raise_interruption()
             if stage not in tasks:
-                for before in tasks.values():
+                for before in () if stage in BESIDE else tasks.values():
                     bar.update(before, completed=1, total=1, visible=False)
-                tasks[stage] = bar.add_task(stage, total=None, unit="passes" if stage == "refine" else "rows")
+                tasks[stage] = bar.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
             bar.update(tasks[stage], completed=done, total=total or None)
 
         yield tell

@@ -32,7 +32,7 @@ RELEASE_OPTIONS = (
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
     *OVERRIDES,
-    click.option("--seed", type=int, help="Seed of what is random; the system's entropy by default."),
+    click.option("--seed", type=click.IntRange(min=0), help="Seed of what is random; the system's entropy by default."),
     THREADS,
     FORCE,
     click.option(

@@ -29,7 +29,7 @@ from anonymize.cli.options import (
     OUTPUT,
     OUTPUT_FORMAT,
     REPORTS,
-    click.option("--seed", type=int, help="Seed of the shuffle, if the release was shuffled."),
+    click.option("--seed", type=click.IntRange(min=0), help="Seed of the shuffle, if the release was shuffled."),
     FORCE,
     THREADS,
     QUIET,

@@ -49,8 +49,8 @@ def search(
 
     limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
     keep = request.save_recoding is not None
-    refining = partial(request.progress, "refine")
-    context = Context(limit, request.seed, request.threads, progress, refining, files, keep)
+    refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.optimize import halves
 from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.local import Best
 from anonymize.algorithms.optimize.moves import Problem
@@ -229,6 +230,34 @@ def test_what_is_not_finished_says_so() -> None:
     assert not found["optimal"] and 0 < found["lower_bound"] < found["cost"]
     assert found["gap"] == pytest.approx(1 - found["lower_bound"] / found["cost"])
     assert found == run(table, (k_anonymity(5),), 30, work=2).summary()
+
+
+def test_bound_and_cost_close_in_while_it_searches() -> None:
+    rng = np.random.default_rng(3)
+    table = table_of(*(numeric(rng.integers(0, 40, 300).tolist(), f"x{at}") for at in range(3)))
+    told: list[tuple[int, int]] = []
+    context = Context(30, bounding=lambda bound, cost: told.append((bound, cost)))
+    found = k_optimize.run(table, (k_anonymity(5),), k_optimize.Options(work=20), context).summary()
+    bounds, costs = zip(*told, strict=True)
+    assert list(bounds) == sorted(bounds) and list(costs) == sorted(costs, reverse=True)
+    assert found["lower_bound"] >= bounds[-1] and found["cost"] <= costs[-1] < costs[0]
+
+
+def test_values_are_summed_up_in_batches_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    table = table_of(
+        *(numeric(rng.integers(0, 9, 80).tolist(), f"x{at}") for at in range(3)),
+        sensitive=(sensitive(rng.integers(0, 4, 80).tolist(), "s0"),),
+    )
+    for wanted in (requirement("distinct-l-diversity", "s0", l=2), requirement("entropy-l-diversity", "s0", l=1.7)):
+        problem = problem_of(table, (k_anonymity(2), wanted), 8, "discernibility")
+        mask = rng.random(problem.splits.count) < 0.3
+        found = []
+        for batch in (halves.BATCH, 7):
+            monkeypatch.setattr(halves, "BATCH", batch)
+            added = problem.view(mask, np.ones_like(mask)).additions()
+            found.append(np.stack([added.cost, added.suppressed, added.hopeless, added.bound, added.useful]))
+        assert (found[0] == found[1]).all() and found[0].any()
 
 
 def test_level_keeps_nodes_whole() -> None:

@@ -118,6 +118,7 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["--suppression", "1.5"], 2, "--suppression"),
         (["-t", "0.5"], 2, "the spec has no t-closeness model"),
         (["--threads", "0"], 2, "--threads"),
+        (["--seed", "-1"], 2, "--seed"),
         (["--cut", "magic"], 2, "'magic' is not one of"),
         (["--nonsense"], 2, "No such option"),
         (["-i", "none.csv"], 3, "none.csv: cannot be read"),

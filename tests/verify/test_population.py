@@ -169,6 +169,14 @@ def test_an_algorithm_that_looks_nobody_up_refuses(algorithm: str, tmp_path: Pat
         release(Request(wanted, algorithm, ALGORITHMS[algorithm].Options(), output=str(tmp_path / "out.csv")))
 
 
+def test_the_refusal_names_only_those_that_can(tmp_path: Path) -> None:
+    write(tmp_path / "table.csv", [("20", "cook", "0211")])
+    wanted = spec(tmp_path, {"model": "k-map", "k": 2})
+    with pytest.raises(UsageError) as told:
+        release(Request(wanted, "k-optimize", ALGORITHMS["k-optimize"].Options(), output=str(tmp_path / "out.csv")))
+    assert "mondrian" in str(told.value) and "anatomy" not in str(told.value) and "randomize" not in str(told.value)
+
+
 def test_a_public_report_does_not_say_where_the_population_is(tmp_path: Path) -> None:
     write(tmp_path / "table.csv", [("20", "cook", "0211")] * 2)
     write(tmp_path / "people.csv", [("20", "cook", "0211")] * 3)

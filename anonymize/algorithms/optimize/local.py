@@ -16,9 +16,11 @@ from anonymize.classes import Bools, Ints
 
 TENURE = 7
 """Steps for which a split that was changed stays as it is, at least."""
+PATIENCE = 20
+"""Steps without a better set after which the search starts again."""
 RESTARTS = 50
 """New starts without a better set after which there is no hope of one."""
-KICK = 6
+KICK = 3
 """Splits that are changed at random at a new start."""
 
 
@@ -59,14 +61,14 @@ class Local:
         self._random = np.random.default_rng(0)
 
     @property
-    def patience(self) -> int:
-        """Steps without a better set after which the search starts again."""
-        return 30 + len(self.mask) // 8
+    def settled(self) -> bool:
+        """Whether the best set has not been bettered for some time."""
+        return self.idle >= PATIENCE
 
     @property
     def stuck(self) -> bool:
         """Whether new starts have not helped for long."""
-        return self.idle >= RESTARTS * self.patience
+        return self.idle >= RESTARTS * PATIENCE
 
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
@@ -93,7 +95,7 @@ class Local:
         self.until[chosen] = self.steps + TENURE + self.steps % 5
         if not excess[chosen] and self.best.offer(int(cost[chosen]), self.mask):
             self.idle = 0
-        elif self.idle and self.idle % self.patience == 0:
+        elif self.idle and self.idle % PATIENCE == 0:
             self._kick()
 
     def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:

@@ -17,12 +17,15 @@ import numpy as np
 from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Cost
-from anonymize.algorithms.optimize.judge import Judge, halves_of, pairs_of, sides
+from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
+from anonymize.algorithms.optimize.judge import Judge, pairs_of
+from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints
-from anonymize.privacy import Groups
 
 OVERHEAD = 50_000
 """What a look at one attribute takes at least, in numbers read."""
+JUDGING = 20
+"""What a sensitive value of a cell takes, in numbers read, where the size of a class does not say it all."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,12 @@ class View:
         least = self.problem.cost.least(self.cells.counts, self.cells.labels)
         return np.where(self.verdict[1][self.class_of], 0, least)
 
+    @cached_property
+    def values(self) -> dict[str, Values]:
+        """The sensitive values of each class; of no attribute where the size says it all."""
+        histograms = {} if self.problem.judge.by_size else self.cells.histograms
+        return {name: Values.of(each, self.class_of, self.classes.size) for name, each in histograms.items()}
+
     @property
     def bound(self) -> int:
         """No set below costs less."""
@@ -128,7 +137,8 @@ class View:
     @property
     def work(self) -> int:
         """Numbers that one look at the cells reads, and what it takes however few they are."""
-        return (self.cells.size + OVERHEAD) * len(self.cells.columns)
+        judged = 0 if self.problem.judge.by_size else sum(len(each.codes) for each in self.cells.histograms.values())
+        return (self.cells.size + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
         """For every split of the allset; of those in the head, and of others, 0."""
@@ -167,8 +177,8 @@ class View:
         for attribute, span in enumerate(cells.spans):
             if span > 1:
                 order = [at for at in range(len(cells.spans)) if at != attribute] + [attribute]
-                keys, _ = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
-                rank = np.argsort(keys)
+                keys, below = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
+                rank = Grouping.of(keys, below).order
                 place = keys[rank[:-1]] % span
                 beside = (np.diff(keys[rank]) == 1) & (place < span - 1)
                 yield attribute, rank[:-1][beside], rank[1:][beside], place[beside]
@@ -179,21 +189,16 @@ class View:
 
     def _halved(self, attribute: int, span: int) -> Ints:
         """(figures, span - 1) those of `Additions` for each boundary between intervals of an attribute."""
-        cells, judge = self.cells, self.problem.judge
+        cells = self.cells
         grouping = Grouping.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
-        rows = np.add.reduceat(cells.counts[order], starts)
-        runs = Groups(rows)
-        if not judge.by_size or cells.members is not None:
-            runs = cells.groups.merge(grouping.group, len(starts))
+        sizes = np.add.reduceat(cells.counts[order], starts)
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
         found = np.zeros((5, span), np.int64)
-        for picked, own, left, right in halves_of(runs, head, cells.sizes):
-            counts = (left.sizes, right.sizes) if cells.members is None else sides(rows[picked], own)
-            sums = (sides(figures[picked], own) for figures in (labels, least))
-            halves = zip((left, right), counts, *sums, strict=True)
+        for picked, own, judged in self._halves(grouping, sizes, head):
+            halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
             for total, values in zip(found, figures[:, inner], strict=True):
@@ -201,17 +206,25 @@ class View:
                 np.subtract.at(total, place[picked][inner + 1], values)
         return np.asarray(np.cumsum(found, axis=1)[:, :-1])
 
-    def _half(self, head: Ints, groups: Groups, rows: Ints, labels: Ints, least: Ints) -> Half:
+    def _halves(self, grouping: Grouping, sizes: Ints, head: Ints) -> Iterator[Halves]:
+        """The two halves at every run: cells of one class in one interval."""
+        judge, cells = self.problem.judge, self.cells
+        if cells.members is None:
+            return halves_of(judge, sizes, head, grouping.group, self.verdict[1][head], self.values)
+        runs = cells.members.merge(grouping.group, len(grouping.starts))
+        return halves_of_units(judge, sizes, head, runs, cells.sizes)
+
+    def _half(self, head: Ints, judged: Side, labels: Ints, least: Ints) -> Half:
         """Parts of classes as classes of their own."""
-        failing, hopeless = self.problem.judge.verdict(groups)
+        sizes, failing, hopeless = judged
         newly = hopeless & ~self.verdict[1][head]
         return Half(
-            rows=rows,
+            rows=sizes,
             hopeless=hopeless,
-            cost=self._costs(rows, labels, failing),
-            suppressed=np.where(failing, rows, 0),
-            newly=np.where(newly, rows, 0),
-            bound=np.where(newly, rows * self.problem.cost.suppressed - least, 0),
+            cost=self._costs(sizes, labels, failing),
+            suppressed=np.where(failing, sizes, 0),
+            newly=np.where(newly, sizes, 0),
+            bound=np.where(newly, sizes * self.problem.cost.suppressed - least, 0),
         )
 
     def _parted(self, head: Ints, halves: Sequence[Half]) -> Ints:

@@ -23,9 +23,8 @@ def class_labels(algorithm: str, table: Table) -> tuple[TargetColumn, ...]:
     numeric = [target.name for target in table.targets if target.numeric]
     if numeric:
         hint = "it looks at class labels: leave the type of the target out"
-        raise UsageError(
-            [Problem(f"{algorithm} needs categorical targets, {name} is numeric", hint) for name in numeric]
-        )
+        message = "{} needs categorical targets, {} is numeric"
+        raise UsageError([Problem(message.format(algorithm, name), hint=hint) for name in numeric])
     return table.targets
 
 

@@ -1,0 +1,192 @@
+"""Every way to part classes between the intervals of an attribute: which of the halves fail, and which are hopeless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from anonymize.algorithms.lattice.frequency import Grouping
+from anonymize.algorithms.optimize.judge import Judge
+from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.privacy import Groups, Histogram
+
+BATCH = 1 << 22
+"""Numbers in a table of sums at a time."""
+
+Own: TypeAlias = tuple[Ints, Ints, Ints]
+"""Of some heads the first and the last run, and (runs,) the head of each run, all counted from the first."""
+Side: TypeAlias = tuple[Ints, Bools, Bools]
+"""Of the halves on one side, (runs,) each: their rows, which fail, and which are hopeless."""
+Halves: TypeAlias = tuple[slice, Own, tuple[Side, Side]]
+"""Which runs, of whole heads; what `sides` needs; the halves before and after each run."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The sensitive values that occur in each head, of the cells that have them. `value` (entries,): a number for each
+    head and value, ascending; `cell`, `count` (entries,): where it occurs, and how often. `begin` (values + 1,): the
+    first entry of each value; `of_head` (heads + 1,): the first value of each head. `codes` and, of numbers, `numbers`
+    (values,); `source`: the histogram of the cells."""
+
+    value: Ints
+    cell: Ints
+    count: Ints
+    begin: Ints
+    of_head: Ints
+    codes: Ints
+    numbers: Floats | None
+    source: Histogram
+
+    @classmethod
+    def of(cls, histogram: Histogram, head: Ints, heads: int) -> Values:
+        """Those of the cells of a histogram, given the head (cells,) of each."""
+        size = int(histogram.codes.max(initial=0)) + 1
+        above = head[histogram.classes]
+        grouping = Grouping.of(above * size + histogram.codes, heads * size)
+        order, first = grouping.order, grouping.first
+        begin = np.append(grouping.starts, len(order))
+        return cls(
+            value=np.repeat(np.arange(len(first)), np.diff(begin)),
+            cell=histogram.classes[order],
+            count=histogram.counts[order],
+            begin=begin,
+            of_head=np.searchsorted(above[first], np.arange(heads + 1)),
+            codes=histogram.codes[first],
+            numbers=None if histogram.values is None else histogram.values[first],
+            source=histogram,
+        )
+
+
+def halves_of(
+    judge: Judge, sizes: Ints, head: Ints, run_of: Ints, lost: Bools, values: Mapping[str, Values]
+) -> Iterator[Halves]:
+    """Every way to part a head between its runs: the runs up to each, and those after it.
+
+    `sizes`, `head` (r,): rows and head of each run, all heads, ascending. `run_of` (cells,): the run of each cell.
+    `lost` (r,): runs of hopeless heads. In batches; halves at the last run of a head mean nothing.
+    """
+    begin = run_starts(head)
+    stop = np.append(begin[1:], len(head))
+    widest = np.max([np.ones(len(begin), np.int64), *(np.diff(each.of_head) for each in values.values())], axis=0)
+    ahead = starts_of((stop - begin) * widest)
+    at = 0
+    while at < len(begin):
+        last = max(int(np.searchsorted(ahead, ahead[at] + BATCH, side="right")) - 1, at + 1)
+        picked = slice(int(begin[at]), int(stop[last - 1]))
+        local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
+        own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
+        tables = {name: Sums.of(each, slice(at, last), run_of - picked.start, own) for name, each in values.items()}
+        yield picked, own, _judged(judge, sizes[picked], tables, own, lost[picked])
+        at = last
+
+
+def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
+    """Sums of figures (r,) or (r, n) over the runs of the same head up to each, and after it."""
+    first, last, local = own
+    total = np.cumsum(figures, axis=0)
+    start = (total - figures)[first]
+    return total - start[local], total[last][local] - total
+
+
+def _judged(judge: Judge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools) -> tuple[Side, Side]:
+    """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
+    before, after = sides(sizes, own)
+    return _side(judge, before, tables, own, lost, after=False), _side(judge, after, tables, own, lost, after=True)
+
+
+def _side(judge: Judge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools, after: bool) -> Side:
+    looked = (sizes >= judge.minimum) & ~lost
+    looked[own[1]] = False
+
+    def verdict(at: Ints) -> tuple[Bools, Bools]:
+        return judge.verdict(Groups(sizes[at], {name: each.histogram(at, after) for name, each in tables.items()}))
+
+    if judge.by_size:
+        return sizes, ~looked, ~looked
+    return sizes, *(_grown(verdict, looked, own, after) if judge.all_growing else _each(verdict, looked))
+
+
+Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
+"""Of the halves at some runs, which fail, and which are hopeless."""
+
+
+def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
+    """(runs,) which halves fail, and which are hopeless: those that are not looked at, and what is found of others."""
+    failing, hopeless = ~looked, ~looked
+    at = np.flatnonzero(looked)
+    failing[at], hopeless[at] = verdict(at)
+    return failing, hopeless
+
+
+def _grown(verdict: Verdict, looked: Bools, own: Own, after: bool) -> tuple[Bools, Bools]:
+    """As `_each`, where a half that has all of another fails only if that one does: by bisection in all heads at once.
+    Of each head, the runs that are looked at are neighbours."""
+    first, last, local = own
+    count = np.add.reduceat(looked, first, dtype=np.int64)
+    begin = first if after else last - count
+    low, high = np.zeros(len(first), np.int64), count.copy()  # how many of them pass; the widest halves come first
+    while (active := np.flatnonzero(low < high)).size:
+        middle = (low[active] + high[active]) // 2
+        fails = verdict(begin[active] + (middle if after else count[active] - 1 - middle))[0]
+        high[active] = np.where(fails, middle, high[active])
+        low[active] = np.where(fails, low[active], middle + 1)
+    place = np.arange(len(local)) - (begin if after else last - low)[local]
+    failing = (place < 0) | (place >= low[local])
+    return failing, failing
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How often each sensitive value occurs in the runs up to each run and after it. A head has a table: a row for each
+    of its values, a column for each of its runs. `table`: all of them, one after the other, each row summed up from its
+    first column; `total`, `begin` (values,): of each row, the sum and the place. `of_head` (heads + 1,): the first row
+    of each head."""
+
+    values: Values
+    own: Own
+    table: Ints
+    total: Ints
+    begin: Ints
+    of_head: Ints
+    skipped: int
+
+    @classmethod
+    def of(cls, values: Values, heads: slice, run_of: Ints, own: Own) -> Sums:
+        """Those of some heads; `run_of` (cells,): the run of each cell, counted as in `own`."""
+        first, last, _ = own
+        of_head = values.of_head[heads.start : heads.stop + 1]
+        skipped = int(of_head[0])
+        entries = slice(int(values.begin[skipped]), int(values.begin[of_head[-1]]))
+        head = np.repeat(np.arange(len(first)), np.diff(of_head))
+        ends = starts_of((last - first + 1)[head])
+        place = (ends[:-1] - first[head])[values.value[entries] - skipped] + run_of[values.cell[entries]]
+        table = np.bincount(place, weights=values.count[entries], minlength=int(ends[-1])).astype(np.int64)
+        np.cumsum(table, out=table)
+        summed = np.append(0, table)[ends]
+        table -= np.repeat(summed[:-1], np.diff(ends))
+        return cls(values, own, table, np.diff(summed), ends[:-1], of_head - skipped, skipped)
+
+    def histogram(self, at: Ints, after: bool) -> Histogram:
+        """Of the runs up to each of some runs (n,), or after it."""
+        first, _, local = self.own
+        head = local[at]
+        begin, count = self.of_head[head], self.of_head[head + 1] - self.of_head[head]
+        value = concatenated_ranges(begin, count)
+        found = self.table[self.begin[value] + np.repeat(at - first[head], count)]
+        if after:
+            found = self.total[value] - found
+        there = np.flatnonzero(found)
+        classes = np.repeat(np.arange(len(at)), count)[there]
+        value = value[there] + self.skipped
+        values = self.values
+        return Histogram(
+            classes=classes,
+            codes=values.codes[value],
+            counts=found[there],
+            starts=np.searchsorted(classes, np.arange(len(at) + 1)).astype(np.int64),
+            values=None if values.numbers is None else values.numbers[value],
+            given=values.source.given,
+        )

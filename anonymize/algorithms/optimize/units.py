@@ -1,0 +1,61 @@
+"""The same ways to part classes as in `halves`, where rows are about units: whoever is in several intervals counts once
+in each half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from anonymize.algorithms.optimize.halves import BATCH, Halves, Own, sides
+from anonymize.algorithms.optimize.judge import Judge
+from anonymize.classes import Floats, Ints, run_starts
+from anonymize.privacy import Groups, Histogram, Whole
+from anonymize.privacy.members import Members
+
+
+def halves_of_units(judge: Judge, rows: Ints, head: Ints, runs: Members, codes: Mapping[str, int]) -> Iterator[Halves]:
+    """Every way to part a head between its runs: the runs up to each, and those after it.
+
+    `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: whom each is about. `codes`: of each
+    sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
+    """
+    leading, trailing = (members.groups() for members in runs.ends(head))
+    begin = run_starts(head)
+    stop = np.append(begin[1:], len(head))
+    step = max(BATCH // max([codes[name] for name in leading.histograms], default=1), 1)
+    at = 0
+    while at < len(begin):
+        last = max(int(np.searchsorted(stop, begin[at] + step, side="right")), at + 1)
+        picked = slice(int(begin[at]), int(stop[last - 1]))
+        local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
+        own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
+        before, after = sides(rows[picked], own)
+        left = judge.verdict(_summed(leading, picked, own, codes, 0))
+        right = judge.verdict(_summed(trailing, picked, own, codes, 1))
+        yield picked, own, ((before, *left), (after, *right))
+        at = last
+
+
+def _summed(groups: Groups, picked: slice, own: Own, codes: Mapping[str, int], side: int) -> Groups:
+    """The halves on one side of each run, summed."""
+    histograms = {name: _half(each, picked, own, codes[name], side) for name, each in groups.histograms.items()}
+    return Groups(sides(groups.sizes[picked], own)[side], histograms)
+
+
+def _half(histogram: Histogram, picked: slice, own: Own, size: int, side: int) -> Histogram:
+    entries = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
+    dense = np.zeros((picked.stop - picked.start, size), np.int64)
+    dense[histogram.classes[entries] - picked.start, histogram.codes[entries]] = histogram.counts[entries]
+    values = None
+    if histogram.values is not None:
+        values = np.full(size, np.nan)
+        values[histogram.codes[entries]] = histogram.values[entries]
+    return _sparse(sides(dense, own)[side], values, histogram.given)
+
+
+def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:
+    classes, codes = np.nonzero(dense)
+    starts = np.searchsorted(classes, np.arange(len(dense) + 1))
+    found = None if values is None else values[codes]
+    return Histogram(classes, codes, dense[classes, codes], starts, found, whole)
