@@ -285,3 +285,10 @@ def test_splits_prefer_nodes_where_values_do_not_occur() -> None:
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         run(table_of(numeric([1, 2])), (k_anonymity(1),), **options)
+
+
+def test_the_fewest_rows_of_a_class_are_no_number_of_persons() -> None:
+    """One person with several values is diverse by squared error, which wants at least two rows."""
+    table = replace(table_of(numeric([0, 0, 1, 1]), sensitive=[sensitive([0, 9, 0, 9])]), units=np.zeros(4, np.uint8))
+    found = run(table, (requirement("squared-error-diversity", "s", error=4),))
+    assert found.partition.count == 2
