@@ -73,7 +73,8 @@ def observe(path: str, parameters: Parameters, names: Sequence[str], separator: 
             raise UsageError(
                 f"the joint table has {cells:.3g} cells, at most {MOST_CELLS:.3g}: name fewer --attributes"
             )
-        shares = _counted(source, attributes, values) / source.rows
+        shares = _counted(source, attributes, values)
+        shares /= source.rows
         source.unchanged()
     return Observed(tuple(attributes), tuple(values), shares, source.rows)
 
@@ -108,7 +109,7 @@ def _values(source: Source, attribute: Told) -> tuple[str, ...]:
 def _counted(source: Source, attributes: Sequence[Told], values: Sequence[tuple[str, ...]]) -> Floats:
     """The joint counts, an axis for each attribute."""
     shape = [len(each) for each in values]
-    counts = np.zeros(int(np.prod(shape)), np.int64)
+    counts = np.zeros(int(np.prod(shape)))
     codes = [
         _text(attribute).cast(pl.Enum(each), strict=False).to_physical().cast(pl.Int64).alias(str(at))
         for at, (attribute, each) in enumerate(zip(attributes, values, strict=True))
@@ -122,10 +123,10 @@ def _counted(source: Source, attributes: Sequence[Told], values: Sequence[tuple[
         for size, series in zip(shape, batch.get_columns(), strict=True):
             place = place * size + series.to_numpy()
         if counts.size > PIECE:
-            np.add.at(counts, place, 1)
+            np.add.at(counts, place, 1.0)
         else:
             counts += np.bincount(place, minlength=counts.size)
-    return counts.reshape(shape).astype(np.float64)
+    return counts.reshape(shape)
 
 
 # --- the original distribution ---------------------------------------------------------------------------------------
@@ -143,16 +144,15 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
         raise UsageError(f"an attribute is called {clash[0]}, as a column of the result is: leave it out")
     found = estimate.estimate(observed.shares, observed.p, method)
     known = found if method == "inverse" else None
-    errors = (
-        np.sqrt(estimate.variances(observed.shares, observed.p, observed.rows, about, known)).ravel() * observed.rows
-    )
-    counts = found.ravel() * observed.rows
+    variances = estimate.variances(observed.shares, observed.p, observed.rows, about, known).ravel()
+    shares = found.ravel()
     texts = [pl.Series(each, dtype=pl.String) for each in observed.values]
-    for start in range(0, max(counts.size, 1), PIECE):
-        cells = slice(start, min(start + PIECE, counts.size))
+    for start in range(0, max(shares.size, 1), PIECE):
+        cells = slice(start, min(start + PIECE, shares.size))
         places = _places(cells, observed.shares.shape)
         columns = [text.gather(place).alias(name) for text, place, name in zip(texts, places, names, strict=True)]
-        yield pl.DataFrame([*columns, pl.Series("count", counts[cells]), pl.Series("standard_error", errors[cells])])
+        counts, errors = shares[cells] * observed.rows, np.sqrt(variances[cells]) * observed.rows
+        yield pl.DataFrame([*columns, pl.Series("count", counts), pl.Series("standard_error", errors)])
 
 
 def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
