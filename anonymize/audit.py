@@ -19,7 +19,7 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
-from anonymize.names import parameters_beside
+from anonymize.names import parameters_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
@@ -233,8 +233,8 @@ def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Ag
 
 def _refuse_randomized(path: str | Path | None) -> None:
     """Raises UsageError for a randomized table, as its parameters beside it tell: its risk depends on the original."""
-    beside = None if path is None else parameters_beside(str(path))
-    if beside is not None and Path(beside).is_file():
+    beside = None if path is None else parameters_of(str(path))
+    if beside is not None:
         told = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
         hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
         raise UsageError(Problem(told, hint=hint))

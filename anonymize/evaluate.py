@@ -31,6 +31,7 @@ from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress, refuse_twice
 from anonymize.spec import Spec
 from anonymize.table import Output, Source, Table, commit, read
+from anonymize.verify.risk import class_sizes
 
 
 @dataclass(frozen=True)
@@ -173,12 +174,7 @@ def _measure(asked: Evaluate, released: Released, report: dict[str, Any]) -> Non
     """Adds the blocks `classes`, `utility` and `left_out`."""
     asked.progress("measure", 0, 0)
     sizes = released.partition.sizes[~released.suppressed]
-    report["classes"] = {
-        "count": len(sizes),
-        "min_size": int(sizes.min()) if len(sizes) else None,
-        "mean_size": float(sizes.mean()) if len(sizes) else None,
-        "max_size": int(sizes.max()) if len(sizes) else None,
-    }
+    report["classes"] = class_sizes(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
     left_out: dict[str, str] = {}
     if released.summaries and released.why_apart is not None:

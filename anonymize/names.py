@@ -20,6 +20,12 @@ def parameters_beside(path: str) -> str:
     return split(path)[0] + ".params.json"
 
 
+def parameters_of(path: str) -> str | None:
+    """The recipient's parameters of a release, by its name, where there is such a file."""
+    found = parameters_beside(path)
+    return found if path != "-" and os.path.isfile(found) else None
+
+
 def pair_of(path: str) -> tuple[str, str]:
     """The two files of a bucketized release: `released.csv` stands for `released.qit.csv` and `released.st.csv`."""
     stem, suffix = split(path)

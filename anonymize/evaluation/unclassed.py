@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,12 +21,13 @@ from anonymize.evaluation.released import as_written
 from anonymize.metrics import MEASURES, METRICS, View, distances, joint, query_error, uncertainty, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated
 from anonymize.metrics.query_error import Query
-from anonymize.names import parameters_beside, sensitive_table_of
+from anonymize.names import parameters_of, sensitive_table_of
 from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
 from anonymize.verify.bucketized import COUNT, check_together
+from anonymize.verify.risk import class_sizes
 
 
 class Unclassed(Protocol):
@@ -77,7 +77,7 @@ class Found:
         if parameters is None:
             st = st or sensitive_table_of(path)
         if parameters is None and st is None and group is None:
-            parameters = _parameters_beside(path)
+            parameters = parameters_of(path)
         if parameters is not None:
             return cls(parameters=parameters, method=method or "inverse")
         if method is not None:
@@ -117,12 +117,6 @@ class Found:
             check_together(rows.group_by(group).len(), listed, group)
             output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
         return Bucketized(spec, table, output, rows, listed, group)
-
-
-def _parameters_beside(path: str) -> str | None:
-    """Where `randomize` puts the parameters of a release, if they are there."""
-    found = parameters_beside(path)
-    return found if path != "-" and Path(found).is_file() else None
 
 
 def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
@@ -178,13 +172,7 @@ class Bucketized:
 
     def classes(self) -> dict[str, Any]:
         """Of the groups."""
-        sizes = self.sizes
-        return {
-            "count": len(sizes),
-            "min_size": int(sizes.min()) if len(sizes) else None,
-            "mean_size": float(sizes.mean()) if len(sizes) else None,
-            "max_size": int(sizes.max()) if len(sizes) else None,
-        }
+        return class_sizes(pl.Series(self.sizes))
 
     def metrics(self) -> dict[str, Any]:
         """Quasi-identifiers lose nothing but the rows that are left out."""

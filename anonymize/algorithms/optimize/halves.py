@@ -68,18 +68,25 @@ def halves_of(
     `sizes`, `head` (r,): rows and head of each run, all heads, ascending. `run_of` (cells,): the run of each cell.
     `lost` (r,): runs of hopeless heads. In batches; halves at the last run of a head mean nothing.
     """
+    counts = [np.diff(each.of_head) for each in values.values()]
+    widest = np.maximum(np.max(counts, axis=0), 1) if counts else 1
+    for heads, picked, own in batches(head, widest):
+        tables = {name: Sums.of(each, heads, run_of - picked.start, own) for name, each in values.items()}
+        yield picked, own, _judged(judge, sizes[picked], tables, own, lost[picked])
+
+
+def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, Own]]:
+    """Heads and their runs in batches of about BATCH numbers, of which each run takes `width`, or (heads,) that of its
+    head; a batch is one head at least. Which heads, which runs, and what `sides` needs."""
     begin = run_starts(head)
     stop = np.append(begin[1:], len(head))
-    widest = np.max([np.ones(len(begin), np.int64), *(np.diff(each.of_head) for each in values.values())], axis=0)
-    ahead = starts_of((stop - begin) * widest)
+    ahead = starts_of((stop - begin) * width)
     at = 0
     while at < len(begin):
         last = max(int(np.searchsorted(ahead, ahead[at] + BATCH, side="right")) - 1, at + 1)
         picked = slice(int(begin[at]), int(stop[last - 1]))
         local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
-        own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
-        tables = {name: Sums.of(each, slice(at, last), run_of - picked.start, own) for name, each in values.items()}
-        yield picked, own, _judged(judge, sizes[picked], tables, own, lost[picked])
+        yield slice(at, last), picked, (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
         at = last
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from anonymize.algorithms.optimize.halves import BATCH, Halves, Own, sides
+from anonymize.algorithms.optimize.halves import Halves, Own, batches, sides
 from anonymize.algorithms.optimize.judge import Judge
-from anonymize.classes import Floats, Ints, run_starts
+from anonymize.classes import Floats, Ints
 from anonymize.privacy import Groups, Histogram, Whole
 from anonymize.privacy.members import Members
 
@@ -21,20 +21,11 @@ def halves_of_units(judge: Judge, rows: Ints, head: Ints, runs: Members, codes: 
     sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
     """
     leading, trailing = (members.groups() for members in runs.ends(head))
-    begin = run_starts(head)
-    stop = np.append(begin[1:], len(head))
-    step = max(BATCH // max([codes[name] for name in leading.histograms], default=1), 1)
-    at = 0
-    while at < len(begin):
-        last = max(int(np.searchsorted(stop, begin[at] + step, side="right")), at + 1)
-        picked = slice(int(begin[at]), int(stop[last - 1]))
-        local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
-        own = (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
+    for _, picked, own in batches(head, max([codes[name] for name in leading.histograms], default=1)):
         before, after = sides(rows[picked], own)
         left = judge.verdict(_summed(leading, picked, own, codes, 0))
         right = judge.verdict(_summed(trailing, picked, own, codes, 1))
         yield picked, own, ((before, *left), (after, *right))
-        at = last
 
 
 def _summed(groups: Groups, picked: slice, own: Own, codes: Mapping[str, int], side: int) -> Groups:
