@@ -22,8 +22,8 @@ from anonymize.metrics.evidence import Shared
 from anonymize.spec import Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
+from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn
-from anonymize.table.model import CodedColumn
 
 
 @dataclass(frozen=True)

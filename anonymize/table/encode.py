@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.table.model import Codes
+from anonymize.table.columns import Codes
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _EXACT = 1 << 53  # up to here a float64 holds every integer

@@ -22,8 +22,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
-from anonymize.table.model import Attribute
 from anonymize.table.source import Source
 from anonymize.table.trees import Paths, tree_of
 

@@ -25,8 +25,9 @@ from anonymize.errors import DataError, Problem
 from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
 from anonymize.spec.model import Attribute as Definition
 from anonymize.table import rules, selections
+from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import Distinct, Field, NumberColumn, Numbers, TextColumn, Uniqueness, is_text
-from anonymize.table.model import Attribute, CodedColumn, Codes, SensitiveColumn, Table, TargetColumn
+from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.source import Source
 from anonymize.table.units import UnitColumn

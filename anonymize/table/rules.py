@@ -8,7 +8,7 @@ from pathlib import Path
 from anonymize.domain.rules import NESTED, UNKNOWN, resolve
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import Spec
-from anonymize.table.model import Attribute
+from anonymize.table.columns import Attribute
 
 
 def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:

@@ -12,7 +12,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec import Spec
 from anonymize.spec.model import Condition
-from anonymize.table.model import Attribute, Selection
+from anonymize.table.columns import Attribute
+from anonymize.table.model import Selection
 
 
 def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...]:
