@@ -148,7 +148,7 @@ def _verify(
             with_people(spec, _checks(spec, table, requirements), shown, opened),
             spec.input.missing,
             suppressed=spec.output.suppressed,
-            null_missing=target.format not in verify.CSV or "" in spec.input.missing,
+            null_missing=spec.missing(target.format).null,
             missing_as=spec.privacy.missing,
             units=None if table.units is None else pl.Series(np.concatenate(units)),
         )

@@ -111,13 +111,12 @@ def _verify(request: Request, targets: Sequence[Output], requirements: tuple[Req
     """The files as they were written, measured from their text."""
     spec = request.spec
     frames = [verify.text_of(target.part, target.format, target.separator) for target in targets]
-    null_missing = targets[0].format not in verify.CSV or "" in spec.input.missing
     return measure_bucketized(
         frames[0],
         frames[1] if len(frames) > 1 else None,
         list(spec.quasi_identifiers),
         verify.checks_of(spec, requirements),
-        Reading(request.options.group, spec.input.missing, null_missing),
+        Reading(request.options.group, spec.input.missing, spec.missing(targets[0].format).null),
     )
 
 

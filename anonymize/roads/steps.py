@@ -112,9 +112,8 @@ def sample(
     `shown`: the columns in which it shows each quasi-identifier. `units`: whom its rows are about, piece by piece.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
-    null_missing = target.format not in verify.CSV or "" in request.spec.input.missing
     people = pl.Series(np.concatenate(units)) if units else None
-    return sampled(Text(frame, shown, request.spec, null_missing, people), verify.THRESHOLD)
+    return sampled(Text(frame, shown, request.spec, request.spec.missing(target.format), people), verify.THRESHOLD)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

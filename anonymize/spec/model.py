@@ -26,6 +26,7 @@ from pydantic import (
 
 from anonymize.spec.base import TEXT, Entry, KeyPath, Number, Place, Positive, SpecPath, Text, Value
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
+from anonymize.spec.missing import Missing
 
 __all__ = [
     "Attribute",
@@ -95,6 +96,11 @@ class Input(Entry):
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = Field(
         default="utf8", description="How the CSV's text is encoded: utf8, latin-1, cp1252, ..."
     )
+
+    @property
+    def missing_text(self) -> str:
+        """What a release shows for a missing value, whatever its format."""
+        return Missing(self.missing).text
 
 
 # --- columns --------------------------------------------------------------------------------------------------------
@@ -357,6 +363,10 @@ class Spec(Entry):
         None for what is not written in the file: a default, or a value of the command line.
         """
         return self._places.get(keys)
+
+    def missing(self, form: str) -> Missing:
+        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
+        return Missing.in_format(self.input.missing, form)
 
     def roles(self) -> dict[str, Role]:
         """The role of every column of the spec, in the spec's order.

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
@@ -33,24 +34,22 @@ def is_text(dtype: pl.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Field:
-    """A column as it stands in the input. `missing`: the texts that mean missing; a null does, if `null_missing`."""
+    """A column as it stands in the input, and what means there that a value is missing."""
 
     name: str
     dtype: pl.DataType
-    missing: tuple[str, ...]
-    null_missing: bool
+    missing: Missing
 
     @property
     def text(self) -> pl.Expr:
         """The column as text; null only where that means missing."""
-        text = pl.col(self.name).cast(pl.String)
-        return text if self.null_missing else text.fill_null("")
+        return self.missing.filled(pl.col(self.name).cast(pl.String))
 
     @property
     def number(self) -> pl.Expr:
         """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
         value = self.text if is_text(self.dtype) else pl.col(self.name)
-        numbers = [text for text in self.missing if any(map(str.isdigit, text))]
+        numbers = [text for text in self.missing.texts if any(map(str.isdigit, text))]
         return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
 
 
@@ -61,7 +60,7 @@ class TextColumn:
     """
 
     def __init__(self, field: Field, key: str) -> None:
-        self._missing = frozenset(field.missing)
+        self._missing = frozenset(field.missing.texts)
         self._key = key
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
@@ -116,7 +115,7 @@ class NumberColumn:
 
     def __init__(self, field: Field, key: str) -> None:
         self._key, self._rest = key, f"{key}?"
-        self._missing = field.missing
+        self._missing = field.missing.texts
         self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
         self._absent: list[NDArray[np.bool_] | None] = []
         self._lengths: list[int] = []
@@ -258,7 +257,7 @@ class Uniqueness:
 
     def __init__(self, field: Field, key: str) -> None:
         self.name, self._key = field.name, key
-        texts = field.missing if is_text(field.dtype) else ()
+        texts = field.missing.texts if is_text(field.dtype) else ()
         self._missing = np.array(
             [_hash_of(None, field.dtype), *(_hash_of(text, field.dtype) for text in texts)], dtype=np.uint64
         )

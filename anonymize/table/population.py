@@ -228,8 +228,7 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
 
 
 def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> NumberColumn | TextColumn:
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    field = Field(attribute.name, source.schema[attribute.name], spec.input.missing, null_missing)
+    field = Field(attribute.name, source.schema[attribute.name], spec.missing(source.format))
     return NumberColumn(field, key) if attribute.domain.kind == "numeric" else TextColumn(field, key)
 
 
@@ -238,16 +237,12 @@ def _axis(spec: Spec, attribute: Attribute, column: Any) -> Axis:
     return (_numbers if isinstance(column, NumberColumn) else _texts)(spec, definition, attribute, column)
 
 
-def _missing_text(spec: Spec) -> str:
-    return spec.input.missing[0] if spec.input.missing else ""
-
-
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> Axis:
     own = attribute.domain
     assert isinstance(own, Numeric)
     values, codes, missing = column.encode()
     both = np.union1d(values, own.values)
-    absent = _missing_text(spec) if missing is not None or own.missing is not None else None
+    absent = spec.input.missing_text if missing is not None or own.missing is not None else None
     wide = Numeric(own.name, both, absent, tuple(own.taken))
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
@@ -261,7 +256,7 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     assert isinstance(own, Taxonomy)
     texts, any_missing = column.distinct()
     known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
-    absent = _missing_text(spec) if any_missing or own.missing is not None else None
+    absent = spec.input.missing_text if any_missing or own.missing is not None else None
     values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
     wide = build(own.name, definition, values, absent, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}

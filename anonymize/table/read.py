@@ -22,6 +22,7 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.spec.missing import Missing
 from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
 from anonymize.spec.model import Attribute as Definition
 from anonymize.table import rules, selections
@@ -111,7 +112,7 @@ def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
     found, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
-        encoder = _encoder(definition, Field(name, frame.schema[name], spec.input.missing, True), "value")
+        encoder = _encoder(definition, Field(name, frame.schema[name], Missing(spec.input.missing)), "value")
         encoder.add(frame.select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
@@ -129,8 +130,7 @@ def passed_through(spec: Spec, source: Source) -> list[str]:
 
 
 def _field(spec: Spec, source: Source, name: str) -> Field:
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    return Field(name, source.schema[name], spec.input.missing, null_missing)
+    return Field(name, source.schema[name], spec.missing(source.format))
 
 
 def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
@@ -262,21 +262,17 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
-        numbers = Numeric(name, values, None if missing is None else _missing_text(spec), spec.input.missing)
+        numbers = Numeric(name, values, None if missing is None else spec.input.missing_text, spec.input.missing)
         generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)
     return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
 
 
-def _missing_text(spec: Spec) -> str:
-    return spec.input.missing[0] if spec.input.missing else ""
-
-
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
-    missing = _missing_text(spec) if any_missing else None
+    missing = spec.input.missing_text if any_missing else None
     domain = build(name, definition, texts, missing, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
@@ -321,7 +317,7 @@ def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
         return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
     numbers, codes, missing = encoder.encode()
-    own = Numeric(name, numbers, None if missing is None else _missing_text(spec))
+    own = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
     return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, own)())
 
 
@@ -333,7 +329,7 @@ def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Colum
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return kind(name, codes, size, missing, None, (*texts, *([_missing_text(spec)] if any_missing else [])))
+    return kind(name, codes, size, missing, None, (*texts, *([spec.input.missing_text] if any_missing else [])))
 
 
 def _of_numbers(
@@ -341,7 +337,7 @@ def _of_numbers(
 ) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
     """Codes, their number, that of the missing value, and the number and the text of each."""
     values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-    names = (*grid_texts(numbers), *([] if missing is None else [_missing_text(spec)]))
+    names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
     return codes, len(values), missing, values, names
 
 

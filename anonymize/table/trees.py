@@ -34,9 +34,8 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
 def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Attribute) -> Taxonomy:
     """The hierarchy of one column."""
     if isinstance(definition.hierarchy, Path):
-        missing = spec.input.missing[0] if spec.input.missing else None
         tree = files.read(definition.hierarchy, name)
-        return Taxonomy.of(name, tree, missing if missing in tree.leaves else None)
+        return Taxonomy.of(name, tree, next((text for text in spec.input.missing[:1] if text in tree.leaves), None))
     texts = frame.select(pl.col(name).cast(pl.String)).unique().collect(engine="streaming")[name].drop_nulls()
     present = sorted(set(texts) - set(spec.input.missing))
     if definition.type != "numeric":

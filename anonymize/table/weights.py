@@ -65,7 +65,7 @@ class WeightColumn:
 def _code(field: Field) -> pl.Expr:
     number = field.text.str.strip_chars().cast(pl.Float64, strict=False)
     return (
-        pl.when(field.text.is_null() | field.text.is_in(field.missing))
+        pl.when(field.text.is_null() | field.text.is_in(field.missing.texts))
         .then(1)
         .when(number.is_null() | ~number.is_finite())
         .then(2)
@@ -100,8 +100,7 @@ def check(spec: Spec, source: Source) -> list[str]:
     if name not in source.schema:
         hint = f"it has {', '.join(source.columns)}"
         raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    column = WeightColumn(Field(name, source.schema[name], spec.input.missing, null_missing), "0")
+    column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format)), "0")
     for batch in source.examine(column.expressions):
         column.add(batch)
     column.check(source)
