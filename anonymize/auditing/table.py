@@ -14,6 +14,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
+from anonymize.table.roles import unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
@@ -173,7 +174,4 @@ def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source:
     known = spec.roles().keys() | {column for columns in shown.values() for column in columns} | set(more)
     strange = [column for column in source.columns if column not in known]
     if strange:
-        hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"
-        raise DataError(
-            Problem(f"columns without a role in the spec: {', '.join(strange)}", file=source.name, hint=hint)
-        )
+        raise DataError(unclassified(strange, source.name))

@@ -33,7 +33,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
-from anonymize.spec.model import Attribute, Dates, Mask, Prefix
+from anonymize.spec.model import Dates, Definition, Mask, Prefix
 from anonymize.spec.model import Intervals as IntervalsSource
 
 Step: TypeAlias = Callable[[str], str]
@@ -44,7 +44,7 @@ _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
-def build(name: str, definition: Attribute, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+def build(name: str, definition: Definition, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
     """The taxonomy of a categorical column.
 
     Args:
@@ -88,7 +88,7 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
     return Taxonomy.of(name, tree, missing)
 
 
-def numeric_hierarchy(definition: Attribute, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
     """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
 
     Args:

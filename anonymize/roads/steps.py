@@ -99,9 +99,7 @@ def check_needs(request: Request) -> None:
 def _unable(request: Request, path: tuple[str | int, ...], told: str, need: str) -> Problem:
     """That the algorithm cannot do what a place of the spec asks for, and which ones can."""
     able = [name for name, algorithm in ALGORITHMS.items() if getattr(algorithm.NEEDS, need)]
-    line, column = request.spec.place(*path) or (None, None)
-    file = None if request.spec.path is None else str(request.spec.path)
-    return Problem(told.format(request.algorithm), file, line, column, hint=f"these can: {', '.join(able)}")
+    return request.spec.problem(path, told.format(request.algorithm), f"these can: {', '.join(able)}")
 
 
 def sample(

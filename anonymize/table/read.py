@@ -6,7 +6,6 @@ of columns that would identify people by themselves. Identifiers are not looked 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
@@ -23,13 +22,13 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.missing import Missing
-from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
-from anonymize.spec.model import Attribute as Definition
+from anonymize.spec.model import WITHHELD, Definition, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import Distinct, Field, NumberColumn, Numbers, TextColumn, Uniqueness, is_text
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
+from anonymize.table.roles import check_columns
 from anonymize.table.source import Source
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
@@ -40,7 +39,6 @@ FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 Encoder = NumberColumn | TextColumn
 Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
-_ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
 def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
@@ -146,59 +144,6 @@ def _stream(source: Source, encoders: list[Encoder | Uniqueness | WeightColumn])
 
 
 # --- what may be wrong -----------------------------------------------------------------------------------------------
-
-
-def check_columns(spec: Spec, source: Source) -> None:
-    """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
-    roles = spec.roles()
-    absent = [name for name in roles if name not in source.schema]
-    unlisted = [name for name in source.columns if name not in roles]
-    problems = [_absent(spec, source, name, unlisted) for name in absent]
-    problems += [_unlisted(source, name, absent) for name in unlisted]
-    if problems and _other_separator(source, roles):
-        message = f"the header is one column when {source.separator!r} is the separator"
-        problems = [Problem(message, source.name, line=1, hint="set input.separator")]
-    if problems:
-        raise DataError(problems)
-
-
-def _other_separator(source: Source, roles: Iterable[str]) -> bool:
-    """Whether the header is a single column that another separator would part into columns of the spec."""
-    if source.format != "csv" or len(source.columns) > 1:
-        return False
-    header = source.columns[0]
-    return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)
-
-
-def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:
-    file = None if spec.path is None else str(spec.path)
-    line, column = _place(spec, name) or (None, None)
-    hint = _nearest(name, unlisted) or _nearest(name, source.columns)
-    return Problem(f"column {name!r} is not in {source.name}", file if line else None, line, column, hint)
-
-
-def _unlisted(source: Source, name: str, absent: list[str]) -> Problem:
-    hints = [_nearest(name, absent), f"list it under {_ROLE_KEYS}"]
-    return Problem(f"column {name!r} has no role in the spec", source.name, hint="; ".join(filter(None, hints)))
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    found = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {found[0]!r}?" if found else None
-
-
-def _place(spec: Spec, name: str) -> tuple[int, int] | None:
-    """Where the spec gives a column its role."""
-    lists = {"identifiers": spec.identifiers, "insensitive": spec.insensitive}
-    places = [spec.place("quasi_identifiers", name), spec.place("sensitive", name)]
-    places += [spec.place(key, names.index(name)) for key, names in lists.items() if name in names]
-    if name == spec.sampling_weight:
-        places.append(spec.place("sampling_weight"))
-    if name == spec.unit:
-        places.append(spec.place("unit"))
-    if name in spec.workload.target_names:
-        places.append(spec.place("workload", "targets", spec.workload.target_names.index(name)))
-    return next((place for place in places if place), None)
 
 
 def _check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:

@@ -39,7 +39,6 @@ def _is_of_file(spec: Spec, name: str) -> bool:
 
 
 def _problem(spec: Spec, name: str, at: int, message: str) -> Problem:
-    line, column = spec.place("quasi_identifiers", name, "rules", at) or (None, None)
     hint = "name leaves or nodes as the hierarchy file spells them" if message == UNKNOWN else None
-    file = None if spec.path is None else str(spec.path)
-    return Problem(f"`quasi_identifiers.{name}.rules[{at}]` {message}", file, line, column, hint)
+    path = ("quasi_identifiers", name, "rules", at)
+    return spec.problem(path, f"`quasi_identifiers.{name}.rules[{at}]` {message}", hint)

@@ -11,7 +11,7 @@ from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Attribute, Spec
+from anonymize.spec.model import Definition, Spec
 
 Paths = dict[str, tuple[str, ...]]
 """Of each leaf, in their order, the labels from itself to the root."""
@@ -31,7 +31,7 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
     }
 
 
-def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Attribute) -> Taxonomy:
+def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
     """The hierarchy of one column."""
     if isinstance(definition.hierarchy, Path):
         tree = files.read(definition.hierarchy, name)
