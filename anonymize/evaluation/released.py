@@ -23,7 +23,7 @@ from anonymize.spec import Missing, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
-from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
         raise DataError(f"numeric column {column.name!r}: {encoder.bad.count} values are not numbers")
-    found = Distinct.of(encoder)
+    found = DistinctValues.of(encoder)
     size = len(found.values) + (found.missing is not None)
     if not numeric:
         return TargetColumn(column.name, found.codes, size, found.missing, None)

@@ -21,7 +21,7 @@ from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.request import Request, refuse_overwriting, refuse_twice
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
-from anonymize.table import Codes, Output, Source, Table, commit
+from anonymize.table import Codes, OutputFile, Source, Table, commit
 from anonymize.table.population import populations_of
 
 
@@ -37,7 +37,7 @@ def search(
     request: Request,
     table: Table,
     requirements: tuple[Requirement, ...],
-    files: Mapping[str, Output] = MappingProxyType({}),
+    files: Mapping[str, OutputFile] = MappingProxyType({}),
 ) -> Found:
     """What the algorithm finds; it writes the `files` that its options name."""
     done = 0
@@ -103,7 +103,7 @@ def _unable(request: Request, path: tuple[str | int, ...], told: str, need: str)
 
 
 def sample(
-    request: Request, target: Output, shown: Sequence[Sequence[str]], units: Sequence[Codes] = ()
+    request: Request, target: OutputFile, shown: Sequence[Sequence[str]], units: Sequence[Codes] = ()
 ) -> dict[str, Any]:
     """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
 
@@ -124,9 +124,9 @@ def publish(
     request: Request,
     source: Source,
     report: dict[str, Any],
-    reports: Sequence[Output],
-    targets: Sequence[Output],
-    kept: Sequence[Output] = (),
+    reports: Sequence[OutputFile],
+    targets: Sequence[OutputFile],
+    kept: Sequence[OutputFile] = (),
 ) -> None:
     """Reports, release and what else is `kept` take their places, or none does; of a dry run the release does not."""
     for output in reports:

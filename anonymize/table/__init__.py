@@ -4,12 +4,12 @@ from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetCol
 from anonymize.table.model import Selection, Table
 from anonymize.table.read import read
 from anonymize.table.source import Source
-from anonymize.table.write import Output, commit
+from anonymize.table.write import OutputFile, commit
 
 __all__ = [
     "Attribute",
     "Codes",
-    "Output",
+    "OutputFile",
     "Selection",
     "SensitiveColumn",
     "Source",

@@ -227,7 +227,7 @@ class NumberColumn:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctValues:
     """A finished column: its distinct `values` without the missing ones, sorted; `codes` (rows,) says which each row
     has, `missing` being the code of the missing ones, one past the values', or None."""
 
@@ -236,7 +236,7 @@ class Distinct:
     missing: int | None
 
     @classmethod
-    def of(cls, encoder: NumberColumn | TextColumn) -> Distinct:
+    def of(cls, encoder: NumberColumn | TextColumn) -> DistinctValues:
         """That of an encoder that has taken all rows. Can be called once: frees the rows."""
         if isinstance(encoder, NumberColumn):
             return cls(*encoder.encode())
@@ -246,7 +246,7 @@ class Distinct:
         return cls(texts, codes, missing)
 
 
-class Uniqueness:
+class UniquenessSample:
     """Whether the values of a column that passes through are nearly all different.
 
     Estimated from a sample of the distinct values, not of the rows: of all rows, those are kept whose value's hash has

@@ -25,7 +25,7 @@ from anonymize.spec.missing import Missing
 from anonymize.spec.model import WITHHELD, Definition, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
-from anonymize.table.encode import Distinct, Field, NumberColumn, Numbers, TextColumn, Uniqueness, is_text
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
@@ -57,7 +57,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role not in WITHHELD])
     keys = {name: str(number) for number, name in enumerate(source.columns)}
     encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
-    passing = [Uniqueness(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
+    passing = [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
     weights = [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight]
     units = [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit]
     _stream(source, [*encoders.values(), *passing, *weights, *units])
@@ -92,7 +92,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     )
 
 
-def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
+def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
     """Reads an input once; the quasi-identifiers of the spec, by name, as their distinct values.
 
     For an input of which every column has a role. Raises DataError as `read` does for types, records, rows and numbers.
@@ -103,10 +103,10 @@ def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
     encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
     _stream(source, list(encoders.values()))
     _check_numbers(source, encoders)
-    return {name: Distinct.of(encoder) for name, encoder in encoders.items()}
+    return {name: DistinctValues.of(encoder) for name, encoder in encoders.items()}
 
 
-def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
+def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
     found, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
@@ -115,7 +115,7 @@ def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
         else:
-            found[name] = Distinct.of(encoder)
+            found[name] = DistinctValues.of(encoder)
     if wrong:
         raise DataError(wrong)
     return found
@@ -135,7 +135,7 @@ def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
     return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
 
 
-def _stream(source: Source, encoders: list[Encoder | Uniqueness | WeightColumn]) -> None:
+def _stream(source: Source, encoders: list[Encoder | UniquenessSample | WeightColumn]) -> None:
     for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
         for encoder in encoders:
             encoder.add(batch)
@@ -286,7 +286,7 @@ def _of_numbers(
     return codes, len(values), missing, values, names
 
 
-def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:
+def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
             yield (

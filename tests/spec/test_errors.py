@@ -494,7 +494,7 @@ def test_any_damage_to_a_file(position: int, noise: str, cut: int, tmp_path_fact
         ("version: 1\nquasi-identifiers:\n  age: {type: numeric}\n", 2, "quasi-identifiers", "quasi_identifiers"),
         ("verison: 1\nquasi_identifiers: [age]", 1, "verison", "version"),
         (start("sensitve: [d]\nprivacy: {l: 2}"), 3, "sensitve", "sensitive"),
-        (start("sensitiv: [d]\nprivacy: {models: [{model: t-closeness, attribute: d, t: 0.1}]}"), 3, "sensitiv", "sens"),
+        (start("sensitiv: [d]\nprivacy: {models: [{model: t-closeness, attribute: d, t: 1}]}"), 3, "sensitiv", "sens"),
         (start("Privacy: {k: 2}"), 3, "Privacy", "privacy"),
     ],
 )

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.spec import Missing
-from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, code_type
+from anonymize.table.encode import Field, NumberColumn, TextColumn, UniquenessSample, code_type
 
 TEXT = Field("x", pl.String(), Missing(("", "?")))
 
 
 def fed(
-    encoder: NumberColumn | TextColumn | Uniqueness, values: list[object], dtype: pl.DataType, size: int = 3
+    encoder: NumberColumn | TextColumn | UniquenessSample, values: list[object], dtype: pl.DataType, size: int = 3
 ) -> None:
     frame = pl.DataFrame({"x": pl.Series(values, dtype=dtype)}).select(encoder.expressions)
     for start in range(0, len(frame), size):
@@ -160,8 +160,8 @@ def test_texts_survive(values: list[str | None]) -> None:
     assert any_missing == bool({None, "", "?"} & set(values))
 
 
-def sampled(values: list[object], dtype: pl.DataType | None = None) -> Uniqueness:
-    column = Uniqueness(Field("x", dtype or pl.String(), Missing(("", "?"))), "0")
+def sampled(values: list[object], dtype: pl.DataType | None = None) -> UniquenessSample:
+    column = UniquenessSample(Field("x", dtype or pl.String(), Missing(("", "?"))), "0")
     fed(column, values, dtype or pl.String(), 20_000)
     return column
 
@@ -183,4 +183,4 @@ def test_missing_values_do_not_count() -> None:
 def test_nearly_unique_in_a_large_column(distinct: int, expected: bool) -> None:
     column = sampled([str(n % distinct) for n in range(300_000)])
     assert column.exceeds(0.95, 100) is expected
-    assert len(column._sample) <= Uniqueness.LIMIT
+    assert len(column._sample) <= UniquenessSample.LIMIT
