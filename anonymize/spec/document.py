@@ -153,10 +153,10 @@ def _syntax(error: Any, file: str) -> Problem:
 
 def _syntax_hint(error: Any, mark: Any) -> str | None:
     marks = [each for each in (error.problem_mark, error.context_mark) if each is not None]
-    at = {each.buffer[each.pointer : each.pointer + 1] for each in marks if each.buffer}
-    if "\t" in at:
+    characters = {each.buffer[each.pointer : each.pointer + 1] for each in marks if each.buffer}
+    if "\t" in characters:
         return "indent with spaces, not with tabs"
-    if at & set("*&!%@`,"):
+    if characters & set("*&!%@`,"):
         return "text that begins with one of * & ! % @ ` , belongs in quotes"
     lines = marks[0].buffer.splitlines() if marks and marks[0].buffer else []
     braces = mark.line < len(lines) and "{low}" in lines[mark.line]
@@ -203,7 +203,7 @@ class _Reader:
                 return dict(self.pairs(node, path, shape))
             if len(path) == 1 and shape.containers == {dict}:
                 return dict(self.names(node, path, shape))
-            return [self.value(item, (*path, i), shape.at(i)) for i, item in enumerate(node.value)]
+            return [self.value(item, (*path, i), shape.below(i)) for i, item in enumerate(node.value)]
         finally:
             self.open.discard(id(node))
 
@@ -218,7 +218,7 @@ class _Reader:
                 continue
             inner = (*path, name)
             self.document.keys[inner] = _place(key)
-            yield name, self.value(value, inner, shape.at(name))
+            yield name, self.value(value, inner, shape.below(name))
 
     def meant(self, node: Any) -> dict[str, str]:
         """The sections that misspelt keys of the file's root stand for; the keys are reported."""

@@ -69,14 +69,14 @@ def strictly(model: type[_Model], values: object, folder: Path | None = None) ->
 
 def _build(source: Document, models: Models, file: Path | None) -> Spec:
     folder = file.parent if file else None
-    values, entries, found = _split_models(source, models, folder)
+    values, entries, wrong = _split_models(source, models, folder)
     spec, more = _validated(values, folder)
-    found += more
+    wrong += more
     if spec is not None:
         privacy = spec.privacy.model_copy(update={"models": entries})
         spec = spec.model_copy(update={"privacy": privacy}).located(file, source.keys)
-        found += checks.check(spec)
-    fresh = [fault for fault in found if fault.at_key or fault.path not in source.broken]
+        wrong += checks.check(spec)
+    fresh = [fault for fault in wrong if fault.at_key or fault.path not in source.broken]
     problems: list[Problem] = source.problems + [_problem(fault, source) for fault in fresh]
     if problems or spec is None:
         ordered: list[Problem] = sorted(dict.fromkeys(problems), key=_position)
@@ -148,17 +148,17 @@ def _split_models(
     if not isinstance(written, list):
         return values, (), []
     entries: list[ModelEntry] = []
-    found: list[Fault] = []
+    wrong: list[Fault] = []
     for position, entry in enumerate(map(_mapping, written)):
         path: KeyPath = ("privacy", "models", position)
         head = {key: entry[key] for key in _HEAD if key in entry}
         rest = {key: value for key, value in entry.items() if key not in _HEAD}
-        parameters, wrong = _parameters(head.get("model"), rest, models, path, folder)
-        found += wrong
+        parameters, of_entry = _parameters(head.get("model"), rest, models, path, folder)
+        wrong += of_entry
         entries.append(_entry(head, parameters, source.keys.get(path, (None,))[0]))
         if isinstance(written[position], dict):
             written[position] = head
-    return values, tuple(entries), found
+    return values, tuple(entries), wrong
 
 
 def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> ModelEntry:
@@ -191,10 +191,10 @@ def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[Ba
     return _parameters(name, values, models, (), None)
 
 
-def _of_model(name: str, found: list[Fault], models: Models) -> list[Fault]:
+def _of_model(name: str, wrong: list[Fault], models: Models) -> list[Fault]:
     """Adds the parameters that a model has to what is said about missing and unknown ones."""
     hint = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"
-    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in found]
+    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in wrong]
 
 
 def _resolved(parameters: BaseModel, folder: Path | None) -> BaseModel:
@@ -214,14 +214,14 @@ def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None
     try:
         return strictly(Spec, values, folder), []
     except ValidationError as error:
-        found = faults(error, values, shape.of_spec())
+        wrong = faults(error, values, shape.of_spec())
     mended = copy.deepcopy(values)
-    if not all(_mend(mended, fault) for fault in found):
-        return None, found
+    if not all(_mend(mended, fault) for fault in wrong):
+        return None, wrong
     try:
-        return strictly(Spec, mended, folder), found
+        return strictly(Spec, mended, folder), wrong
     except ValidationError:
-        return None, found
+        return None, wrong
 
 
 def _mend(values: dict[str, Any], fault: Fault) -> bool:

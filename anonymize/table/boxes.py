@@ -46,20 +46,20 @@ class BoxTree:
 
     def count(self, starts: Ints, stops: Ints) -> Ints:
         """(C,) what the points count in the boxes from `starts` to `stops` (C, axes), both included."""
-        found = np.zeros(len(starts), np.int64)
+        totals = np.zeros(len(starts), np.int64)
         query, box = np.arange(len(starts)), np.zeros(len(starts), np.int64)
         for number, (_, low, high, sums) in enumerate(self.levels):
             apart = ((high[box] < starts[query]) | (low[box] > stops[query])).any(axis=1)
             inside = ~apart & ((low[box] >= starts[query]) & (high[box] <= stops[query])).all(axis=1)
-            np.add.at(found, query[inside], sums[box[inside]])
+            np.add.at(totals, query[inside], sums[box[inside]])
             open_ = ~apart & ~inside
             query, box = query[open_], box[open_]
             if number < len(self.levels) - 1:
                 query, box = np.repeat(query, 2), np.column_stack((2 * box, 2 * box + 1)).ravel()
-        self._single(found, query, box, starts, stops)
-        return found
+        self._single(totals, query, box, starts, stops)
+        return totals
 
-    def _single(self, found: Ints, query: Ints, box: Ints, starts: Ints, stops: Ints) -> None:
+    def _single(self, totals: Ints, query: Ints, box: Ints, starts: Ints, stops: Ints) -> None:
         """Adds the points, one by one, of the last boxes that are partly within a query."""
         begins = self.levels[-1][0]
         ends = np.append(begins[1:], len(self.points))
@@ -67,4 +67,4 @@ class BoxTree:
         point = np.repeat(begins[box] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         whose = np.repeat(query, sizes)
         within = ((self.points[point] >= starts[whose]) & (self.points[point] <= stops[whose])).all(axis=1)
-        np.add.at(found, whose[within], self.counts[point[within]])
+        np.add.at(totals, whose[within], self.counts[point[within]])

@@ -148,18 +148,18 @@ class NumberColumn:
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The rows which are no whole numbers at first sight: missing texts, fractions, spaces around a number."""
         left = rest.is_not_null() & ~rest.is_in(self._missing)
-        at = np.flatnonzero(left.to_numpy())
+        rows = np.flatnonzero(left.to_numpy())
         texts = rest.filter(left).str.strip_chars()
         whole, broken = texts.cast(pl.Int64, strict=False), texts.cast(pl.Float64, strict=False)
         wrong = ~broken.is_finite().fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
-        self.bad.add(self._rows + at[wrong.to_numpy()])
+        self.bad.add(self._rows + rows[wrong.to_numpy()])
         fractions = bool(whole.null_count())
         if fractions:
             self._largest = max(self._largest, _magnitude(values))
         values = values.astype(np.float64 if fractions else np.int64)
-        values[at] = (broken.set(wrong, 0.0) if fractions else whole).to_numpy()
+        values[rows] = (broken.set(wrong, 0.0) if fractions else whole).to_numpy()
         absent = absent.copy()
-        absent[at] = False
+        absent[rows] = False
         return values, absent
 
     @property
@@ -218,11 +218,11 @@ class NumberColumn:
     def _with_missing(self, values: Numbers, pieces: list[Codes]) -> tuple[Numbers, Codes, int | None]:
         missing = len(values) if any(absent is not None and absent.any() for absent in self._absent) else None
         codes = _joined(pieces, code_type(len(values) + (missing is not None)))
-        at = 0
+        start = 0
         for absent, length in zip(self._absent, self._lengths, strict=True):
             if absent is not None and missing is not None:
-                codes[at : at + length][absent] = missing
-            at += length
+                codes[start : start + length][absent] = missing
+            start += length
         return values, codes, missing
 
 
@@ -307,8 +307,8 @@ def _drained(pieces: list[Any]) -> Iterator[Any]:
 def _joined(pieces: list[Codes], dtype: np.dtype[Any]) -> Codes:
     """One array of all pieces, which are freed on the way."""
     joined = np.empty(sum(map(len, pieces)), dtype=dtype)
-    at = 0
+    start = 0
     for piece in _drained(pieces):
-        joined[at : at + len(piece)] = piece
-        at += len(piece)
+        joined[start : start + len(piece)] = piece
+        start += len(piece)
     return joined

@@ -52,8 +52,8 @@ class PopulationAxis:
         own = self.attribute.generalization
         if own.leaves is not None:
             return leaves  # of a file, which both have
-        found: Ints = self.wide.leaf_of(self.place[leaves])
-        return found
+        wide: Ints = self.wide.leaf_of(self.place[leaves])
+        return wide
 
     @property
     def numeric(self) -> bool:
@@ -104,11 +104,11 @@ class Population:
         """(C,) people under the regions around codes of the table, `low` and `high` (C,) for each attribute."""
         ends = [axis.interval(a, b) for axis, a, b in zip(self.axes, low, high, strict=True)]
         starts, stops = (np.column_stack([end[side] for end in ends]) for side in (0, 1))
-        found = np.zeros(len(starts), np.int64)
+        people = np.zeros(len(starts), np.int64)
         for first in range(0, len(starts), 1 << 14):
             piece = slice(first, first + (1 << 14))
-            found[piece] = self._tree.count(starts[piece], stops[piece])
-        return found
+            people[piece] = self._tree.count(starts[piece], stops[piece])
+        return people
 
     @cached_property
     def _tree(self) -> BoxTree:
@@ -146,7 +146,7 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
         lacking = [attribute.name for attribute in attributes if attribute.name not in source.schema]
         if lacking:
             raise DataError([Problem(f"the population has no column {name!r}", source.name) for name in lacking])
-        columns = [_column(spec, source, attribute, str(at)) for at, attribute in enumerate(attributes)]
+        columns = [_column(spec, source, attribute, str(index)) for index, attribute in enumerate(attributes)]
         for batch in source.examine([expression for column in columns for expression in column.expressions]):
             for column in columns:
                 column.add(batch)
@@ -158,11 +158,11 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
                 raise DataError(Problem(text, source.name))
     pairs = zip(attributes, columns, strict=True)
     axes = [_axis(spec, attribute, column) for attribute, column in pairs]
-    frame = pl.DataFrame({str(at): axis.codes for at, axis in enumerate(axes)})
+    frame = pl.DataFrame({str(index): axis.codes for index, axis in enumerate(axes)})
     distinct = frame.group_by(pl.all()).len().sort(pl.all())
-    codes = [distinct[str(at)].to_numpy().astype(np.int64) for at in range(len(axes))]
-    shown = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
-    return Population(shown, distinct["len"].to_numpy().astype(np.int64))
+    codes = [distinct[str(index)].to_numpy().astype(np.int64) for index in range(len(axes))]
+    distinct_axes = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
+    return Population(distinct_axes, distinct["len"].to_numpy().astype(np.int64))
 
 
 def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> NumberColumn | TextColumn:

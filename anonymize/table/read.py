@@ -6,7 +6,8 @@ of columns that would identify people by themselves. Identifiers are not looked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -22,7 +23,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.missing import Missing
-from anonymize.spec.model import WITHHELD, Definition, QuasiIdentifier, Spec
+from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
@@ -42,37 +43,28 @@ Column = TypeVar("Column", bound=CodedColumn)
 
 
 def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
-    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
     and selections too.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
-    without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
-    number. What the domains raise for values outside a hierarchy passes through.
+    without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
+    a number. What the domains raise for values outside a hierarchy passes through.
     """
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    targets = {name: Definition(type=kind) for name, kind in kinds.items() if name not in spec.quasi_identifiers}
-    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **targets}
-    fields = {name: _field(spec, source, name) for name in source.columns}
-    _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role not in WITHHELD])
-    keys = {name: str(number) for number, name in enumerate(source.columns)}
-    encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
-    passing = [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
-    weights = [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight]
-    units = [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit]
-    _stream(source, [*encoders.values(), *passing, *weights, *units])
-    _check_numbers(source, encoders)
-    for column in weights:
+    encoders = _Encoders.of(spec, source, kinds)
+    _stream(source, encoders.all)
+    _check_numbers(source, encoders.coded)
+    for column in encoders.weights:
         column.check(source)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
-    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
-    coded = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
-    coded |= {name: _coded(TargetColumn, spec, name, encoders[name]) for name in targets}
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]))
     selected = selections.resolve(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
+    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]))
+    targets = _targets(spec, kinds, attributes, encoders.coded)
     warnings = (
-        *_unique_warnings(passing),
-        *(warning for column in weights for warning in column.warnings),
+        *_unique_warnings(encoders.passing),
+        *(warning for column in encoders.weights for warning in column.warnings),
         *_constant_warnings(attributes),
         *rules.check(spec, attributes),
         *selections.warnings(selected),
@@ -85,11 +77,42 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         source=source,
         warnings=warnings,
         weights=spec.weights,
-        targets=tuple(coded[name] for name in kinds),
+        targets=targets,
         selections=selected,
-        units=next((column.encode(source) for column in units), None),
+        units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
     )
+
+
+@dataclass(frozen=True)
+class _Encoders:
+    """What takes the batches of one reading, by what it makes of a column."""
+
+    coded: dict[str, Encoder]
+    passing: list[UniquenessSample]
+    weights: list[WeightColumn]
+    units: list[UnitColumn]
+
+    @classmethod
+    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind]) -> _Encoders:
+        """Those of the columns of an input. Raises DataError for columns of a type that cannot be used."""
+        others = {name: Definition(type=kind) for name, kind in targets.items() if name not in spec.quasi_identifiers}
+        definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
+        fields = {name: _field(spec, source, name) for name in source.columns}
+        released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
+        _check_types(source, definitions, released)
+        keys = {name: str(number) for number, name in enumerate(source.columns)}
+        return cls(
+            {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()},
+            [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)],
+            [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
+            [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
+        )
+
+    @property
+    def all(self) -> list[Encoder | UniquenessSample | WeightColumn]:
+        """Every one of them."""
+        return [*self.coded.values(), *self.passing, *self.weights, *self.units]
 
 
 def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
@@ -108,17 +131,17 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
-    found, wrong = {}, []
+    columns, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
         encoder = _encoder(definition, Field(name, frame.schema[name], Missing(spec.input.missing)), "value")
         encoder.add(frame.select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
         else:
-            found[name] = DistinctValues.of(encoder)
+            columns[name] = DistinctValues.of(encoder)
     if wrong:
         raise DataError(wrong)
-    return found
+    return columns
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
@@ -189,16 +212,16 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 
 def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
     """What is made of all columns, or the problems of all of them."""
-    found: list[Made] = []
+    made: list[Made] = []
     problems: list[Problem] = []
     for name in names:
         try:
-            found.append(make(name))
+            made.append(make(name))
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return tuple(found)
+    return tuple(made)
 
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
@@ -243,6 +266,14 @@ def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribu
     if bins is not None:
         return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
     return None
+
+
+def _targets(
+    spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
+) -> tuple[TargetColumn, ...]:
+    """The targets of the workload, in its order."""
+    own = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    return tuple(own.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
 
 
 def _as_target(attribute: Attribute) -> TargetColumn:

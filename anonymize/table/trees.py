@@ -23,10 +23,10 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
     That of a file as it stands there, whatever the table has; a built one over the values in `frame`, a table as text.
     Raises SpecError for a file that is wrong, DataError for values that a builder cannot take.
     """
-    asked = {name: spec.sensitive[name] for name in attributes}
+    definitions = {name: spec.sensitive[name] for name in attributes}
     return {
         name: tree_of(spec, frame, name, definition).paths()
-        for name, definition in asked.items()
+        for name, definition in definitions.items()
         if definition.hierarchy is not None
     }
 

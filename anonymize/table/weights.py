@@ -36,10 +36,10 @@ class WeightColumn:
         """Takes the next rows."""
         codes = batch[self._key]
         for code, kind in self._kinds.items():
-            found = (codes == code).arg_true()
-            if len(found):
-                kind.row = kind.row if kind.count else self._rows + int(found[0])
-                kind.count += len(found)
+            rows = (codes == code).arg_true()
+            if len(rows):
+                kind.row = kind.row if kind.count else self._rows + int(rows[0])
+                kind.count += len(rows)
         self._rows += len(codes)
 
     def check(self, source: Source) -> None:
@@ -82,10 +82,10 @@ def _code(field: Field) -> pl.Expr:
 
 def _problem(name: str, what: str, kind: _Kind, source: Source) -> Problem:
     line = source.line_of(kind.row)
-    told = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
+    count = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
     first = f", the first in row {kind.row + 1}" if line is None else ""
     hint = "a sampling weight is a number above 0"
-    return Problem(f"sampling weight {name!r}: {told}{first}", source.name, line, hint=hint)
+    return Problem(f"sampling weight {name!r}: {count}{first}", source.name, line, hint=hint)
 
 
 def check(spec: Spec, source: Source) -> list[str]:

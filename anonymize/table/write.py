@@ -267,8 +267,8 @@ def _is_special(target: Path) -> bool:
 
 def _reason_in(error: Exception) -> str | None:
     """The reason of an operating system's error that polars reports as a text."""
-    found = _OS_ERROR.search(str(error))
-    return os.strerror(int(found[1])).lower() if found else None
+    number = _OS_ERROR.search(str(error))
+    return os.strerror(int(number[1])).lower() if number else None
 
 
 def _umask() -> int:
