@@ -30,7 +30,7 @@ from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress, refuse_twice
 from anonymize.spec import Spec
-from anonymize.table import Output, Source, Table, commit, read
+from anonymize.table import OutputFile, Source, Table, commit, read
 from anonymize.verify.risk import class_sizes
 
 
@@ -72,7 +72,7 @@ def evaluate(asked: Evaluate) -> dict[str, Any]:
     clock = Clock()
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(asked.spec, asked.original))
-        reports = [stack.enter_context(Output(path, force=asked.force)) for path in asked.reports]
+        reports = [stack.enter_context(OutputFile(path, force=asked.force)) for path in asked.reports]
         asked.progress("read", 0, 0)
         table = read(asked.spec, source, workload=True)
         report = _head(asked, table, clock)

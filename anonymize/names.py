@@ -22,8 +22,8 @@ def parameters_beside(path: str) -> str:
 
 def parameters_of(path: str) -> str | None:
     """The recipient's parameters of a release, by its name, where there is such a file."""
-    found = parameters_beside(path)
-    return found if path != "-" and os.path.isfile(found) else None
+    beside = parameters_beside(path)
+    return beside if path != "-" and os.path.isfile(beside) else None
 
 
 def pair_of(path: str) -> tuple[str, str]:

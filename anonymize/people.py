@@ -41,5 +41,6 @@ def people(spec: Spec, path: str | Path, shown: Mapping[str, Sequence[str]], ope
         Shown(name, shown[name], definition.type == "numeric", trees.get(name))
         for name, definition in spec.quasi_identifiers.items()
     ]
-    empty = "" if source.format == "csv" and "" not in spec.input.missing else None
-    return People(source.scan(), columns, spec.input.missing, spec.output.suppressed, spec.output.interval, empty)
+    missing = spec.missing(source.format)
+    empty = None if missing.null else ""
+    return People(source.scan(), columns, missing.texts, spec.output.suppressed, spec.output.interval, empty)

@@ -25,7 +25,7 @@ from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.request import Progress, Request, refuse_twice
 from anonymize.spec import Spec, make
-from anonymize.table import Output, Source, Table, commit
+from anonymize.table import OutputFile, Source, Table, commit
 from anonymize.table.read import encode_frame, read_columns
 from anonymize.table.write import OutputFormat
 
@@ -58,9 +58,9 @@ def recode(asked: Recode) -> dict[str, Any]:
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(_reading(saved), asked.input))
         target = stack.enter_context(
-            Output(asked.output, force=asked.force, form=asked.output_format, separator=source.separator)
+            OutputFile(asked.output, force=asked.force, form=asked.output_format, separator=source.separator)
         )
-        reports = [stack.enter_context(Output(path, force=asked.force)) for path in asked.reports]
+        reports = [stack.enter_context(OutputFile(path, force=asked.force)) for path in asked.reports]
         spec = spec_of(saved, source.columns, source.name)
         with clock("read"):
             columns = read_columns(spec, source)
@@ -129,7 +129,7 @@ def _input(saved: Saved) -> dict[str, Any]:
 
 
 def _report(
-    asked: Recode, saved: Saved, source: Source, target: Output, found: Recoded, clock: Clock
+    asked: Recode, saved: Saved, source: Source, target: OutputFile, found: Recoded, clock: Clock
 ) -> dict[str, Any]:
     counts = asdict(found.counts)
     attributes, total = counts.pop("attributes"), counts.pop("rows")

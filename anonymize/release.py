@@ -33,7 +33,7 @@ from anonymize.roads import ROADS
 from anonymize.roads.steps import check_needs, check_satisfied, check_targets, publish, sample, search, stage
 from anonymize.rows import frames
 from anonymize.spec import Spec
-from anonymize.table import Codes, Output, Source, Table, read
+from anonymize.table import Codes, OutputFile, Source, Table, read
 
 Report = dict[str, Any]
 
@@ -55,12 +55,12 @@ def release(request: Request) -> Report:
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
         target = stack.enter_context(
-            Output(request.output, force=request.force, form=request.output_format, separator=source.separator)
+            OutputFile(request.output, force=request.force, form=request.output_format, separator=source.separator)
         )
-        reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
-        kept = [stack.enter_context(Output(path, force=request.force, private=True)) for path in _saved(request)]
+        reports = [stack.enter_context(OutputFile(path, force=request.force)) for path in request.reports]
+        kept = [stack.enter_context(OutputFile(path, force=request.force, private=True)) for path in _saved(request)]
         asked = files_of(request.options).items()
-        files = {name: stack.enter_context(Output(path, force=request.force)) for name, path in asked}
+        files = {name: stack.enter_context(OutputFile(path, force=request.force)) for name, path in asked}
 
         with timed("read"):
             wanted = reads_workload(ALGORITHMS[request.algorithm], request.options)
@@ -134,7 +134,7 @@ def _checks(spec: Spec, table: Table, requirements: tuple[Requirement, ...]) -> 
 def _verify(
     spec: Spec,
     table: Table,
-    target: Output,
+    target: OutputFile,
     released: Released,
     requirements: tuple[Requirement, ...],
     units: list[Codes],
@@ -148,7 +148,7 @@ def _verify(
             with_people(spec, _checks(spec, table, requirements), shown, opened),
             spec.input.missing,
             suppressed=spec.output.suppressed,
-            null_missing=target.format not in verify.CSV or "" in spec.input.missing,
+            null_missing=spec.missing(target.format).null,
             missing_as=spec.privacy.missing,
             units=None if table.units is None else pl.Series(np.concatenate(units)),
         )

@@ -79,9 +79,8 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 
     In a typed file null is missing; in a CSV it is the empty text, which the spec may or may not take for missing.
     """
-    if "" in spec.input.missing or (source == "csv") == target.startswith("csv"):
-        return None
-    return "" if source == "csv" else next(iter(spec.input.missing), "")
+    missing = spec.missing(source)
+    return None if missing.null == spec.missing(target).null else missing.null_text
 
 
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:

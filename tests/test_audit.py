@@ -235,7 +235,7 @@ def test_columns_that_the_table_lacks_are_all_named(tmp_path: Path) -> None:
 
 
 def test_columns_that_the_spec_does_not_know(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="without a role in the spec: index, zip_low"):
+    with pytest.raises(DataError, match="2 columns have no role in the spec: index, zip_low"):
         audit(spec_file(tmp_path), csv_file(tmp_path, "index,zip_low," + HEADER + "0,1,2,3,flu,5,a\n"))
 
 

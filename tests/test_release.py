@@ -23,7 +23,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.roads import steps
 from anonymize.spec import load
-from anonymize.table import Output, Source, commit
+from anonymize.table import OutputFile, Source, commit
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -262,11 +262,11 @@ def test_the_release_is_measured_from_what_was_written(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the search found: a row that is changed on its way to the file is noticed."""
-    real = Output.write
+    real = OutputFile.write
 
     def write(self: Any, frames: Any) -> None:
         real(self, (frame.with_columns(pl.Series("sex", ["X", *frame["sex"][1:]])) for frame in frames))
 
-    monkeypatch.setattr(Output, "write", write)
+    monkeypatch.setattr(OutputFile, "write", write)
     with pytest.raises(UnsafeError, match="k=1"):
         release(ask(TABLE))

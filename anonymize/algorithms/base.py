@@ -11,7 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
-from anonymize.table import Output, Table
+from anonymize.table import OutputFile, Table
 
 Found: TypeAlias = Recoding | Bucketized | Randomized
 """What a search finds."""
@@ -55,7 +55,7 @@ class Context:
     progress: Callable[[int], None] = field(default=lambda rows: None)
     refining: Callable[[int, int], None] = field(default=lambda done, total: None)
     bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
-    files: Mapping[str, Output] = field(default_factory=dict)
+    files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
 
 

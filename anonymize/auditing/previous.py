@@ -106,8 +106,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
 
 def _plain(table: Audited, name: str) -> pl.Expr:
     """A column as text; a null as what means missing, which it is wherever it may be one."""
-    missing = table.spec.input.missing
-    return pl.col(name).cast(pl.String).fill_null(missing[0] if missing and table.null_missing else "")
+    return pl.col(name).cast(pl.String).fill_null(table.missing.null_text)
 
 
 # --- by what the classes show ----------------------------------------------------------------------------------------

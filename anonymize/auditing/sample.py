@@ -39,7 +39,7 @@ def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
     weight = table.spec.sampling_weight
     if weight is None and wanted == Deeper():
         return {}
-    text = Text(table.source.scan(), list(table.shown.values()), table.spec, table.null_missing, table.units)
+    text = Text(table.source.scan(), list(table.shown.values()), table.spec, table.missing, table.units)
     frequency = text.frequency()
     found = sampled(text, threshold, frequency)
     if wanted.population is not None:

@@ -12,8 +12,9 @@ import polars as pl
 from anonymize.auditing.buckets import Buckets, Grouping
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
-from anonymize.spec import Spec
+from anonymize.spec import Missing, Spec
 from anonymize.table import weights
+from anonymize.table.roles import unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
@@ -46,9 +47,9 @@ class Audited:
         return [name for name in withheld if name in self.source.columns]
 
     @property
-    def null_missing(self) -> bool:
-        """Whether a null means missing: in a CSV only where the empty text does."""
-        return self.source.format != "csv" or "" in self.spec.input.missing
+    def missing(self) -> Missing:
+        """What means missing in the table."""
+        return self.spec.missing(self.source.format)
 
     def measured(
         self,
@@ -59,17 +60,17 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.spec.input.missing, self.null_missing, threshold)
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
                 self.source.scan() if frame is None else frame,
                 self.columns if columns is None else columns,
                 with_people(self.spec, self._with_trees(checks), self._shown_in(columns), opened),
-                self.spec.input.missing,
+                self.missing.texts,
                 suppressed=self.spec.output.suppressed,
                 threshold=threshold,
-                null_missing=self.null_missing,
+                null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
             )
@@ -173,7 +174,4 @@ def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source:
     known = spec.roles().keys() | {column for columns in shown.values() for column in columns} | set(more)
     strange = [column for column in source.columns if column not in known]
     if strange:
-        hint = "list them under identifiers, quasi_identifiers, sensitive or insensitive"
-        raise DataError(
-            Problem(f"columns without a role in the spec: {', '.join(strange)}", file=source.name, hint=hint)
-        )
+        raise DataError(unclassified(strange, source.name))

@@ -114,15 +114,15 @@ def _write(
     """The table, its spec and the hierarchies: all of them, or none."""
     from anonymize.cli.progress import progress
     from anonymize.generate.spec import files
-    from anonymize.table import Output, commit
+    from anonymize.table import OutputFile, commit
 
     if spec == "-":
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed
     with ExitStack() as stack, progress(quiet) as told:
-        target = stack.enter_context(Output(output, force=force, form=output_format))
+        target = stack.enter_context(OutputFile(output, force=force, form=output_format))
         others = [
-            (stack.enter_context(Output(path, force=force)), text)
+            (stack.enter_context(OutputFile(path, force=force)), text)
             for path, text in (files(roles, Path(spec), output) if spec else {}).items()
         ]
         target.write(_watched(frames(rows, drawn), rows, told))

@@ -144,11 +144,11 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
     from anonymize import privacy
     from anonymize.report.hierarchies import check_name, text_for
     from anonymize.spec import load
-    from anonymize.table import Output, Source, commit, read
+    from anonymize.table import OutputFile, Source, commit, read
 
     loaded = load(spec, privacy.PARAMETERS)
     check_name(loaded, attribute)
-    with Output(output, force=force) as target, Source.open(loaded, input_path) as source:
+    with OutputFile(output, force=force) as target, Source.open(loaded, input_path) as source:
         table = read(loaded, source)
         found = next(each for each in table.attributes if each.name == attribute)
         target.write_text(text_for(output, found))

@@ -96,11 +96,11 @@ def _write(
     import polars as pl
 
     from anonymize.report import as_json as text_of
-    from anonymize.table import Output, commit
+    from anonymize.table import OutputFile, commit
 
     method, about = given["method"], given["about"]
     head: dict[str, Any] = {"rows": told.rows, "method": method, "about": about}
-    with Output(output, force=given["force"], form=None if output != "-" else "csv") as target:
+    with OutputFile(output, force=given["force"], form=None if output != "-" else "csv") as target:
         if given["conditions"]:
             options = {"method": method, "about": about, "confidence": given["confidence"]}
             options["separator"] = given["separator"]

@@ -33,7 +33,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
-from anonymize.spec.model import Attribute, Dates, Mask, Prefix
+from anonymize.spec.model import Dates, Definition, Mask, Prefix
 from anonymize.spec.model import Intervals as IntervalsSource
 
 Step: TypeAlias = Callable[[str], str]
@@ -44,7 +44,7 @@ _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
-def build(name: str, definition: Attribute, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+def build(name: str, definition: Definition, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
     """The taxonomy of a categorical column.
 
     Args:
@@ -88,7 +88,7 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
     return Taxonomy.of(name, tree, missing)
 
 
-def numeric_hierarchy(definition: Attribute, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
     """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
 
     Args:
@@ -117,11 +117,11 @@ def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
         raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))
     numbers = [None if code == taxonomy.missing else _number(text) for code, text in enumerate(taxonomy.leaf_text())]
     leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
-    found = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
-    if -1 in found:
-        message = f"column {numeric.name!r}: {found.count(-1)} of {len(found)} distinct numbers are no leaf"
+    own = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
+    if -1 in own:
+        message = f"column {numeric.name!r}: {own.count(-1)} of {len(own)} distinct numbers are no leaf"
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
-    leaves = np.array([*found, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
+    leaves = np.array([*own, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     known = np.array([np.nan if number is None else number for number in numbers], np.float64)
     return Generalization(numeric, taxonomy, leaves, known)
 

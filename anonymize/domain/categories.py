@@ -48,17 +48,18 @@ class Categories:
         kept = np.unique(self.of_code[present])
         number = np.full(len(self.texts), -1)
         number[kept] = np.arange(len(kept))
-        bounds = None if self.bounds is None else tuple(self.bounds[at] for at in kept.tolist())
-        return Categories(tuple(self.texts[at] for at in kept.tolist()), number[self.of_code], bounds, self.half_open)
+        bounds = None if self.bounds is None else tuple(self.bounds[index] for index in kept.tolist())
+        kept_texts = tuple(self.texts[index] for index in kept.tolist())
+        return Categories(kept_texts, number[self.of_code], bounds, self.half_open)
 
 
 def of_domain(domain: Domain) -> Categories:
     """Every leaf for itself; of numbers with the number as its bounds."""
-    found = Categories.of(domain.leaf_text())
+    leaves = Categories.of(domain.leaf_text())
     if not isinstance(domain, Numeric):
-        return found
+        return leaves
     bounds: list[Bounds | None] = [(value, value) for value in domain.values.astype(np.float64).tolist()]
-    return Categories(found.texts, found.of_code, (*bounds, *[None] * (domain.size - len(bounds))))
+    return Categories(leaves.texts, leaves.of_code, (*bounds, *[None] * (domain.size - len(bounds))))
 
 
 def of_level(generalization: Generalization, level: int, interval: str) -> Categories:
@@ -71,13 +72,13 @@ def of_level(generalization: Generalization, level: int, interval: str) -> Categ
         message = f"quasi_identifiers.{domain.name}.level: {level}, and the root of its hierarchy is {hierarchy.height}"
         raise SpecError(Problem(message, hint=f"choose one from 0 to {hierarchy.height - 1}"))
     codes = np.arange(domain.size)
-    found = Categories.of(generalization.text_of(codes, hierarchy.levels[level][generalization.leaf_of(codes)]))
+    nodes = Categories.of(generalization.text_of(codes, hierarchy.levels[level][generalization.leaf_of(codes)]))
     if not isinstance(domain, Numeric):
-        return found
+        return nodes
     closed, half = (_pattern(interval, half_open=half_open) for half_open in (False, True))
-    read = [_bounds(text, closed) or _bounds(text, half) for text in found.texts]
-    half_open = any(half.fullmatch(text) and not closed.fullmatch(text) for text in found.texts)
-    return Categories(found.texts, found.of_code, tuple(read), half_open)
+    read = [_bounds(text, closed) or _bounds(text, half) for text in nodes.texts]
+    half_open = any(half.fullmatch(text) and not closed.fullmatch(text) for text in nodes.texts)
+    return Categories(nodes.texts, nodes.of_code, tuple(read), half_open)
 
 
 def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categories:
@@ -112,5 +113,5 @@ def _pattern(interval: str, *, half_open: bool) -> re.Pattern[str]:
 def _bounds(text: str, pattern: re.Pattern[str]) -> Bounds | None:
     if re.fullmatch(_NUMBER, text):
         return float(text), float(text)
-    found = pattern.fullmatch(text)
-    return (float(found[1]), float(found[2])) if found else None
+    ends = pattern.fullmatch(text)
+    return (float(ends[1]), float(ends[2])) if ends else None

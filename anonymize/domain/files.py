@@ -46,7 +46,7 @@ from anonymize.domain import weights as node_weights
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
 
-SHOWN = 20  # so many problems of a file are listed, the others counted
+MOST = 20  # problems of a file that are listed; the others are counted
 DEPTH = 100  # so deep may YAML be nested
 
 
@@ -64,8 +64,8 @@ class Branch:
 
 
 @dataclass
-class Findings:
-    """What is wrong with a file, in the order found."""
+class Faults:
+    """What is wrong with a file, in the order of the checks."""
 
     path: Path
     column: str
@@ -81,10 +81,10 @@ class Findings:
         if not self.problems:
             return
         ordered = sorted(self.problems, key=lambda problem: problem.line or 0)
-        shown = ordered[:SHOWN]
-        if len(ordered) > SHOWN:
-            shown.append(Problem(f"{len(ordered) - SHOWN} more problems in this file", file=str(self.path)))
-        raise SpecError(shown)
+        listed = ordered[:MOST]
+        if len(ordered) > MOST:
+            listed.append(Problem(f"{len(ordered) - MOST} more problems in this file", file=str(self.path)))
+        raise SpecError(listed)
 
 
 def read(path: Path, column: str = "") -> Tree:
@@ -93,57 +93,57 @@ def read(path: Path, column: str = "") -> Tree:
     Raises:
         SpecError: the file cannot be read or is no hierarchy; holds all its problems, each with its line.
     """
-    findings = Findings(path, column)
-    text = _text(path, findings)
-    findings.settle()
+    faults = Faults(path, column)
+    text = _text(path, faults)
+    faults.settle()
     weights: dict[tuple[str, ...], float] = {}
     if path.suffix.lower() in {".yaml", ".yml"}:
-        branches = _yaml_branches(text, findings, weights)
+        branches = _yaml_branches(text, faults, weights)
     else:
-        branches = list(_csv_branches(text, findings))
-    if not branches and not findings.problems:
-        findings.add("the file has no leaves", hint="write one line per leaf, from the leaf to the root")
-    _check(branches, findings)
-    findings.settle()
+        branches = list(_csv_branches(text, faults))
+    if not branches and not faults.problems:
+        faults.add("the file has no leaves", hint="write one line per leaf, from the leaf to the root")
+    _check(branches, faults)
+    faults.settle()
     if weights:
-        for finding in node_weights.findings([(branch.labels, branch.lines) for branch in branches], weights):
-            findings.add(*finding)
-        findings.settle()
+        for fault in node_weights.faults([(branch.labels, branch.lines) for branch in branches], weights):
+            faults.add(*fault)
+        faults.settle()
     return Tree.from_paths([branch.labels for branch in branches], weights)
 
 
-def _text(path: Path, findings: Findings) -> str:
+def _text(path: Path, faults: Faults) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        findings.add(f"the file cannot be read: {error.strerror}")
+        faults.add(f"the file cannot be read: {error.strerror}")
         return ""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        findings.add("the file is UTF-16", hint="save it as UTF-8")
+        faults.add("the file is UTF-16", hint="save it as UTF-8")
         return ""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        findings.add("the file is not UTF-8", line, hint="save it as UTF-8")
+        faults.add("the file is not UTF-8", line, hint="save it as UTF-8")
         return ""
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def _csv_branches(text: str, findings: Findings) -> Iterator[Branch]:
+def _csv_branches(text: str, faults: Faults) -> Iterator[Branch]:
     """One branch per line that can be read as one."""
     line = 1
     try:
         separator = _separator(text)
         records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for fields in records:
-            if _is_line(fields, line, separator, findings):
+            if _is_line(fields, line, separator, faults):
                 yield Branch(tuple(fields), (line,) * len(fields))
             line = records.line_num + 1
     except csv.Error as error:
-        findings.add(f"a field is not quoted as CSV: {error}", line, hint='a quote within quotes is written twice: ""')
+        faults.add(f"a field is not quoted as CSV: {error}", line, hint='a quote within quotes is written twice: ""')
 
 
 def _separator(text: str) -> str:
@@ -151,16 +151,16 @@ def _separator(text: str) -> str:
     return ";" if len(next(filter(None, records), [])) > 1 else ","
 
 
-def _is_line(fields: list[str], line: int, separator: str, findings: Findings) -> bool:
+def _is_line(fields: list[str], line: int, separator: str, faults: Faults) -> bool:
     """Whether a line is a leaf with its ancestors; notes why not."""
     if not any(text.strip() for text in fields):
-        findings.add("the line is empty", line, hint="remove it")
+        faults.add("the line is empty", line, hint="remove it")
     elif len(fields) == 1:
         hint = f"write LEAF{separator}...{separator}ROOT"
-        findings.add("the line has one field, and needs a leaf and a root at least", line, hint)
+        faults.add("the line has one field, and needs a leaf and a root at least", line, hint)
     elif "" in fields[1:]:
         hint = f"remove the {separator!r} too many, or name the parent"
-        findings.add(f"field {fields.index('', 1) + 1} is empty", line, hint)
+        faults.add(f"field {fields.index('', 1) + 1} is empty", line, hint)
     else:
         return True
     return False
@@ -183,26 +183,26 @@ class _Node:
     weight: yaml.Node | None = None
 
 
-def _yaml_branches(text: str, findings: Findings, weights: dict[tuple[str, ...], float]) -> list[Branch]:
+def _yaml_branches(text: str, faults: Faults, weights: dict[tuple[str, ...], float]) -> list[Branch]:
     """All branches that can be read; fills in the weights, by the path from the node to the root."""
     try:
         deep = _too_deep(text)
         if deep is not None:
-            findings.add(f"the tree has more than {DEPTH} levels", deep)
+            faults.add(f"the tree has more than {DEPTH} levels", deep)
             return []
         document = yaml.compose(text, Loader=_Loader)
         if document is None:
             return []
-        reader = _YamlTree(findings, weights)
+        reader = _YamlTree(faults, weights)
         roots = list(reader.nodes(document)) if isinstance(document, yaml.MappingNode) else []
         if len(roots) == 1 and roots[0].children is not None:
             return list(reader.branches(roots[0], (), ()))
-        findings.add("the file is not one root with children below it", _line(document), hint='write "*": and indent')
+        faults.add("the file is not one root with children below it", _line(document), hint='write "*": and indent')
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = re.sub(r"'[^']*'", "'...'", getattr(error, "problem", None) or "a character that YAML does not allow")
         hint = 'quote labels that start with a sign, such as "*"'
-        findings.add(f"the file is not YAML: {what}", mark.line + 1 if mark else None, hint)
+        faults.add(f"the file is not YAML: {what}", mark.line + 1 if mark else None, hint)
     return []
 
 
@@ -220,7 +220,7 @@ def _too_deep(text: str) -> int | None:
 class _YamlTree:
     """Walks the nodes of a YAML document."""
 
-    findings: Findings
+    faults: Faults
     weights: dict[tuple[str, ...], float]
     seen: set[int] = field(default_factory=set)
 
@@ -233,13 +233,11 @@ class _YamlTree:
             yield Branch(labels, lines)
             return
         if not node.label:
-            self.findings.add("a node with children has an empty label", node.line, hint="name it")
+            self.faults.add("a node with children has an empty label", node.line, hint="name it")
         siblings: dict[str, int] = {}
         for child in self.nodes(node.children):
             if child.label in siblings:
-                self.findings.add(
-                    f"the node stands in line {siblings[child.label]} already", child.line, "write it once"
-                )
+                self.faults.add(f"the node stands in line {siblings[child.label]} already", child.line, "write it once")
                 continue
             siblings[child.label] = child.line
             yield from self.branches(child, labels, lines)
@@ -247,11 +245,11 @@ class _YamlTree:
     def nodes(self, node: yaml.Node) -> Iterator[_Node]:
         """The nodes that a list or a mapping names; each of those may be named once only, as an alias repeats it."""
         if id(node) in self.seen:
-            self.findings.add("an alias repeats a part of the tree", _line(node), hint="write each node once")
+            self.faults.add("an alias repeats a part of the tree", _line(node), hint="write each node once")
         elif isinstance(node, yaml.ScalarNode):
-            self.findings.add("a text stands where children should", _line(node), hint="write them as a list: [A, B]")
+            self.faults.add("a text stands where children should", _line(node), hint="write them as a list: [A, B]")
         elif not node.value:
-            self.findings.add("the list of children is empty", _line(node), hint="a leaf has none: leave it out")
+            self.faults.add("the list of children is empty", _line(node), hint="a leaf has none: leave it out")
         else:
             self.seen.add(id(node))
             for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
@@ -266,7 +264,7 @@ class _YamlTree:
             pairs = [(item, None, None)]
         for label, children, weight in pairs:
             if not isinstance(label, yaml.ScalarNode) or (label.tag == _NULL and not label.value):
-                self.findings.add("a node has no label", _line(item), hint="a label is a text; empty, it is quoted")
+                self.faults.add("a node has no label", _line(item), hint="a label is a text; empty, it is quoted")
             else:
                 empty = children is None or children.tag == _NULL
                 yield _Node(label.value, _line(label), None if empty else children, weight)
@@ -275,7 +273,7 @@ class _YamlTree:
         entries = {key.value: value for key, value in item.value if isinstance(key, yaml.ScalarNode)}
         if len(entries) < len(item.value) or not entries.keys() <= _FORM:
             hint = "a node that is called 'label' is written {label: label, children: [...]}"
-            self.findings.add("a node with 'label' may have 'weight' and 'children', once each", _line(item), hint)
+            self.faults.add("a node with 'label' may have 'weight' and 'children', once each", _line(item), hint)
         return entries["label"], entries.get("children"), entries.get("weight")
 
     def _weight(self, node: yaml.Node) -> float:
@@ -285,7 +283,7 @@ class _YamlTree:
             weight = math.nan
         if 0 < weight < math.inf:
             return weight
-        self.findings.add("the weight is not a number above 0", _line(node))
+        self.faults.add("the weight is not a number above 0", _line(node))
         return 1.0
 
 
@@ -296,22 +294,22 @@ def _line(part: yaml.Node | yaml.Event) -> int:
 # --- what both mean -------------------------------------------------------------------------------------------------
 
 
-def _check(branches: list[Branch], findings: Findings) -> None:
+def _check(branches: list[Branch], faults: Faults) -> None:
     """Notes every branch with a leaf or a root of its own, or with a label that has another parent elsewhere."""
     root = Counter(branch.labels[-1] for branch in branches).most_common(1)
     seen: dict[str, Branch] = {}
     for branch in branches:
         if branch.labels[-1] != root[0][0]:
-            findings.add("the root is not that of most lines", branch.line, "a header line, or another last field?")
+            faults.add("the root is not that of most lines", branch.line, "a header line, or another last field?")
             continue
         first = seen.setdefault(branch.labels[0], branch)
         if first is not branch:
             same = "on the same path" if first.labels == branch.labels else "under another parent"
-            findings.add(f"the leaf stands in line {first.line} already, {same}", branch.line, hint="keep one of them")
-    _check_parents(list(seen.values()), findings)
+            faults.add(f"the leaf stands in line {first.line} already, {same}", branch.line, hint="keep one of them")
+    _check_parents(list(seen.values()), faults)
 
 
-def _check_parents(branches: list[Branch], findings: Findings) -> None:
+def _check_parents(branches: list[Branch], faults: Faults) -> None:
     """Notes each label that stands under two parents on one level, once per further parent."""
     height = max((len(branch.labels) for branch in branches), default=1) - 1
     parents: dict[tuple[int, str], dict[str, int]] = {}
@@ -323,7 +321,7 @@ def _check_parents(branches: list[Branch], findings: Findings) -> None:
             if known and branch.labels[above] not in known:
                 where = f"line {next(iter(known.values()))}"
                 message = f"the label on level {level} above the leaf has another parent in {where}"
-                findings.add(message, branch.lines[here], hint="a label stands under one parent: rename it")
+                faults.add(message, branch.lines[here], hint="a label stands under one parent: rename it")
             known.setdefault(branch.labels[above], branch.lines[here])
 
 

@@ -92,11 +92,11 @@ class Numeric(Domain):
         """
         head, middle, tail = _parts(interval)
         lefts, rights = self._ends(low, high, edges)
-        shown = [
+        labels = [
             one if left == right else f"{head}{left}{middle}{right}{tail}"
             for one, left, right in zip(self.spelled(lefts), lefts, rights, strict=True)
         ]
-        return self._with_missing(shown, low, high, suppressed)
+        return self._with_missing(labels, low, high, suppressed)
 
     def bounds_text(
         self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
@@ -109,13 +109,13 @@ class Numeric(Domain):
         """The ends of each interval, whatever is missing."""
         return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
 
-    def _with_missing(self, shown: list[str], low: Codes, high: Codes, suppressed: str) -> list[str]:
+    def _with_missing(self, labels: list[str], low: Codes, high: Codes, suppressed: str) -> list[str]:
         """The texts of intervals, but the missing text for missing values, and suppressed where these are mixed in."""
         if self.missing is not None:
             mixed = self.suppressed(low, high)
             for index in np.flatnonzero(high == self.missing).tolist():
-                shown[index] = suppressed if mixed[index] else self.missing_text or ""
-        return shown
+                labels[index] = suppressed if mixed[index] else self.missing_text or ""
+        return labels
 
     @cached_property
     def grid(self) -> Grid:

@@ -47,7 +47,7 @@ def resolve(rules: Sequence[Rule], over: Generalization) -> list[Apart | str]:
 
 def in_force(rules: Sequence[Rule], over: Generalization) -> list[Apart]:
     """The rules that can be kept or broken; the others have no effect."""
-    return [found for found in resolve(rules, over) if isinstance(found, Apart)]
+    return [resolved for resolved in resolve(rules, over) if isinstance(resolved, Apart)]
 
 
 def _boundary(rule: Rule, numbers: NDArray[np.float64]) -> Apart | str:

@@ -20,19 +20,19 @@ from typing import TypeAlias
 
 Path: TypeAlias = tuple[str, ...]
 """The labels from a node to the root."""
-Finding: TypeAlias = tuple[str, int, str]
+WeightFault: TypeAlias = tuple[str, int, str]
 """Message, line and hint."""
 
 NUMBERS = "weights of nodes are for categories: a number costs what its interval spans"
 
 
-def findings(branches: Sequence[tuple[Path, Sequence[int]]], weights: Mapping[Path, float]) -> Iterator[Finding]:
+def faults(branches: Sequence[tuple[Path, Sequence[int]]], weights: Mapping[Path, float]) -> Iterator[WeightFault]:
     """What is wrong with the weights of a tree.
 
     `branches`: the path of each leaf, and the line of each of its labels. `weights`: of nodes that have one.
     """
-    lines = {path[at:]: line[at] for path, line in branches for at in range(len(path))}
-    leaves = Counter(path[at:] for path, _ in branches for at in range(1, len(path)))
+    lines = {path[start:]: line[start] for path, line in branches for start in range(len(path))}
+    leaves = Counter(path[start:] for path, _ in branches for start in range(1, len(path)))
     for path, weight in weights.items():
         if weight != 1 and path not in leaves:
             yield "the weight of a leaf has no effect: a leaf costs nothing", lines[path], "weigh a node above it"
@@ -45,7 +45,7 @@ def findings(branches: Sequence[tuple[Path, Sequence[int]]], weights: Mapping[Pa
 
 def _against_parent(
     path: Path, size: int, size_above: int, lines: Mapping[Path, int], weights: Mapping[Path, float]
-) -> Iterator[Finding]:
+) -> Iterator[WeightFault]:
     """What is wrong between an inner node of `size` leaves and the one above it, which is not the root."""
     weight, above = weights.get(path, 1.0), weights.get(path[1:], 1.0)
     where = lines[path[1:]]

@@ -19,11 +19,11 @@ from anonymize.errors import DataError, Problem
 from anonymize.evaluation.cells import Cells, Reading
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
-from anonymize.spec import Spec
+from anonymize.spec import Missing, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
-from anonymize.table.encode import Distinct, Field, NumberColumn, TextColumn
-from anonymize.table.model import CodedColumn
+from anonymize.table.columns import CodedColumn
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,12 @@ class Released:
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are no numbers."""
-    field = Field(column.name, column.dtype, (), True)
+    field = Field(column.name, column.dtype, Missing(()))
     encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
         raise DataError(f"numeric column {column.name!r}: {encoder.bad.count} values are not numbers")
-    found = Distinct.of(encoder)
+    found = DistinctValues.of(encoder)
     size = len(found.values) + (found.missing is not None)
     if not numeric:
         return TargetColumn(column.name, found.codes, size, found.missing, None)
@@ -222,15 +222,9 @@ def as_written(spec: Spec, separator: str | None = None) -> Spec:
 
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
-    text = column.cast(pl.String)
-    if form == "csv" and "" not in spec.input.missing:
-        text = text.fill_null("")
-    frame = text.to_frame("text")
-    return (
-        frame.select(pl.when(~pl.col("text").is_in(list(spec.input.missing))).then("text"))
-        .to_series()
-        .alias(column.name)
-    )
+    missing = spec.missing(form)
+    text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
+    return text.select(pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")).to_series().alias(column.name)
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:

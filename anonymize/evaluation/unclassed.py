@@ -127,7 +127,7 @@ def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
     source.check()
     frame = source.scan().select(pl.col(names).cast(pl.String)).collect(engine="streaming")
-    empty = keep_empty or (source.format == "csv" and "" not in spec.input.missing)
+    empty = keep_empty or not spec.missing(source.format).null
     return frame.select(pl.all().fill_null("")) if empty else frame
 
 

@@ -14,7 +14,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.table import Table
-from anonymize.table.model import CodedColumn
+from anonymize.table.columns import CodedColumn
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints, Runs
 from anonymize.metrics.evidence import Evidence
-from anonymize.table.model import CodedColumn
+from anonymize.table.columns import CodedColumn
 
 ID = "targets"
 

@@ -21,7 +21,7 @@ from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimens
 from anonymize.request import Request
 from anonymize.risk import merged
 from anonymize.spec import Spec
-from anonymize.table import Output, Table
+from anonymize.table import OutputFile, Table
 from anonymize.verify import Verdict, met
 
 SCHEMA_VERSION = 1
@@ -61,7 +61,7 @@ class Facts:
     table: Table
     recoding: Recoding
     released: Released
-    output: Output
+    output: OutputFile
     verdict: Verdict
     clock: Clock
     sampled: Mapping[str, Any] = field(default_factory=dict)
@@ -129,7 +129,7 @@ def assembled(
     return public(report) if request.public else report
 
 
-def output_block(output: Output, verdict: Verdict) -> dict[str, Any]:
+def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
     """The file that was written."""
     return {"path": output.name, "sha256": output.sha256, "rows": verdict.rows}
 

@@ -10,18 +10,18 @@ import polars as pl
 
 from anonymize.risk.frequency import FrequencySet
 from anonymize.risk.individual import estimate
-from anonymize.spec import Spec
+from anonymize.spec import Missing, Spec
 
 
 @dataclass(frozen=True)
 class Text:
-    """A table as it is written. `shown`: the columns of each quasi-identifier; `null_missing`: whether a null means
-    missing, else it is the empty text; `units` (rows,): whom each row is about, None where that is somebody else."""
+    """A table as it is written. `shown`: the columns of each quasi-identifier; `missing`: what means missing
+    in it; `units` (rows,): whom each row is about, None where that is somebody else."""
 
     frame: pl.LazyFrame
     shown: Sequence[Sequence[str]]
     spec: Spec
-    null_missing: bool
+    missing: Missing
     units: pl.Series | None = None
 
     def text(self, column: str) -> pl.Expr:
@@ -31,7 +31,7 @@ class Text:
 
     @property
     def _fill(self) -> str | None:
-        return "" if not self.null_missing or "" in self.spec.input.missing else None
+        return self.missing.fill
 
     def frequency(self) -> FrequencySet:
         """The frequency set in which missing is a value of its own, with weights where the spec has them."""
@@ -41,7 +41,7 @@ class Text:
     def wild_frequency(self) -> FrequencySet:
         """The same, each column by itself and a missing or suppressed cell as the code 0."""
         columns = [[name] for names in self.shown for name in names]
-        wild = [*self.spec.input.missing, self.spec.output.suppressed]
+        wild = [*self.missing.texts, self.spec.output.suppressed]
         weight = self.spec.sampling_weight
         return FrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)
 

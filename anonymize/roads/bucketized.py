@@ -23,7 +23,7 @@ from anonymize.request import Request
 from anonymize.risk import merged
 from anonymize.roads.steps import check_satisfied, check_targets, publish, sample, search, stage
 from anonymize.rows import null_text, passing_column, pieces
-from anonymize.table import Output, Source, Table, read
+from anonymize.table import OutputFile, Source, Table, read
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
 
@@ -36,9 +36,9 @@ def release(request: Request) -> dict[str, Any]:
     check_targets(request, names[1:])
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
-        opened = partial(Output, force=request.force, form=request.output_format, separator=source.separator)
+        opened = partial(OutputFile, force=request.force, form=request.output_format, separator=source.separator)
         targets = [stack.enter_context(opened(name)) for name in names]
-        reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
+        reports = [stack.enter_context(OutputFile(path, force=request.force)) for path in request.reports]
 
         with timed("read"):
             table = read(spec, source)
@@ -107,24 +107,23 @@ def _mixed_texts(table: Table, found: Bucketized) -> pl.Series:
     return pl.concat([batch[name] for batch in table.source.batches([name])])
 
 
-def _verify(request: Request, targets: Sequence[Output], requirements: tuple[Requirement, ...]) -> verify.Verdict:
+def _verify(request: Request, targets: Sequence[OutputFile], requirements: tuple[Requirement, ...]) -> verify.Verdict:
     """The files as they were written, measured from their text."""
     spec = request.spec
     frames = [verify.text_of(target.part, target.format, target.separator) for target in targets]
-    null_missing = targets[0].format not in verify.CSV or "" in spec.input.missing
     return measure_bucketized(
         frames[0],
         frames[1] if len(frames) > 1 else None,
         list(spec.quasi_identifiers),
         verify.checks_of(spec, requirements),
-        Reading(request.options.group, spec.input.missing, null_missing),
+        Reading(request.options.group, spec.input.missing, spec.missing(targets[0].format).null),
     )
 
 
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
-def _output(targets: Sequence[Output], verdict: verify.Verdict, found: Bucketized) -> dict[str, Any]:
+def _output(targets: Sequence[OutputFile], verdict: verify.Verdict, found: Bucketized) -> dict[str, Any]:
     block = output_block(targets[0], verdict)
     block |= {"suppressed_rows": found.left_out, "dropped_rows": found.left_out, "suppressed_cells": 0}
     files = {"sensitive_path": targets[1].name, "sensitive_sha256": targets[1].sha256} if len(targets) > 1 else {}

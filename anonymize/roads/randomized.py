@@ -24,7 +24,7 @@ from anonymize.report.data import assembled, output_block, unused, verdict_block
 from anonymize.request import Request
 from anonymize.roads.steps import check_satisfied, check_targets, publish, search, stage
 from anonymize.rows import distorted_frames, row_order
-from anonymize.table import Output, Source, Table, read
+from anonymize.table import OutputFile, Source, Table, read
 from anonymize.verify.randomized import Bound, measure_randomized
 
 
@@ -39,10 +39,10 @@ def release(request: Request) -> dict[str, Any]:
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, request.input))
         target = stack.enter_context(
-            Output(request.output, force=request.force, form=request.output_format, separator=source.separator)
+            OutputFile(request.output, force=request.force, form=request.output_format, separator=source.separator)
         )
-        handed = [stack.enter_context(Output(path, force=request.force)) for path in [beside] if path]
-        reports = [stack.enter_context(Output(path, force=request.force)) for path in request.reports]
+        handed = [stack.enter_context(OutputFile(path, force=request.force)) for path in [beside] if path]
+        reports = [stack.enter_context(OutputFile(path, force=request.force)) for path in request.reports]
 
         with timed("read"):
             table = read(spec, source)

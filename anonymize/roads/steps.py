@@ -21,7 +21,7 @@ from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.request import Request, refuse_overwriting, refuse_twice
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
-from anonymize.table import Codes, Output, Source, Table, commit
+from anonymize.table import Codes, OutputFile, Source, Table, commit
 from anonymize.table.population import populations_of
 
 
@@ -37,7 +37,7 @@ def search(
     request: Request,
     table: Table,
     requirements: tuple[Requirement, ...],
-    files: Mapping[str, Output] = MappingProxyType({}),
+    files: Mapping[str, OutputFile] = MappingProxyType({}),
 ) -> Found:
     """What the algorithm finds; it writes the `files` that its options name."""
     done = 0
@@ -99,22 +99,19 @@ def check_needs(request: Request) -> None:
 def _unable(request: Request, path: tuple[str | int, ...], told: str, need: str) -> Problem:
     """That the algorithm cannot do what a place of the spec asks for, and which ones can."""
     able = [name for name, algorithm in ALGORITHMS.items() if getattr(algorithm.NEEDS, need)]
-    line, column = request.spec.place(*path) or (None, None)
-    file = None if request.spec.path is None else str(request.spec.path)
-    return Problem(told.format(request.algorithm), file, line, column, hint=f"these can: {', '.join(able)}")
+    return request.spec.problem(path, told.format(request.algorithm), f"these can: {', '.join(able)}")
 
 
 def sample(
-    request: Request, target: Output, shown: Sequence[Sequence[str]], units: Sequence[Codes] = ()
+    request: Request, target: OutputFile, shown: Sequence[Sequence[str]], units: Sequence[Codes] = ()
 ) -> dict[str, Any]:
     """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
 
     `shown`: the columns in which it shows each quasi-identifier. `units`: whom its rows are about, piece by piece.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
-    null_missing = target.format not in verify.CSV or "" in request.spec.input.missing
     people = pl.Series(np.concatenate(units)) if units else None
-    return sampled(Text(frame, shown, request.spec, null_missing, people), verify.THRESHOLD)
+    return sampled(Text(frame, shown, request.spec, request.spec.missing(target.format), people), verify.THRESHOLD)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
@@ -127,9 +124,9 @@ def publish(
     request: Request,
     source: Source,
     report: dict[str, Any],
-    reports: Sequence[Output],
-    targets: Sequence[Output],
-    kept: Sequence[Output] = (),
+    reports: Sequence[OutputFile],
+    targets: Sequence[OutputFile],
+    kept: Sequence[OutputFile] = (),
 ) -> None:
     """Reports, release and what else is `kept` take their places, or none does; of a dry run the release does not."""
     for output in reports:

@@ -3,6 +3,7 @@
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
 from anonymize.spec.load import load, make
+from anonymize.spec.missing import Missing
 from anonymize.spec.model import (
     Condition,
     Input,
@@ -28,6 +29,7 @@ __all__ = [
     "Intervals",
     "KeyPath",
     "Mask",
+    "Missing",
     "ModelEntry",
     "Output",
     "Place",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
-from anonymize.spec.messages import Finding, dotted, nearest, nearest_or_all
-from anonymize.spec.model import WITHHELD, Attribute, Condition, Spec
+from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
+from anonymize.spec.missing import Missing
+from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
 
 _ROLES = {
     "identifiers": "an identifier",
@@ -29,7 +30,7 @@ _NOUNS = {
 """Roles of columns that a selection cannot be over."""
 
 
-def check(spec: Spec) -> Iterator[Finding]:
+def check(spec: Spec) -> Iterator[Fault]:
     """Everything that is wrong between the keys of a spec whose keys are right each by itself."""
     yield from _roles(spec)
     yield from _attributes(spec)
@@ -43,46 +44,32 @@ def check(spec: Spec) -> Iterator[Finding]:
 # --- roles ----------------------------------------------------------------------------------------------------------
 
 
-def _named(spec: Spec) -> Iterator[tuple[str, str, KeyPath]]:
-    """Every mention of a column in a role: section, column, path."""
-    for section in ("identifiers", "quasi_identifiers", "sensitive", "insensitive"):
-        names = getattr(spec, section)
-        for position, name in enumerate(names):
-            yield section, name, (section, name if isinstance(names, dict) else position)
-    if spec.sampling_weight is not None:
-        yield "sampling_weight", spec.sampling_weight, ("sampling_weight",)
-    if spec.unit is not None:
-        yield "unit", spec.unit, ("unit",)
-    for position, name in enumerate(spec.workload.target_names):
-        yield "targets", name, ("workload", "targets", position)
-
-
-def _roles(spec: Spec) -> Iterator[Finding]:
+def _roles(spec: Spec) -> Iterator[Fault]:
     first: dict[str, tuple[str, KeyPath]] = {}
-    for section, name, path in _named(spec):
+    for section, name, path in spec.mentions():
         before, where = first.setdefault(name, (section, path))
         if where == path or (section == "targets" and before in ("quasi_identifiers", "insensitive")):
             continue
         place = spec.place(*where)
         line = f" (line {place[0]})" if place else ""
         if before == section:
-            yield Finding(path, f"column `{name}` is listed twice{line}", at_key=True)
+            yield Fault(path, f"column `{name}` is listed twice{line}", at_key=True)
         else:
             message = f"column `{name}` is {_ROLES[before]}{line} and cannot be {_ROLES[section]} as well"
-            yield Finding(path, message, "a column has one role", at_key=True)
+            yield Fault(path, message, "a column has one role", at_key=True)
 
 
 # --- attributes -----------------------------------------------------------------------------------------------------
 
 
-def _all_attributes(spec: Spec) -> Iterator[tuple[KeyPath, Attribute]]:
+def _all_attributes(spec: Spec) -> Iterator[tuple[KeyPath, Definition]]:
     for name, quasi_identifier in spec.quasi_identifiers.items():
         yield ("quasi_identifiers", name), quasi_identifier
     for name, sensitive in spec.sensitive.items():
         yield ("sensitive", name), sensitive
 
 
-def _attributes(spec: Spec) -> Iterator[Finding]:
+def _attributes(spec: Spec) -> Iterator[Fault]:
     """Builders of hierarchies against the attribute's type."""
     for path, attribute in _all_attributes(spec):
         if not isinstance(attribute.hierarchy, Entry):
@@ -92,110 +79,110 @@ def _attributes(spec: Spec) -> Iterator[Finding]:
         if attribute.type != wanted:
             message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
-            yield Finding((*path, "hierarchy", builder), message, hint, at_key=True)
+            yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _bins(spec)
 
 
-def _bins(spec: Spec) -> Iterator[Finding]:
+def _bins(spec: Spec) -> Iterator[Fault]:
     """Bins against the attribute's type, and against `level`."""
     for name, attribute in spec.quasi_identifiers.items():
         path: KeyPath = ("quasi_identifiers", name, "bins")
         if attribute.bins is not None and attribute.type != "numeric":
             hint = "add `type: numeric`, or use `level`"
-            yield Finding(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
+            yield Fault(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
         if attribute.bins is not None and attribute.level is not None:
-            yield Finding(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
+            yield Fault(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
 
 
-def _rules(spec: Spec) -> Iterator[Finding]:
+def _rules(spec: Spec) -> Iterator[Fault]:
     for name, attribute in spec.quasi_identifiers.items():
         for position, rule in enumerate(attribute.rules):
             path: KeyPath = ("quasi_identifiers", name, "rules", position, "keep_apart")
             yield from _values(rule.keep_apart, path, attribute.type)
             if rule.keep_apart[0] == rule.keep_apart[1]:
-                yield Finding(path, f"`{dotted(path)}`: a value cannot be kept apart from itself")
+                yield Fault(path, f"`{dotted(path)}`: a value cannot be kept apart from itself")
 
 
-def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Finding]:
+def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fault]:
     """Values of the spec against the type of their attribute."""
     for position, value in enumerate(values):
         if (kind == "numeric") == isinstance(value, str):
             wanted = "a number" if kind == "numeric" else "text"
             inner = (*path, position)
-            yield Finding(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
+            yield Fault(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------
 
 
-def _privacy(spec: Spec) -> Iterator[Finding]:
+def _privacy(spec: Spec) -> Iterator[Fault]:
     if spec.privacy.l is not None and not spec.sensitive:
         hint = "list the sensitive columns under `sensitive:`"
-        yield Finding(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
+        yield Fault(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
     for position, entry in enumerate(spec.privacy.models):
         if entry.attribute is not None and entry.attribute not in spec.sensitive:
             path = ("privacy", "models", position, "attribute")
             message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
-            yield Finding(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+            yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
 
 
-def _targets(spec: Spec) -> Iterator[Finding]:
+def _targets(spec: Spec) -> Iterator[Fault]:
     types = enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True))
     for position, (name, given) in types:
         own = spec.quasi_identifiers.get(name)
         if own is not None and given is not None and given != own.type:
             path: KeyPath = ("workload", "targets", position, name, "type")
             hint = "a quasi-identifier's type is given where it is listed"
-            yield Finding(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
+            yield Fault(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
 
 
-def _selections(spec: Spec) -> Iterator[Finding]:
+def _selections(spec: Spec) -> Iterator[Fault]:
     roles = spec.roles()
     for position, selection in enumerate(spec.workload.selections):
         for name, condition in selection.items():
             path: KeyPath = ("workload", "selections", position, name)
             if name not in roles:
-                yield Finding(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
+                yield Fault(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
             elif name not in spec.quasi_identifiers:
                 message = f"column `{name}` is {_NOUNS[roles[name]]}: selections are over quasi-identifiers"
-                yield Finding(path, message, nearest_or_all(name, spec.quasi_identifiers), at_key=True)
+                yield Fault(path, message, nearest_or_all(name, spec.quasi_identifiers), at_key=True)
             else:
                 yield from _condition(condition, path, spec.quasi_identifiers[name].type)
 
 
-def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Finding]:
+def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault]:
     low, high = condition.from_, condition.to
     is_range = low is not None or high is not None
     if is_range == (condition.in_ is not None):
-        yield Finding(path, f"`{dotted(path)}`: expected `in`, or one or both of `from` and `to`")
+        yield Fault(path, f"`{dotted(path)}`: expected `in`, or one or both of `from` and `to`")
     if is_range and kind != "numeric":
-        yield Finding(path, f"`{dotted(path)}`: `from` and `to` are for numeric attributes", "list values with `in`")
+        yield Fault(path, f"`{dotted(path)}`: `from` and `to` are for numeric attributes", "list values with `in`")
     if low is not None and high is not None and low > high:
-        yield Finding(path, f"`{dotted(path)}`: `from` is above `to`")
+        yield Fault(path, f"`{dotted(path)}`: `from` is above `to`")
     yield from _values(condition.in_ or (), (*path, "in"), kind)
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
 
 
-def _output(spec: Spec) -> Iterator[Finding]:
+def _output(spec: Spec) -> Iterator[Fault]:
     text = spec.output.suppressed
-    if text in spec.input.missing:
+    if text in Missing(spec.input.missing):
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
-        yield Finding(("output", "suppressed"), message, "choose another text for suppressed cells")
+        yield Fault(("output", "suppressed"), message, "choose another text for suppressed cells")
     if spec.output.numeric == "bounds":
         yield from _bounds(spec, "numeric", "interval")
     if spec.output.categorical == "bounds":
         yield from _bounds(spec, "categorical", "node")
 
 
-def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Finding]:
+def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Fault]:
     released = {name for name, role in spec.roles().items() if role not in WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
         for column in (f"{name}_low", f"{name}_high"):
             if attribute.type == kind and column in released:
                 message = f"`output.{kind}: bounds` makes a column `{column}`, and there is one of that name"
-                yield Finding(("output", kind), message, f"choose `{other}`, or rename the column")
+                yield Fault(("output", kind), message, f"choose `{other}`, or rename the column")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,16 @@ from typing import Any
 import yaml  # type: ignore[import-untyped,unused-ignore]
 
 from anonymize.errors import Problem, SpecError
+from anonymize.names import split
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.shape import Shape
+from anonymize.spec.messages import misspelt, unknown_key
+from anonymize.spec.shape import Shape, of_spec
 
 _CORE = "tag:yaml.org,2002:"
 _NULL, _BOOL, _INT, _FLOAT, _STR = (_CORE + name for name in ("null", "bool", "int", "float", "str"))
+_TABLES = (b"PAR1", b"ARROW1", b"\x1f\x8b")
+_TABLE_HINT = "a table is named with --input, or as input.path in the spec"
+_HEAD = 1 << 16  # bytes of a file that tell a table from a spec
 _COLLECTIONS = {_CORE + "map", _CORE + "seq"}
 _LARGEST = 100_000  # values in one file, aliases expanded
 _DEEPEST = 50  # keys and list positions on the way to a value
@@ -67,10 +73,11 @@ class Document:
 def read(path: Path, shape: Shape) -> Document:
     """The values of a YAML file whose root is a mapping, texts decided by `shape`.
 
-    Raises SpecError for a file that cannot be read, is not UTF-8 or not YAML, is empty or holds no mapping; other
-    problems are collected in the document.
+    Raises SpecError for a file that cannot be read, is a table, is not UTF-8 or not YAML, is empty or holds no mapping;
+    other problems are collected in the document.
     """
     document = Document(str(path))
+    _refuse_table(path, shape)
     root = compose(decode(path), document.file)
     if root is None:
         raise SpecError(Problem("the spec is empty", document.file, 1, 1, "it begins with `version: 1`"))
@@ -82,6 +89,26 @@ def read(path: Path, shape: Shape) -> Document:
         )
     document.values = _Reader(document).value(root, (), shape)
     return document
+
+
+def _refuse_table(path: Path, shape: Shape) -> None:
+    """Raises SpecError for a table in place of a spec: one with the first bytes of Parquet, Arrow or gzip, or a text
+    without any key of a spec that is named as a table or parted into fields."""
+    if not path.is_file():  # what is no regular file can be read once only
+        return
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(_HEAD)
+        key = rf"""(?:^|[{{,\s])["']?(?:{"|".join(shape.names)})["']?\s*:"""
+        text = head.decode("latin-1")
+        named = split(path.name)[1] != ""
+        if head.startswith(_TABLES) or (head and not re.search(key, text, re.M) and (named or _has_fields(text))):
+            raise SpecError(Problem("is a table, where the spec is expected", str(path), hint=_TABLE_HINT))
+
+
+def _has_fields(text: str) -> bool:
+    """Whether the first two lines have equally many separators of a CSV, if they have any."""
+    lines = text.splitlines()[:2]
+    return len(lines) == 2 and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in ",;\t|")
 
 
 def decode(path: Path) -> str:
@@ -126,10 +153,10 @@ def _syntax(error: Any, file: str) -> Problem:
 
 def _syntax_hint(error: Any, mark: Any) -> str | None:
     marks = [each for each in (error.problem_mark, error.context_mark) if each is not None]
-    at = {each.buffer[each.pointer : each.pointer + 1] for each in marks if each.buffer}
-    if "\t" in at:
+    characters = {each.buffer[each.pointer : each.pointer + 1] for each in marks if each.buffer}
+    if "\t" in characters:
         return "indent with spaces, not with tabs"
-    if at & set("*&!%@`,"):
+    if characters & set("*&!%@`,"):
         return "text that begins with one of * & ! % @ ` , belongs in quotes"
     lines = marks[0].buffer.splitlines() if marks and marks[0].buffer else []
     braces = mark.line < len(lines) and "{low}" in lines[mark.line]
@@ -176,20 +203,31 @@ class _Reader:
                 return dict(self.pairs(node, path, shape))
             if len(path) == 1 and shape.containers == {dict}:
                 return dict(self.names(node, path, shape))
-            return [self.value(item, (*path, i), shape.at(i)) for i, item in enumerate(node.value)]
+            return [self.value(item, (*path, i), shape.below(i)) for i, item in enumerate(node.value)]
         finally:
             self.open.discard(id(node))
 
     def pairs(self, node: Any, path: KeyPath, shape: Shape) -> Iterator[tuple[str, Any]]:
         """The keys of a mapping, with their values."""
         first: dict[str, Place] = {}
+        meant = self.meant(node) if not path else {}
         for key, value in node.value:
             name = self.key(key, path)
+            name = meant.get(name, name)
             if name is None or self.is_second(name, path, _place(key), first):
                 continue
             inner = (*path, name)
             self.document.keys[inner] = _place(key)
-            yield name, self.value(value, inner, shape.at(name))
+            yield name, self.value(value, inner, shape.below(name))
+
+    def meant(self, node: Any) -> dict[str, str]:
+        """The sections that misspelt keys of the file's root stand for; the keys are reported."""
+        places = {key.value: _place(key) for key, _ in node.value if isinstance(key, yaml.ScalarNode)}
+        meant = misspelt(places)
+        for key in meant:
+            fault = unknown_key((key,), of_spec().names)
+            self.document.problems.append(Problem(fault.message, self.document.file, *places[key], fault.hint))
+        return meant
 
     def names(self, node: Any, path: KeyPath, shape: Shape) -> Iterator[tuple[str, Any]]:
         """A list of names in place of a mapping: `sensitive: [diagnosis]`; each has what is default."""

@@ -20,7 +20,7 @@ from anonymize.errors import Problem, SpecError
 from anonymize.spec import checks, document, shape
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.document import Document
-from anonymize.spec.messages import Finding, findings, nearest
+from anonymize.spec.messages import Fault, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
 
 Models = Mapping[str, type[BaseModel]]
@@ -46,7 +46,11 @@ def make(values: Mapping[str, Any], models: Models) -> Spec:
 
     Raises SpecError with every problem found; they have no line.
     """
-    return _build(Document("", {name: _with_settings(name, section) for name, section in values.items()}), models, None)
+    meant = misspelt(values)
+    named = {meant.get(name, name): section for name, section in values.items()}
+    source = Document("", {name: _with_settings(name, section) for name, section in named.items()})
+    source.problems += [_problem(unknown_key((key,), shape.of_spec().names), source) for key in meant]
+    return _build(source, models, None)
 
 
 def _with_settings(name: str, section: Any) -> Any:
@@ -65,15 +69,15 @@ def strictly(model: type[_Model], values: object, folder: Path | None = None) ->
 
 def _build(source: Document, models: Models, file: Path | None) -> Spec:
     folder = file.parent if file else None
-    values, entries, found = _split_models(source, models, folder)
+    values, entries, wrong = _split_models(source, models, folder)
     spec, more = _validated(values, folder)
-    found += more
+    wrong += more
     if spec is not None:
         privacy = spec.privacy.model_copy(update={"models": entries})
         spec = spec.model_copy(update={"privacy": privacy}).located(file, source.keys)
-        found += checks.check(spec)
-    fresh = [finding for finding in found if finding.at_key or finding.path not in source.broken]
-    problems: list[Problem] = source.problems + [_problem(finding, source) for finding in fresh]
+        wrong += checks.check(spec)
+    fresh = [fault for fault in wrong if fault.at_key or fault.path not in source.broken]
+    problems: list[Problem] = source.problems + [_problem(fault, source) for fault in fresh]
     if problems or spec is None:
         ordered: list[Problem] = sorted(dict.fromkeys(problems), key=_position)
         raise SpecError(ordered)
@@ -84,10 +88,10 @@ def _position(problem: Problem) -> Place:
     return problem.line or 0, problem.column or 0
 
 
-def _problem(finding: Finding, source: Document) -> Problem:
-    places = source.keys if finding.at_key else source.places
-    line, column = next((places[p] for p in _upward(finding.path) if p in places), (None, None))
-    return Problem(finding.message, source.file or None, line, column, finding.hint)
+def _problem(fault: Fault, source: Document) -> Problem:
+    places = source.keys if fault.at_key else source.places
+    line, column = next((places[p] for p in _upward(fault.path) if p in places), (None, None))
+    return Problem(fault.message, source.file or None, line, column, fault.hint)
 
 
 def _upward(path: KeyPath) -> Iterable[KeyPath]:
@@ -136,7 +140,7 @@ def _put(values: Any, path: KeyPath, value: object) -> None:
 
 def _split_models(
     source: Document, models: Models, folder: Path | None
-) -> tuple[dict[str, Any], tuple[ModelEntry, ...], list[Finding]]:
+) -> tuple[dict[str, Any], tuple[ModelEntry, ...], list[Fault]]:
     """The values without the parameters of privacy models; the entries with them; and what is wrong with them."""
     values = copy.deepcopy(source.values)
     privacy = _mapping(values.get("privacy"))
@@ -144,17 +148,17 @@ def _split_models(
     if not isinstance(written, list):
         return values, (), []
     entries: list[ModelEntry] = []
-    found: list[Finding] = []
+    wrong: list[Fault] = []
     for position, entry in enumerate(map(_mapping, written)):
         path: KeyPath = ("privacy", "models", position)
         head = {key: entry[key] for key in _HEAD if key in entry}
         rest = {key: value for key, value in entry.items() if key not in _HEAD}
-        parameters, wrong = _parameters(head.get("model"), rest, models, path, folder)
-        found += wrong
+        parameters, of_entry = _parameters(head.get("model"), rest, models, path, folder)
+        wrong += of_entry
         entries.append(_entry(head, parameters, source.keys.get(path, (None,))[0]))
         if isinstance(written[position], dict):
             written[position] = head
-    return values, tuple(entries), found
+    return values, tuple(entries), wrong
 
 
 def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> ModelEntry:
@@ -170,27 +174,27 @@ def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> Mod
 
 def _parameters(
     name: object, values: dict[str, Any], models: Models, path: KeyPath, folder: Path | None
-) -> tuple[BaseModel, list[Finding]]:
+) -> tuple[BaseModel, list[Fault]]:
     if not isinstance(name, str):
         return NoParameters(), []  # reported with the rest of the spec
     if name not in models:
         hint = "; ".join(filter(None, (nearest(name, models), f"known: {', '.join(sorted(models))}")))
-        return NoParameters(), [Finding((*path, "model"), f"unknown privacy model `{name}`", hint)]
+        return NoParameters(), [Fault((*path, "model"), f"unknown privacy model `{name}`", hint)]
     try:
         return _resolved(strictly(models[name], values), folder), []
     except ValidationError as error:
-        return NoParameters(), _of_model(name, findings(error, values, shape.of_parameters(models[name]), path), models)
+        return NoParameters(), _of_model(name, faults(error, values, shape.of_parameters(models[name]), path), models)
 
 
-def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[BaseModel, list[Finding]]:
+def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[BaseModel, list[Fault]]:
     """A privacy model's parameters from values as YAML has them, paths as they are; and what is wrong with them."""
     return _parameters(name, values, models, (), None)
 
 
-def _of_model(name: str, found: list[Finding], models: Models) -> list[Finding]:
+def _of_model(name: str, wrong: list[Fault], models: Models) -> list[Fault]:
     """Adds the parameters that a model has to what is said about missing and unknown ones."""
     hint = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"
-    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in found]
+    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in wrong]
 
 
 def _resolved(parameters: BaseModel, folder: Path | None) -> BaseModel:
@@ -202,7 +206,7 @@ def _resolved(parameters: BaseModel, folder: Path | None) -> BaseModel:
 # --- the rest -------------------------------------------------------------------------------------------------------
 
 
-def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None, list[Finding]]:
+def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None, list[Fault]]:
     """The spec, with defaults in place of what is wrong by itself so that the rest can be checked; and what is wrong.
 
     None in place of the spec if the rest cannot be checked without it.
@@ -210,21 +214,21 @@ def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None
     try:
         return strictly(Spec, values, folder), []
     except ValidationError as error:
-        found = findings(error, values, shape.of_spec())
+        wrong = faults(error, values, shape.of_spec())
     mended = copy.deepcopy(values)
-    if not all(_mend(mended, finding) for finding in found):
-        return None, found
+    if not all(_mend(mended, fault) for fault in wrong):
+        return None, wrong
     try:
-        return strictly(Spec, mended, folder), found
+        return strictly(Spec, mended, folder), wrong
     except ValidationError:
-        return None, found
+        return None, wrong
 
 
-def _mend(values: dict[str, Any], finding: Finding) -> bool:
+def _mend(values: dict[str, Any], fault: Fault) -> bool:
     """Takes what is wrong out of the values; False if the rest cannot be checked then."""
-    section = finding.path[0] if finding.path else "version"
+    section = fault.path[0] if fault.path else "version"
     is_attribute = section in _ATTRIBUTES
-    path = finding.path[: 3 if is_attribute else 2]
+    path = fault.path[: 3 if is_attribute else 2]
     if section == "version":
         values["version"] = 1
         return "quasi_identifiers" in values

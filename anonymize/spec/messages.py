@@ -16,8 +16,8 @@ from anonymize.spec.shape import Shape, find, of_spec
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong at a place of the values, before line and column are known."""
+class Fault:
+    """Something wrong at a place of the values, before line and column are known."""
 
     path: KeyPath
     message: str
@@ -28,12 +28,12 @@ class Finding:
 Details = Mapping[str, Any]
 
 
-def findings(error: ValidationError, values: Any, root: Shape, base: KeyPath = ()) -> list[Finding]:
-    """The findings of a failed validation of `values`, whose paths are below `base`."""
+def faults(error: ValidationError, values: Any, root: Shape, base: KeyPath = ()) -> list[Fault]:
+    """The faults of a failed validation of `values`, whose paths are below `base`."""
     raw = [(_existing(entry["loc"], values), entry) for entry in error.errors(include_url=False)]
     paths = [path for path, _ in raw]
     return [
-        _finding(path, entry, root, base)
+        _fault(path, entry, root, base)
         for path, entry in raw
         if not (entry["type"] == "too_short" and any(len(p) > len(path) and p[: len(path)] == path for p in paths))
     ]
@@ -45,11 +45,33 @@ def dotted(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
+def _closest(name: object, known: Iterable[str], likeness: float) -> str | None:
+    lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=likeness)
+    return lower[close[0]] if close else None
+
+
 def nearest(name: object, known: Iterable[str]) -> str | None:
     """A hint with the known name that is most like this one, if one is."""
-    lower = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.6)
-    return f"did you mean `{lower[close[0]]}`?" if close else None
+    close = _closest(name, known, 0.6)
+    return f"did you mean `{close}`?" if close else None
+
+
+def misspelt(keys: Iterable[str]) -> dict[str, str]:
+    """Keys at the top of the file that are unknown, each with the section that it is surely meant to be.
+
+    What is below such a key is read as that section, so that one letter does not make errors all over the file.
+    """
+    present, sections = list(keys), of_spec().names
+    unknown = (key for key in present if key not in sections)
+    meant = {key: close for key in unknown if (close := _closest(key, sections, 0.75)) and close not in present}
+    return {key: close for key, close in meant.items() if list(meant.values()).count(close) == 1}
+
+
+def unknown_key(path: KeyPath, known: Iterable[str]) -> Fault:
+    """A key, the last of the path, that is none of the known ones."""
+    hint = _elsewhere(str(path[-1])) or nearest_or_all(path[-1], known)
+    return Fault(path, f"unknown key `{path[-1]}`{_within(path[:-1])}", hint, at_key=True)
 
 
 def nearest_or_all(name: object, known: Iterable[str]) -> str | None:
@@ -58,7 +80,7 @@ def nearest_or_all(name: object, known: Iterable[str]) -> str | None:
     return nearest(name, names) or (f"known: {', '.join(names)}" if names else None)
 
 
-def found(value: object) -> str:
+def described(value: object) -> str:
     """What a value is, in words; long texts are cut."""
     if value is None:
         return "nothing"
@@ -94,21 +116,20 @@ def _existing(loc: KeyPath, values: Any) -> KeyPath:
     return path
 
 
-def _finding(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Finding:
+def _fault(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Fault:
     kind, value, details = entry["type"], entry["input"], entry.get("ctx", {})
     full = (*base, *path)
     if kind == "missing":
-        return Finding(full[:-1], f"`{path[-1]}` is missing{_within(full[:-1])}", at_key=True)
+        return Fault(full[:-1], f"`{path[-1]}` is missing{_within(full[:-1])}", at_key=True)
     if kind == "extra_forbidden":
-        hint = _elsewhere(str(path[-1])) or nearest_or_all(path[-1], find(path[:-1], root).names)
-        return Finding(full, f"unknown key `{path[-1]}`{_within(full[:-1])}", hint, at_key=True)
+        return unknown_key(full, find(path[:-1], root).names)
     if kind == "hierarchy_kind":
         return _hierarchy(full, value)
     expected = _EXPECTED[kind](details) if kind in _EXPECTED else str(entry["msg"])
     hint = nearest(value, _choices(details)) if kind == "literal_error" and isinstance(value, str) else None
     where = f"`{dotted(full)}`: " if full else ""
-    what = _size(details, value) if kind in ("too_short", "too_long") else found(value)
-    return Finding(full, f"{where}{expected}, found {what}", hint or _shape_hint(kind, value))
+    what = _size(details, value) if kind in ("too_short", "too_long") else described(value)
+    return Fault(full, f"{where}{expected}, found {what}", hint or _shape_hint(kind, value))
 
 
 def _shape_hint(kind: str, value: object) -> str | None:
@@ -134,16 +155,16 @@ def _within(path: KeyPath) -> str:
     return f" in `{dotted(path)}`" if path else ""
 
 
-def _hierarchy(path: KeyPath, value: object) -> Finding:
+def _hierarchy(path: KeyPath, value: object) -> Fault:
     names = ", ".join(BUILDERS)
     expected = f"`{dotted(path)}`: expected a hierarchy file or one of the builders {names}"
     if not isinstance(value, dict):
-        return Finding(path, f"{expected}, found {found(value)}")
+        return Fault(path, f"{expected}, found {described(value)}")
     unknown = [key for key in value if key not in BUILDERS]
     if not unknown:
-        return Finding(path, f"{expected}, found {len(value)} of them" if value else f"{expected}, found none")
+        return Fault(path, f"{expected}, found {len(value)} of them" if value else f"{expected}, found none")
     message = f"unknown builder `{unknown[0]}`{_within(path)}"
-    return Finding((*path, unknown[0]), message, nearest_or_all(unknown[0], BUILDERS), at_key=True)
+    return Fault((*path, unknown[0]), message, nearest_or_all(unknown[0], BUILDERS), at_key=True)
 
 
 def _choices(details: Details) -> list[str]:

@@ -7,30 +7,24 @@ declared; what concerns several keys at once is checked in `anonymize.spec.check
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    SerializeAsAny,
-    Tag,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
 
-from anonymize.spec.base import TEXT, Entry, KeyPath, Number, Place, Positive, SpecPath, Text, Value
+from anonymize.errors import Problem
+from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
+from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Rule, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
+from anonymize.spec.missing import Missing
+from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
-    "Attribute",
+    "WITHHELD",
     "Condition",
     "Dates",
+    "Definition",
     "Flat",
     "HierarchySource",
     "Input",
@@ -52,12 +46,6 @@ __all__ = [
     "Target",
     "Workload",
 ]
-
-Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
-WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
-"""Roles of columns that are not in a release."""
-Kind = Literal["numeric", "categorical"]
-
 
 # --- input ------------------------------------------------------------------------------------------------------------
 
@@ -96,61 +84,10 @@ class Input(Entry):
         default="utf8", description="How the CSV's text is encoded: utf8, latin-1, cp1252, ..."
     )
 
-
-# --- columns --------------------------------------------------------------------------------------------------------
-
-
-class Rule(Entry):
-    """A data constraint rule: two values that a release should not show as one."""
-
-    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] = Field(
-        description="Two values of the attribute. For numbers it is the boundary between them: [20, 21]."
-    )
-    importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
-
-
-class Attribute(Entry):
-    """What quasi-identifiers and sensitive attributes have in common."""
-
-    type: Kind = Field(
-        default="categorical",
-        description="numeric: numbers, compared by size. categorical: texts, compared by a hierarchy.",
-    )
-    hierarchy: HierarchySource | None = Field(
-        default=None,
-        description="The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to "
-        "this one, or a builder: intervals, mask, prefix, dates, flat. Left out: flat.",
-    )
-
-
-def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
-    if any(after <= before for before, after in pairwise(edges)):
-        raise ValueError("expected numbers that grow, such as [18, 30, 45]")
-    return edges
-
-
-class QuasiIdentifier(Attribute):
-    """An attribute that others may know about a person, generalized in the release."""
-
-    weight: Positive = Field(
-        default=1.0, description="Attribute utility: how much its precision counts next to the others."
-    )
-    rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
-    identifying: Literal["most", "more", "yes"] | None = Field(
-        default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
-    )
-    level: Annotated[int, Field(ge=0)] | None = Field(
-        default=None,
-        description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
-    )
-    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
-        default=None,
-        description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
-    )
-
-
-class Sensitive(Attribute):
-    """An attribute that nobody may learn about a person; released as it is."""
+    @property
+    def missing_text(self) -> str:
+        """What a release shows for a missing value, whatever its format."""
+        return Missing(self.missing).text
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------
@@ -189,67 +126,6 @@ class Privacy(Entry):
         description="What a missing or suppressed cell of a quasi-identifier is when classes are measured: "
         "own-category, a value like any other; wildcard: it matches anything, and the report has both figures.",
     )
-
-
-# --- workload -------------------------------------------------------------------------------------------------------
-
-
-class Condition(Entry):
-    """Which values of a column a selection takes; both ends included."""
-
-    from_: Number | None = Field(default=None, alias="from", description="The smallest number that is selected.")
-    to: Number | None = Field(default=None, description="The largest number that is selected.")
-    in_: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
-        default=None, alias="in", description="The values that are selected."
-    )
-
-
-class Target(Entry):
-    """What is said of a column that a model will be trained to predict."""
-
-    type: Kind | None = Field(
-        default=None,
-        description="numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else "
-        "categorical.",
-    )
-
-
-def _target_kind(value: object) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    return "settings" if isinstance(value, dict) else None
-
-
-TargetEntry = Annotated[
-    Annotated[Text, Tag("name")]
-    | Annotated[Annotated[dict[str, Target], Field(min_length=1, max_length=1)], Tag("settings")],
-    Discriminator(
-        _target_kind, custom_error_type="target_kind", custom_error_message="Input should be a column or its settings"
-    ),
-]
-
-
-class Workload(Entry):
-    """What the release is for."""
-
-    targets: tuple[TargetEntry, ...] = Field(
-        default=(),
-        description="Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they "
-        "pass through as they are.",
-    )
-    selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = Field(
-        default=(), description="Selections of rows that will be asked for: a condition per column, all of which hold."
-    )
-
-    @property
-    def target_names(self) -> tuple[str, ...]:
-        """The targets' columns."""
-        return tuple(entry if isinstance(entry, str) else next(iter(entry)) for entry in self.targets)
-
-    @property
-    def target_types(self) -> tuple[Kind | None, ...]:
-        """The type that each target's entry gives, if it gives one."""
-        return tuple(None if isinstance(entry, str) else next(iter(entry.values())).type for entry in self.targets)
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
@@ -358,6 +234,20 @@ class Spec(Entry):
         """
         return self._places.get(keys)
 
+    def problem(self, path: KeyPath, message: str, hint: str | None = None) -> Problem:
+        """A problem with what stands at a key or list item: with the file, and the line and column where it is written.
+
+        What the command line put in place of the file's value stands in no file.
+        """
+        line, column = self.place(*path) or (None, None)
+        replaced = line is None and path[-1] in self._overridden
+        file = None if self.path is None or replaced else str(self.path)
+        return Problem(message, file, line, column, hint)
+
+    def missing(self, form: str) -> Missing:
+        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
+        return Missing.in_format(self.input.missing, form)
+
     def roles(self) -> dict[str, Role]:
         """The role of every column of the spec, in the spec's order.
 
@@ -376,6 +266,18 @@ class Spec(Entry):
         for name in self.workload.target_names:
             roles.setdefault(name, "target")
         return roles
+
+    def mentions(self) -> Iterator[tuple[str, str, KeyPath]]:
+        """Every place that gives a column a role: section, column, path. A target may be mentioned before."""
+        for section in ("identifiers", "quasi_identifiers", "sensitive", "insensitive"):
+            names = getattr(self, section)
+            for position, name in enumerate(names):
+                yield section, name, (section, name if isinstance(names, dict) else position)
+        for section in ("sampling_weight", "unit"):
+            if (name := getattr(self, section)) is not None:
+                yield section, name, (section,)
+        for position, name in enumerate(self.workload.target_names):
+            yield "targets", name, ("workload", "targets", position)
 
     def targets(self) -> dict[str, Kind]:
         """The type of every target: a quasi-identifier's own, else the one that is given, else categorical."""

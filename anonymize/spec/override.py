@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from anonymize.errors import Problem, UsageError
 from anonymize.spec import checks
 from anonymize.spec.load import strictly
-from anonymize.spec.messages import findings
+from anonymize.spec.messages import faults
 from anonymize.spec.model import ModelEntry, Privacy, Spec
 from anonymize.spec.shape import Shape
 
@@ -43,7 +43,7 @@ def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
     changed = spec.model_copy(update={"privacy": privacy, "input": source})
     places = {path: place for path, place in spec._places.items() if path not in _replaced(given)}
     changed = changed.located(spec.path, places, spec.overridden | given.keys())
-    problems += [Problem(finding.message, hint=finding.hint) for finding in checks.check(changed)]
+    problems += [Problem(fault.message, hint=fault.hint) for fault in checks.check(changed)]
     if problems:
         raise UsageError(problems)
     return changed
@@ -81,10 +81,10 @@ def _validated(model: type[BaseModel], values: dict[str, Any], problems: list[Pr
     try:
         return strictly(model, values)
     except ValidationError as error:
-        for finding in findings(error, values, Shape()):
-            option = OPTIONS.get(str(finding.path[0]) if finding.path else "t", "-t")
-            message = finding.message.partition(": ")[2] or finding.message
-            problem = Problem(f"{option}: {message}", hint=finding.hint)
+        for fault in faults(error, values, Shape()):
+            option = OPTIONS.get(str(fault.path[0]) if fault.path else "t", "-t")
+            message = fault.message.partition(": ")[2] or fault.message
+            problem = Problem(f"{option}: {message}", hint=fault.hint)
             if problem not in problems:
                 problems.append(problem)
         return None

@@ -46,8 +46,8 @@ def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | N
         problems.append(Problem(f'--require "{text}": a parameter is given twice'))
         return None
     attribute = values.pop("attribute", None)
-    parameters, found = parameters_of(name, values, models)
-    problems += [Problem(f'--require "{text}": {each.message}', hint=each.hint) for each in found]
+    parameters, wrong = parameters_of(name, values, models)
+    problems += [Problem(f'--require "{text}": {each.message}', hint=each.hint) for each in wrong]
     return ModelEntry(model=name, attribute=None if attribute is None else str(attribute), parameters=parameters)
 
 

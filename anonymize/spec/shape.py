@@ -38,7 +38,7 @@ class Shape:
         """The known keys; none where any name will do."""
         return tuple(key for key in self.keys if key != ANY)
 
-    def at(self, key: str | int) -> Shape:
+    def below(self, key: str | int) -> Shape:
         """The shape below a key or list item; an empty one if nothing is known there."""
         return self.keys.get(str(key)) or self.keys.get(ANY) or Shape()
 
@@ -65,7 +65,7 @@ def find(path: KeyPath, root: Shape | None = None) -> Shape:
     """The shape at a path."""
     shape = root or of_spec()
     for key in path:
-        shape = shape.at(key)
+        shape = shape.below(key)
     return shape
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.table.model import Codes
+from anonymize.spec.missing import Missing
+from anonymize.table.columns import Codes
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _EXACT = 1 << 53  # up to here a float64 holds every integer
@@ -33,24 +34,22 @@ def is_text(dtype: pl.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Field:
-    """A column as it stands in the input. `missing`: the texts that mean missing; a null does, if `null_missing`."""
+    """A column as it stands in the input, and what means there that a value is missing."""
 
     name: str
     dtype: pl.DataType
-    missing: tuple[str, ...]
-    null_missing: bool
+    missing: Missing
 
     @property
     def text(self) -> pl.Expr:
         """The column as text; null only where that means missing."""
-        text = pl.col(self.name).cast(pl.String)
-        return text if self.null_missing else text.fill_null("")
+        return self.missing.filled(pl.col(self.name).cast(pl.String))
 
     @property
     def number(self) -> pl.Expr:
         """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
         value = self.text if is_text(self.dtype) else pl.col(self.name)
-        numbers = [text for text in self.missing if any(map(str.isdigit, text))]
+        numbers = [text for text in self.missing.texts if any(map(str.isdigit, text))]
         return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
 
 
@@ -61,7 +60,7 @@ class TextColumn:
     """
 
     def __init__(self, field: Field, key: str) -> None:
-        self._missing = frozenset(field.missing)
+        self._missing = frozenset(field.missing.texts)
         self._key = key
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
@@ -116,7 +115,7 @@ class NumberColumn:
 
     def __init__(self, field: Field, key: str) -> None:
         self._key, self._rest = key, f"{key}?"
-        self._missing = field.missing
+        self._missing = field.missing.texts
         self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
         self._absent: list[NDArray[np.bool_] | None] = []
         self._lengths: list[int] = []
@@ -149,18 +148,18 @@ class NumberColumn:
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The rows which are no whole numbers at first sight: missing texts, fractions, spaces around a number."""
         left = rest.is_not_null() & ~rest.is_in(self._missing)
-        at = np.flatnonzero(left.to_numpy())
+        rows = np.flatnonzero(left.to_numpy())
         texts = rest.filter(left).str.strip_chars()
         whole, broken = texts.cast(pl.Int64, strict=False), texts.cast(pl.Float64, strict=False)
         wrong = ~broken.is_finite().fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
-        self.bad.add(self._rows + at[wrong.to_numpy()])
+        self.bad.add(self._rows + rows[wrong.to_numpy()])
         fractions = bool(whole.null_count())
         if fractions:
             self._largest = max(self._largest, _magnitude(values))
         values = values.astype(np.float64 if fractions else np.int64)
-        values[at] = (broken.set(wrong, 0.0) if fractions else whole).to_numpy()
+        values[rows] = (broken.set(wrong, 0.0) if fractions else whole).to_numpy()
         absent = absent.copy()
-        absent[at] = False
+        absent[rows] = False
         return values, absent
 
     @property
@@ -219,16 +218,16 @@ class NumberColumn:
     def _with_missing(self, values: Numbers, pieces: list[Codes]) -> tuple[Numbers, Codes, int | None]:
         missing = len(values) if any(absent is not None and absent.any() for absent in self._absent) else None
         codes = _joined(pieces, code_type(len(values) + (missing is not None)))
-        at = 0
+        start = 0
         for absent, length in zip(self._absent, self._lengths, strict=True):
             if absent is not None and missing is not None:
-                codes[at : at + length][absent] = missing
-            at += length
+                codes[start : start + length][absent] = missing
+            start += length
         return values, codes, missing
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctValues:
     """A finished column: its distinct `values` without the missing ones, sorted; `codes` (rows,) says which each row
     has, `missing` being the code of the missing ones, one past the values', or None."""
 
@@ -237,7 +236,7 @@ class Distinct:
     missing: int | None
 
     @classmethod
-    def of(cls, encoder: NumberColumn | TextColumn) -> Distinct:
+    def of(cls, encoder: NumberColumn | TextColumn) -> DistinctValues:
         """That of an encoder that has taken all rows. Can be called once: frees the rows."""
         if isinstance(encoder, NumberColumn):
             return cls(*encoder.encode())
@@ -247,7 +246,7 @@ class Distinct:
         return cls(texts, codes, missing)
 
 
-class Uniqueness:
+class UniquenessSample:
     """Whether the values of a column that passes through are nearly all different.
 
     Estimated from a sample of the distinct values, not of the rows: of all rows, those are kept whose value's hash has
@@ -258,7 +257,7 @@ class Uniqueness:
 
     def __init__(self, field: Field, key: str) -> None:
         self.name, self._key = field.name, key
-        texts = field.missing if is_text(field.dtype) else ()
+        texts = field.missing.texts if is_text(field.dtype) else ()
         self._missing = np.array(
             [_hash_of(None, field.dtype), *(_hash_of(text, field.dtype) for text in texts)], dtype=np.uint64
         )
@@ -308,8 +307,8 @@ def _drained(pieces: list[Any]) -> Iterator[Any]:
 def _joined(pieces: list[Codes], dtype: np.dtype[Any]) -> Codes:
     """One array of all pieces, which are freed on the way."""
     joined = np.empty(sum(map(len, pieces)), dtype=dtype)
-    at = 0
+    start = 0
     for piece in _drained(pieces):
-        joined[at : at + len(piece)] = piece
-        at += len(piece)
+        joined[start : start + len(piece)] = piece
+        start += len(piece)
     return joined

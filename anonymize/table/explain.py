@@ -19,7 +19,7 @@ from anonymize.table.files import chunks
 from anonymize.table.scan import Layout
 
 LONGEST_FIELD = 1 << 24  # characters; a quotation mark that is never closed ends here
-Finding: TypeAlias = tuple[int | None, str, str | None]  # line, message, hint
+Defect: TypeAlias = tuple[int | None, str, str | None]  # line, message, hint
 
 
 def explain(path: Path, name: str, layout: Layout) -> DataError:
@@ -30,17 +30,17 @@ def explain(path: Path, name: str, layout: Layout) -> DataError:
 
 def check_bytes(path: Path, name: str) -> None:
     """Raises DataError, with the line, for bytes that are no text."""
-    found = _unreadable(path)
-    if found:
-        raise _error(name, found)
+    defect = _unreadable(path)
+    if defect:
+        raise _error(name, defect)
 
 
-def _error(name: str, found: Finding) -> DataError:
-    line, message, hint = found
+def _error(name: str, defect: Defect) -> DataError:
+    line, message, hint = defect
     return DataError(Problem(message, file=name, line=line, hint=hint))
 
 
-def _unreadable(path: Path) -> Finding | None:
+def _unreadable(path: Path) -> Defect | None:
     """The first byte that is no UTF-8, or that is NUL."""
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
     hint = "input.encoding names the encoding of the file, such as latin-1 or utf-16"
@@ -119,12 +119,12 @@ def _reason(error: str) -> str:
     return "a quotation mark is followed by neither a separator nor a line end"
 
 
-def _unsound_record(path: Path, layout: Layout) -> Finding | None:
+def _unsound_record(path: Path, layout: Layout) -> Defect | None:
     """The first record with a wrong number of fields, else the first with a quotation mark where none may be."""
     blank, stray, sound = 0, 0, _sound_record(layout.separator)
     try:
-        with records(path, layout.separator) as found:
-            for record in found:
+        with records(path, layout.separator) as parsed:
+            for record in parsed:
                 if blank:
                     return blank, "an empty line", None
                 if not record.fields and layout.fields > 1:
@@ -152,7 +152,7 @@ def _fields(count: int) -> str:
 def line_of(path: Path, separator: str, row: int) -> int | None:
     """The line (from 1) at which a row (from 0, the header apart) starts; None where there is no such row."""
     try:
-        with records(path, separator) as found:
-            return next((record.line for index, record in enumerate(found, -1) if index == row), None)
+        with records(path, separator) as parsed:
+            return next((record.line for index, record in enumerate(parsed, -1) if index == row), None)
     except Malformed:
         return None

@@ -2,114 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.domain.categories import Categories, of_domain
-from anonymize.domain.generalization import Generalization
-from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Rule
+from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn
 
 if TYPE_CHECKING:
-    from anonymize.domain.base import Domain
     from anonymize.table.population import Population
     from anonymize.table.source import Source
-
-Codes = NDArray[np.unsignedinteger[Any]]
-"""Leaf codes: uint8, uint16 or uint32, the smallest that holds the number of leaves."""
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """A quasi-identifier. `codes` has shape (rows,) and points into the leaves of `domain`.
-
-    `generalize` makes the hierarchy when it is first asked for; without it that is the domain itself where it is a
-    taxonomy, else one root above all numbers.
-    """
-
-    name: str
-    codes: Codes
-    domain: Domain
-    weight: float
-    generalize: Callable[[], Generalization] | None = None
-    rules: tuple[Rule, ...] = ()
-    identifying: Literal["most", "more", "yes"] | None = None
-    categorize: Callable[[Attribute], Categories] | None = None
-    """What a distortion is over; without it, the values."""
-
-    @property
-    def categories(self) -> Categories:
-        """The values that a distortion is over."""
-        return of_domain(self.domain) if self.categorize is None else self.categorize(self)
-
-    @cached_property
-    def generalization(self) -> Generalization:
-        """The hierarchy with the costs of its nodes."""
-        return Generalization.plain(self.domain) if self.generalize is None else self.generalize()
-
-    @property
-    def hierarchy(self) -> Taxonomy:
-        """The value generalization hierarchy; of a categorical attribute the domain itself."""
-        return self.generalization.hierarchy
-
-    @property
-    def leaves(self) -> NDArray[np.int64] | None:
-        """(domain.size,) the hierarchy's leaf of each code of the domain; None: the code itself."""
-        return self.generalization.leaves
-
-
-@dataclass(frozen=True)
-class CodedColumn:
-    """A column whose values are counted or summed but never generalized.
-
-    `codes` has shape (rows,), each below `size`; they follow the order of the values: numbers by size, texts sorted (or
-    as the leaves of their hierarchy). `missing` is the code of a missing value. `values` (size,) gives the number of
-    each code, nan for a missing one, where the column is numeric; it is None where it is categorical.
-    """
-
-    name: str
-    codes: Codes
-    size: int
-    missing: int | None
-    values: NDArray[np.float64] | None
-    texts: tuple[str, ...] = ()
-    """(size,) how each code reads: a number as the shortest text for it."""
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it holds numbers."""
-        return self.values is not None
-
-
-@dataclass(frozen=True)
-class SensitiveColumn(CodedColumn):
-    """A sensitive attribute. `hierarchy` is None where the spec has none."""
-
-    hierarchy: Generalization | None = None
-
-    @cached_property
-    def levels(self) -> NDArray[np.int32] | None:
-        """(height + 1, size) node of each code at each level of the hierarchy, from the leaf to the root."""
-        if self.hierarchy is None:
-            return None
-        return self.hierarchy.hierarchy.levels[:, self.hierarchy.leaf_of(np.arange(self.size))]
-
-    @property
-    def paths(self) -> dict[str, tuple[str, ...]] | None:
-        """Of each leaf of the hierarchy but the missing one, in their order, the labels from itself to the root."""
-        return None if self.hierarchy is None else self.hierarchy.hierarchy.paths()
-
-
-class TargetColumn(CodedColumn):
-    """A column that a model will be trained to predict: class labels, or numbers.
-
-    A missing label is a label of its own; a missing number stays out of every sum.
-    """
 
 
 @dataclass(frozen=True)

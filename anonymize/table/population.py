@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import Generalization
@@ -22,18 +21,15 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.table.boxes import BoxTree, Ints
+from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
-from anonymize.table.model import Attribute
 from anonymize.table.source import Source
 from anonymize.table.trees import Paths, tree_of
 
-Ints = NDArray[np.int64]
-LEAF = 16
-"""Points that are looked at one by one, at most."""
-
 
 @dataclass(frozen=True)
-class Axis:
+class PopulationAxis:
     """One quasi-identifier of the population.
 
     `attribute`: the table's; `wide`: the hierarchy over the values of both. `codes` (P,): of each distinct row, the
@@ -56,8 +52,8 @@ class Axis:
         own = self.attribute.generalization
         if own.leaves is not None:
             return leaves  # of a file, which both have
-        found: Ints = self.wide.leaf_of(self.place[leaves])
-        return found
+        wide: Ints = self.wide.leaf_of(self.place[leaves])
+        return wide
 
     @property
     def numeric(self) -> bool:
@@ -92,7 +88,7 @@ class Axis:
 class Population:
     """Distinct rows of a population, with how many people each stands for (P,)."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[PopulationAxis, ...]
     counts: Ints
 
     @property
@@ -108,74 +104,16 @@ class Population:
         """(C,) people under the regions around codes of the table, `low` and `high` (C,) for each attribute."""
         ends = [axis.interval(a, b) for axis, a, b in zip(self.axes, low, high, strict=True)]
         starts, stops = (np.column_stack([end[side] for end in ends]) for side in (0, 1))
-        found = np.zeros(len(starts), np.int64)
+        people = np.zeros(len(starts), np.int64)
         for first in range(0, len(starts), 1 << 14):
             piece = slice(first, first + (1 << 14))
-            found[piece] = self._tree.count(starts[piece], stops[piece])
-        return found
+            people[piece] = self._tree.count(starts[piece], stops[piece])
+        return people
 
     @cached_property
-    def _tree(self) -> Boxes:
+    def _tree(self) -> BoxTree:
         points = np.column_stack([axis.codes if axis.numeric else axis.leaves for axis in self.axes])
-        return Boxes.of(points, self.counts)
-
-
-@dataclass(frozen=True)
-class Boxes:
-    """Points in a tree of boxes, each parted in two along one axis after the other. On every level `starts`: where the
-    points of each box begin; `low`, `high` (boxes, axes): its extent; `sums`: what its points count."""
-
-    points: Ints
-    counts: Ints
-    levels: tuple[tuple[Ints, Ints, Ints, Ints], ...]
-
-    @classmethod
-    def of(cls, points: Ints, counts: Ints) -> Boxes:
-        """Of points (P, axes) that count for `counts` (P,)."""
-        order, starts = np.arange(len(points)), np.zeros(1, np.int64)
-        bounds: list[Ints] = [starts]
-        for depth in range(max(int(np.ceil(np.log2(max(len(points) / LEAF, 1)))), 0)):
-            sizes = np.diff(np.append(starts, len(points)))
-            box = np.repeat(np.arange(len(starts)), sizes)
-            order = order[np.lexsort((points[order, depth % points.shape[1]], box))]
-            starts = np.column_stack((starts, starts + sizes // 2)).ravel()
-            bounds.append(starts)
-        arranged, counted = points[order], counts[order]
-        levels = tuple(
-            (
-                each,
-                np.minimum.reduceat(arranged, each),
-                np.maximum.reduceat(arranged, each),
-                np.add.reduceat(counted, each),
-            )
-            for each in bounds
-        )
-        return cls(arranged, counted, levels)
-
-    def count(self, starts: Ints, stops: Ints) -> Ints:
-        """(C,) what the points count in the boxes from `starts` to `stops` (C, axes), both included."""
-        found = np.zeros(len(starts), np.int64)
-        query, box = np.arange(len(starts)), np.zeros(len(starts), np.int64)
-        for number, (_, low, high, sums) in enumerate(self.levels):
-            apart = ((high[box] < starts[query]) | (low[box] > stops[query])).any(axis=1)
-            inside = ~apart & ((low[box] >= starts[query]) & (high[box] <= stops[query])).all(axis=1)
-            np.add.at(found, query[inside], sums[box[inside]])
-            open_ = ~apart & ~inside
-            query, box = query[open_], box[open_]
-            if number < len(self.levels) - 1:
-                query, box = np.repeat(query, 2), np.column_stack((2 * box, 2 * box + 1)).ravel()
-        self._single(found, query, box, starts, stops)
-        return found
-
-    def _single(self, found: Ints, query: Ints, box: Ints, starts: Ints, stops: Ints) -> None:
-        """Adds the points, one by one, of the last boxes that are partly within a query."""
-        begins = self.levels[-1][0]
-        ends = np.append(begins[1:], len(self.points))
-        sizes = (ends - begins)[box]
-        point = np.repeat(begins[box] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        whose = np.repeat(query, sizes)
-        within = ((self.points[point] >= starts[whose]) & (self.points[point] <= stops[whose])).all(axis=1)
-        np.add.at(found, whose[within], self.counts[point[within]])
+        return BoxTree.of(points, self.counts)
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
@@ -208,7 +146,7 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
         lacking = [attribute.name for attribute in attributes if attribute.name not in source.schema]
         if lacking:
             raise DataError([Problem(f"the population has no column {name!r}", source.name) for name in lacking])
-        columns = [_column(spec, source, attribute, str(at)) for at, attribute in enumerate(attributes)]
+        columns = [_column(spec, source, attribute, str(index)) for index, attribute in enumerate(attributes)]
         for batch in source.examine([expression for column in columns for expression in column.expressions]):
             for column in columns:
                 column.add(batch)
@@ -220,51 +158,46 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
                 raise DataError(Problem(text, source.name))
     pairs = zip(attributes, columns, strict=True)
     axes = [_axis(spec, attribute, column) for attribute, column in pairs]
-    frame = pl.DataFrame({str(at): axis.codes for at, axis in enumerate(axes)})
+    frame = pl.DataFrame({str(index): axis.codes for index, axis in enumerate(axes)})
     distinct = frame.group_by(pl.all()).len().sort(pl.all())
-    codes = [distinct[str(at)].to_numpy().astype(np.int64) for at in range(len(axes))]
-    shown = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
-    return Population(shown, distinct["len"].to_numpy().astype(np.int64))
+    codes = [distinct[str(index)].to_numpy().astype(np.int64) for index in range(len(axes))]
+    distinct_axes = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
+    return Population(distinct_axes, distinct["len"].to_numpy().astype(np.int64))
 
 
 def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> NumberColumn | TextColumn:
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    field = Field(attribute.name, source.schema[attribute.name], spec.input.missing, null_missing)
+    field = Field(attribute.name, source.schema[attribute.name], spec.missing(source.format))
     return NumberColumn(field, key) if attribute.domain.kind == "numeric" else TextColumn(field, key)
 
 
-def _axis(spec: Spec, attribute: Attribute, column: Any) -> Axis:
+def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
     definition = spec.quasi_identifiers[attribute.name]
     return (_numbers if isinstance(column, NumberColumn) else _texts)(spec, definition, attribute, column)
 
 
-def _missing_text(spec: Spec) -> str:
-    return spec.input.missing[0] if spec.input.missing else ""
-
-
-def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> Axis:
+def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:
     own = attribute.domain
     assert isinstance(own, Numeric)
     values, codes, missing = column.encode()
     both = np.union1d(values, own.values)
-    absent = _missing_text(spec) if missing is not None or own.missing is not None else None
+    absent = spec.input.missing_text if missing is not None or own.missing is not None else None
     wide = Numeric(own.name, both, absent, tuple(own.taken))
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
     hierarchy = numeric_hierarchy(definition, wide, spec.output.interval, spec.output.suppressed)
-    return Axis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
+    return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
 
 
-def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> Axis:
+def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> PopulationAxis:
     own = attribute.domain
     assert isinstance(own, Taxonomy)
     texts, any_missing = column.distinct()
     known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
-    absent = _missing_text(spec) if any_missing or own.missing is not None else None
+    absent = spec.input.missing_text if any_missing or own.missing is not None else None
     values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
     wide = build(own.name, definition, values, absent, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
     place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)
-    return Axis(attribute, Generalization.plain(wide), codes, np.array(place, np.int64))
+    return PopulationAxis(attribute, Generalization.plain(wide), codes, np.array(place, np.int64))

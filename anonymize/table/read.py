@@ -6,8 +6,8 @@ of columns that would identify people by themselves. Identifiers are not looked 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -22,12 +22,14 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.model import WITHHELD, QuasiIdentifier, Spec
-from anonymize.spec.model import Attribute as Definition
+from anonymize.spec.missing import Missing
+from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
-from anonymize.table.encode import Distinct, Field, NumberColumn, Numbers, TextColumn, Uniqueness, is_text
-from anonymize.table.model import Attribute, CodedColumn, Codes, SensitiveColumn, Table, TargetColumn
+from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
+from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
+from anonymize.table.roles import check_columns
 from anonymize.table.source import Source
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
@@ -38,41 +40,31 @@ FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 Encoder = NumberColumn | TextColumn
 Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
-_ROLE_KEYS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
 def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
-    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes, with `workload` its targets
+    """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
     and selections too.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
-    without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is no
-    number. What the domains raise for values outside a hierarchy passes through.
+    without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
+    a number. What the domains raise for values outside a hierarchy passes through.
     """
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    targets = {name: Definition(type=kind) for name, kind in kinds.items() if name not in spec.quasi_identifiers}
-    definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **targets}
-    fields = {name: _field(spec, source, name) for name in source.columns}
-    _check_types(source, definitions, [fields[name] for name, role in spec.roles().items() if role not in WITHHELD])
-    keys = {name: str(number) for number, name in enumerate(source.columns)}
-    encoders = {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()}
-    passing = [Uniqueness(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)]
-    weights = [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight]
-    units = [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit]
-    _stream(source, [*encoders.values(), *passing, *weights, *units])
-    _check_numbers(source, encoders)
-    for column in weights:
+    encoders = _Encoders.of(spec, source, kinds)
+    _stream(source, encoders.all)
+    _check_numbers(source, encoders.coded)
+    for column in encoders.weights:
         column.check(source)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
-    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
-    coded = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
-    coded |= {name: _coded(TargetColumn, spec, name, encoders[name]) for name in targets}
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]))
     selected = selections.resolve(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
+    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]))
+    targets = _targets(spec, kinds, attributes, encoders.coded)
     warnings = (
-        *_unique_warnings(passing),
-        *(warning for column in weights for warning in column.warnings),
+        *_unique_warnings(encoders.passing),
+        *(warning for column in encoders.weights for warning in column.warnings),
         *_constant_warnings(attributes),
         *rules.check(spec, attributes),
         *selections.warnings(selected),
@@ -85,14 +77,45 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         source=source,
         warnings=warnings,
         weights=spec.weights,
-        targets=tuple(coded[name] for name in kinds),
+        targets=targets,
         selections=selected,
-        units=next((column.encode(source) for column in units), None),
+        units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
     )
 
 
-def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
+@dataclass(frozen=True)
+class _Encoders:
+    """What takes the batches of one reading, by what it makes of a column."""
+
+    coded: dict[str, Encoder]
+    passing: list[UniquenessSample]
+    weights: list[WeightColumn]
+    units: list[UnitColumn]
+
+    @classmethod
+    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind]) -> _Encoders:
+        """Those of the columns of an input. Raises DataError for columns of a type that cannot be used."""
+        others = {name: Definition(type=kind) for name, kind in targets.items() if name not in spec.quasi_identifiers}
+        definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
+        fields = {name: _field(spec, source, name) for name in source.columns}
+        released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
+        _check_types(source, definitions, released)
+        keys = {name: str(number) for number, name in enumerate(source.columns)}
+        return cls(
+            {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()},
+            [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)],
+            [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
+            [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
+        )
+
+    @property
+    def all(self) -> list[Encoder | UniquenessSample | WeightColumn]:
+        """Every one of them."""
+        return [*self.coded.values(), *self.passing, *self.weights, *self.units]
+
+
+def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
     """Reads an input once; the quasi-identifiers of the spec, by name, as their distinct values.
 
     For an input of which every column has a role. Raises DataError as `read` does for types, records, rows and numbers.
@@ -103,22 +126,22 @@ def read_columns(spec: Spec, source: Source) -> dict[str, Distinct]:
     encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
     _stream(source, list(encoders.values()))
     _check_numbers(source, encoders)
-    return {name: Distinct.of(encoder) for name, encoder in encoders.items()}
+    return {name: DistinctValues.of(encoder) for name, encoder in encoders.items()}
 
 
-def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, Distinct]:
+def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
-    found, wrong = {}, []
+    columns, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
-        encoder = _encoder(definition, Field(name, frame.schema[name], spec.input.missing, True), "value")
+        encoder = _encoder(definition, Field(name, frame.schema[name], Missing(spec.input.missing)), "value")
         encoder.add(frame.select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
         else:
-            found[name] = Distinct.of(encoder)
+            columns[name] = DistinctValues.of(encoder)
     if wrong:
         raise DataError(wrong)
-    return found
+    return columns
 
 
 def passed_through(spec: Spec, source: Source) -> list[str]:
@@ -128,15 +151,14 @@ def passed_through(spec: Spec, source: Source) -> list[str]:
 
 
 def _field(spec: Spec, source: Source, name: str) -> Field:
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    return Field(name, source.schema[name], spec.input.missing, null_missing)
+    return Field(name, source.schema[name], spec.missing(source.format))
 
 
 def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
     return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
 
 
-def _stream(source: Source, encoders: list[Encoder | Uniqueness | WeightColumn]) -> None:
+def _stream(source: Source, encoders: list[Encoder | UniquenessSample | WeightColumn]) -> None:
     for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
         for encoder in encoders:
             encoder.add(batch)
@@ -145,59 +167,6 @@ def _stream(source: Source, encoders: list[Encoder | Uniqueness | WeightColumn])
 
 
 # --- what may be wrong -----------------------------------------------------------------------------------------------
-
-
-def check_columns(spec: Spec, source: Source) -> None:
-    """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
-    roles = spec.roles()
-    absent = [name for name in roles if name not in source.schema]
-    unlisted = [name for name in source.columns if name not in roles]
-    problems = [_absent(spec, source, name, unlisted) for name in absent]
-    problems += [_unlisted(source, name, absent) for name in unlisted]
-    if problems and _other_separator(source, roles):
-        message = f"the header is one column when {source.separator!r} is the separator"
-        problems = [Problem(message, source.name, line=1, hint="set input.separator")]
-    if problems:
-        raise DataError(problems)
-
-
-def _other_separator(source: Source, roles: Iterable[str]) -> bool:
-    """Whether the header is a single column that another separator would part into columns of the spec."""
-    if source.format != "csv" or len(source.columns) > 1:
-        return False
-    header = source.columns[0]
-    return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)
-
-
-def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:
-    file = None if spec.path is None else str(spec.path)
-    line, column = _place(spec, name) or (None, None)
-    hint = _nearest(name, unlisted) or _nearest(name, source.columns)
-    return Problem(f"column {name!r} is not in {source.name}", file if line else None, line, column, hint)
-
-
-def _unlisted(source: Source, name: str, absent: list[str]) -> Problem:
-    hints = [_nearest(name, absent), f"list it under {_ROLE_KEYS}"]
-    return Problem(f"column {name!r} has no role in the spec", source.name, hint="; ".join(filter(None, hints)))
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    found = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {found[0]!r}?" if found else None
-
-
-def _place(spec: Spec, name: str) -> tuple[int, int] | None:
-    """Where the spec gives a column its role."""
-    lists = {"identifiers": spec.identifiers, "insensitive": spec.insensitive}
-    places = [spec.place("quasi_identifiers", name), spec.place("sensitive", name)]
-    places += [spec.place(key, names.index(name)) for key, names in lists.items() if name in names]
-    if name == spec.sampling_weight:
-        places.append(spec.place("sampling_weight"))
-    if name == spec.unit:
-        places.append(spec.place("unit"))
-    if name in spec.workload.target_names:
-        places.append(spec.place("workload", "targets", spec.workload.target_names.index(name)))
-    return next((place for place in places if place), None)
 
 
 def _check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
@@ -243,16 +212,16 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 
 def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
     """What is made of all columns, or the problems of all of them."""
-    found: list[Made] = []
+    made: list[Made] = []
     problems: list[Problem] = []
     for name in names:
         try:
-            found.append(make(name))
+            made.append(make(name))
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return tuple(found)
+    return tuple(made)
 
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
@@ -261,21 +230,17 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
         values, codes, missing = encoder.encode()
-        numbers = Numeric(name, values, None if missing is None else _missing_text(spec), spec.input.missing)
+        numbers = Numeric(name, values, None if missing is None else spec.input.missing_text, spec.input.missing)
         generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)
     return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
 
 
-def _missing_text(spec: Spec) -> str:
-    return spec.input.missing[0] if spec.input.missing else ""
-
-
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
-    missing = _missing_text(spec) if any_missing else None
+    missing = spec.input.missing_text if any_missing else None
     domain = build(name, definition, texts, missing, spec.output.suppressed)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
@@ -303,6 +268,14 @@ def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribu
     return None
 
 
+def _targets(
+    spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
+) -> tuple[TargetColumn, ...]:
+    """The targets of the workload, in its order."""
+    own = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    return tuple(own.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
+
+
 def _as_target(attribute: Attribute) -> TargetColumn:
     """A quasi-identifier as a target: its own codes."""
     domain, values = attribute.domain, None
@@ -320,7 +293,7 @@ def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
         return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
     numbers, codes, missing = encoder.encode()
-    own = Numeric(name, numbers, None if missing is None else _missing_text(spec))
+    own = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
     return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, own)())
 
 
@@ -332,7 +305,7 @@ def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Colum
     size = len(texts) + any_missing
     missing = len(texts) if any_missing else None
     codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return kind(name, codes, size, missing, None, (*texts, *([_missing_text(spec)] if any_missing else [])))
+    return kind(name, codes, size, missing, None, (*texts, *([spec.input.missing_text] if any_missing else [])))
 
 
 def _of_numbers(
@@ -340,11 +313,11 @@ def _of_numbers(
 ) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
     """Codes, their number, that of the missing value, and the number and the text of each."""
     values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-    names = (*grid_texts(numbers), *([] if missing is None else [_missing_text(spec)]))
+    names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
     return codes, len(values), missing, values, names
 
 
-def _unique_warnings(passing: list[Uniqueness]) -> Iterator[str]:
+def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
             yield (

@@ -8,7 +8,7 @@ from pathlib import Path
 from anonymize.domain.rules import NESTED, UNKNOWN, resolve
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import Spec
-from anonymize.table.model import Attribute
+from anonymize.table.columns import Attribute
 
 
 def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
@@ -17,19 +17,21 @@ def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
     Raises SpecError for rules that have none on any table: one names what a hierarchy file does not have, or two nodes
     that lie within each other.
     """
-    found = list(_found(spec, attributes))
-    wrong = [_problem(spec, *each) for each in found if each[2] == NESTED or _is_of_file(spec, each[0])]
+    faults = list(_faults(spec, attributes))
+    wrong = [_problem(spec, *each) for each in faults if each[2] == NESTED or _is_of_file(spec, each[0])]
     if wrong:
         raise SpecError(wrong)
-    return [f"rule {at + 1} of quasi-identifier {name!r} has no effect: it {message}" for name, at, message in found]
+    return [
+        f"rule {index + 1} of quasi-identifier {name!r} has no effect: it {message}" for name, index, message in faults
+    ]
 
 
-def _found(spec: Spec, attributes: Sequence[Attribute]) -> Iterator[tuple[str, int, str]]:
+def _faults(spec: Spec, attributes: Sequence[Attribute]) -> Iterator[tuple[str, int, str]]:
     """Quasi-identifier, number of the rule from 0, and what is wrong with it."""
     for attribute in attributes:
         if attribute.rules:
             resolved = resolve(attribute.rules, attribute.generalization)
-            yield from ((attribute.name, at, each) for at, each in enumerate(resolved) if isinstance(each, str))
+            yield from ((attribute.name, index, each) for index, each in enumerate(resolved) if isinstance(each, str))
 
 
 def _is_of_file(spec: Spec, name: str) -> bool:
@@ -38,8 +40,7 @@ def _is_of_file(spec: Spec, name: str) -> bool:
     return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
 
 
-def _problem(spec: Spec, name: str, at: int, message: str) -> Problem:
-    line, column = spec.place("quasi_identifiers", name, "rules", at) or (None, None)
+def _problem(spec: Spec, name: str, index: int, message: str) -> Problem:
     hint = "name leaves or nodes as the hierarchy file spells them" if message == UNKNOWN else None
-    file = None if spec.path is None else str(spec.path)
-    return Problem(f"`quasi_identifiers.{name}.rules[{at}]` {message}", file, line, column, hint)
+    path = ("quasi_identifiers", name, "rules", index)
+    return spec.problem(path, f"`quasi_identifiers.{name}.rules[{index}]` {message}", hint)

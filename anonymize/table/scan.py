@@ -87,8 +87,8 @@ def scan(path: Path, layout: Layout | None, hashing: bool = True, stop: threadin
                 records.feed(chunk)
             if (stop is not None and stop.is_set()) or (records is not None and not records.sound):
                 break
-    found = (0, True) if records is None else (records.finish(), records.sound)
-    return Scan(digest.hexdigest(), *found)
+    counted = (0, True) if records is None else (records.finish(), records.sound)
+    return Scan(digest.hexdigest(), *counted)
 
 
 class Records:

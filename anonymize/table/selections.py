@@ -12,7 +12,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec import Spec
 from anonymize.spec.model import Condition
-from anonymize.table.model import Attribute, Selection
+from anonymize.table.columns import Attribute
+from anonymize.table.model import Selection
 
 
 def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...]:
@@ -21,7 +22,7 @@ def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...
     A text selects the leaf of that name, or all leaves below the node of that name. A missing category is selected by
     its own text, a missing number never.
     """
-    by_name = {attribute.name: (at, attribute.domain) for at, attribute in enumerate(attributes)}
+    by_name = {attribute.name: (index, attribute.domain) for index, attribute in enumerate(attributes)}
     return tuple(
         Selection({by_name[name][0]: leaves(by_name[name][1], condition) for name, condition in selection.items()})
         for selection in spec.workload.selections
@@ -31,8 +32,8 @@ def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...
 def warnings(selections: Sequence[Selection]) -> list[str]:
     """A warning for each selection that no row of this table can meet."""
     return [
-        f"selection {at + 1} of the workload selects nothing: no row has such a value in one of its columns"
-        for at, selection in enumerate(selections)
+        f"selection {index + 1} of the workload selects nothing: no row has such a value in one of its columns"
+        for index, selection in enumerate(selections)
         if not all(taken.any() for taken in selection.leaves.values())
     ]
 

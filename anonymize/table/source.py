@@ -212,12 +212,12 @@ class Source:
 
     def _check_names(self, names: list[str]) -> None:
         line = 1 if self.format == "csv" else None
-        wrong = [f"column {at} has no name" for at, name in enumerate(names, 1) if not name]
+        wrong = [f"column {number} has no name" for number, name in enumerate(names, 1) if not name]
         firsts = [names.index(name) for name in names]
         wrong += [
-            f"columns {first + 1} and {at + 1} have the same name, {names[at]!r}"
-            for at, first in enumerate(firsts)
-            if first < at and names[at]
+            f"columns {first + 1} and {index + 1} have the same name, {names[index]!r}"
+            for index, first in enumerate(firsts)
+            if first < index and names[index]
         ]
         if not names:
             wrong = ["has no columns"]

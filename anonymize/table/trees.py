@@ -11,7 +11,7 @@ from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Attribute, Spec
+from anonymize.spec.model import Definition, Spec
 
 Paths = dict[str, tuple[str, ...]]
 """Of each leaf, in their order, the labels from itself to the root."""
@@ -23,20 +23,19 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
     That of a file as it stands there, whatever the table has; a built one over the values in `frame`, a table as text.
     Raises SpecError for a file that is wrong, DataError for values that a builder cannot take.
     """
-    asked = {name: spec.sensitive[name] for name in attributes}
+    definitions = {name: spec.sensitive[name] for name in attributes}
     return {
         name: tree_of(spec, frame, name, definition).paths()
-        for name, definition in asked.items()
+        for name, definition in definitions.items()
         if definition.hierarchy is not None
     }
 
 
-def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Attribute) -> Taxonomy:
+def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
     """The hierarchy of one column."""
     if isinstance(definition.hierarchy, Path):
-        missing = spec.input.missing[0] if spec.input.missing else None
         tree = files.read(definition.hierarchy, name)
-        return Taxonomy.of(name, tree, missing if missing in tree.leaves else None)
+        return Taxonomy.of(name, tree, next((text for text in spec.input.missing[:1] if text in tree.leaves), None))
     texts = frame.select(pl.col(name).cast(pl.String)).unique().collect(engine="streaming")[name].drop_nulls()
     present = sorted(set(texts) - set(spec.input.missing))
     if definition.type != "numeric":

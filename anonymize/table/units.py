@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from anonymize.errors import DataError, Problem
+from anonymize.table.columns import Codes
 from anonymize.table.encode import Field, TextColumn
-from anonymize.table.model import Codes
 from anonymize.table.source import Source
 
 

@@ -36,10 +36,10 @@ class WeightColumn:
         """Takes the next rows."""
         codes = batch[self._key]
         for code, kind in self._kinds.items():
-            found = (codes == code).arg_true()
-            if len(found):
-                kind.row = kind.row if kind.count else self._rows + int(found[0])
-                kind.count += len(found)
+            rows = (codes == code).arg_true()
+            if len(rows):
+                kind.row = kind.row if kind.count else self._rows + int(rows[0])
+                kind.count += len(rows)
         self._rows += len(codes)
 
     def check(self, source: Source) -> None:
@@ -65,7 +65,7 @@ class WeightColumn:
 def _code(field: Field) -> pl.Expr:
     number = field.text.str.strip_chars().cast(pl.Float64, strict=False)
     return (
-        pl.when(field.text.is_null() | field.text.is_in(field.missing))
+        pl.when(field.text.is_null() | field.text.is_in(field.missing.texts))
         .then(1)
         .when(number.is_null() | ~number.is_finite())
         .then(2)
@@ -82,10 +82,10 @@ def _code(field: Field) -> pl.Expr:
 
 def _problem(name: str, what: str, kind: _Kind, source: Source) -> Problem:
     line = source.line_of(kind.row)
-    told = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
+    count = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
     first = f", the first in row {kind.row + 1}" if line is None else ""
     hint = "a sampling weight is a number above 0"
-    return Problem(f"sampling weight {name!r}: {told}{first}", source.name, line, hint=hint)
+    return Problem(f"sampling weight {name!r}: {count}{first}", source.name, line, hint=hint)
 
 
 def check(spec: Spec, source: Source) -> list[str]:
@@ -100,8 +100,7 @@ def check(spec: Spec, source: Source) -> list[str]:
     if name not in source.schema:
         hint = f"it has {', '.join(source.columns)}"
         raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
-    null_missing = source.format != "csv" or "" in spec.input.missing
-    column = WeightColumn(Field(name, source.schema[name], spec.input.missing, null_missing), "0")
+    column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format)), "0")
     for batch in source.examine(column.expressions):
         column.add(batch)
     column.check(source)

@@ -46,7 +46,7 @@ def format_of(path: str | Path) -> OutputFormat:
     return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), "csv")
 
 
-class Output:
+class OutputFile:
     """A file on its way. Use it as a context manager: leaving it without `commit` removes what was written.
 
     Args:
@@ -103,7 +103,7 @@ class Output:
         with self._writing():
             return temporary.create(f".{stem}.", f".{self.format}", None if beside is None else beside.parent)
 
-    def __enter__(self) -> Output:
+    def __enter__(self) -> OutputFile:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -241,7 +241,7 @@ class Output:
         raise WriteError(f"{self.name}: cannot be written: {why or 'input/output error'}")
 
 
-def commit(outputs: Sequence[Output]) -> None:
+def commit(outputs: Sequence[OutputFile]) -> None:
     """Commits several outputs in order, or none: where one fails, those before it are taken back.
 
     A file that was replaced (`force`) and a copy to standard output cannot be taken back; put the latter last.
@@ -267,8 +267,8 @@ def _is_special(target: Path) -> bool:
 
 def _reason_in(error: Exception) -> str | None:
     """The reason of an operating system's error that polars reports as a text."""
-    found = _OS_ERROR.search(str(error))
-    return os.strerror(int(found[1])).lower() if found else None
+    number = _OS_ERROR.search(str(error))
+    return os.strerror(int(number[1])).lower() if number else None
 
 
 def _umask() -> int:

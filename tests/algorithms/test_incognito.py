@@ -12,7 +12,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.recoding import Levels
-from anonymize.table import Output
+from anonymize.table import OutputFile
 from tests.algorithms.full_domain import check_node, leveled, nodes, patients, safe_nodes, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of
 
@@ -77,7 +77,7 @@ def test_where_iterating_cannot_finish_the_best_node_is_taken() -> None:
 
 def test_the_lattice_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "lattice.json"
-    with Output(path) as file:
+    with OutputFile(path) as file:
         context = Context(files={"output_lattice": file})
         incognito.run(patients(), TWO, Options(output_lattice=str(path), metric="height"), context)
         assert not path.exists()
@@ -92,7 +92,7 @@ def test_the_lattice_as_a_file(tmp_path: Path) -> None:
 
 def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
     """With a factor of 0 kept classes count nothing, and without suppressed rows there is nothing else."""
-    with Output(tmp_path / "lattice.json") as file:
+    with OutputFile(tmp_path / "lattice.json") as file:
         options = Options(metric="c_avg", gs_factor=0.0, time_limit=60.0, output_lattice=file.name)
         told = incognito.run(patients(), TWO, options, Context(files={"output_lattice": file})).summary()
         file.commit()

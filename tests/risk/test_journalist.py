@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anonymize.risk import Journalist, Text
 from anonymize.risk import journalist as measured
-from anonymize.spec import QuasiIdentifier, Spec
+from anonymize.spec import Missing, QuasiIdentifier, Spec
 from anonymize.verify import People, Shown
 
 SPEC = Spec(version=1, quasi_identifiers={"q": QuasiIdentifier()})
@@ -20,7 +20,7 @@ CELL = st.sampled_from(["a", "b", "c", None])
 
 def text(values: Sequence[str | None], units: list[str] | None = None) -> Text:
     frame = pl.DataFrame({"q": values}, schema={"q": pl.String}).lazy()
-    return Text(frame, [["q"]], SPEC, True, None if units is None else pl.Series(units))
+    return Text(frame, [["q"]], SPEC, Missing(), None if units is None else pl.Series(units))
 
 
 def journalist(table: Text, population: Text, threshold: float) -> Journalist:

@@ -482,3 +482,84 @@ def test_any_damage_to_a_file(position: int, noise: str, cut: int, tmp_path_fact
         load(path, {})
     lines = path.read_text(encoding="utf-8").count("\n") + 1
     assert all(p.line is None or 1 <= p.line <= lines for p in caught.value.problems)
+
+
+# --- a key at the top that is misspelt ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "meant"),
+    [
+        ("version: 1\nquasi_identifier: [age]\nprivacy: {k: 2}", 2, "quasi_identifier", "quasi_identifiers"),
+        ("version: 1\nquasi-identifiers:\n  age: {type: numeric}\n", 2, "quasi-identifiers", "quasi_identifiers"),
+        ("verison: 1\nquasi_identifiers: [age]", 1, "verison", "version"),
+        (start("sensitve: [d]\nprivacy: {l: 2}"), 3, "sensitve", "sensitive"),
+        (start("sensitiv: [d]\nprivacy: {models: [{model: t-closeness, attribute: d, t: 1}]}"), 3, "sensitiv", "sens"),
+        (start("Privacy: {k: 2}"), 3, "Privacy", "privacy"),
+    ],
+)
+def test_a_misspelt_section_is_the_only_error(problem: One, text: str, line: int, key: str, meant: str) -> None:
+    fault = problem(text)
+    assert (fault.line, fault.column, fault.message) == (line, 1, f"unknown key `{key}`")
+    assert fault.hint is not None and meant in fault.hint and fault.hint.startswith("did you mean")
+
+
+def test_what_is_wrong_below_a_misspelt_section_is_found(problems: Problems) -> None:
+    unknown, wrong = problems("version: 1\nquasi_identifier: {age: {type: number}}\n")
+    assert unknown.message == "unknown key `quasi_identifier`"
+    assert (wrong.line, wrong.column) == (2, 32) and "expected one of numeric, categorical" in wrong.message
+
+
+def test_a_section_that_is_there_is_not_meant(problems: Problems) -> None:
+    text = "version: 1\nquasi_identifiers: [age]\nquasi_identifier: {age: {type: number}}\n"
+    assert [each.message for each in problems(text)] == ["unknown key `quasi_identifier`"]
+
+
+def test_two_keys_for_one_section_stand_for_none(problems: Problems) -> None:
+    text = start("privcy: {k: 0}\nprivac: {k: 0}\n")
+    assert [each.message for each in problems(text)] == ["unknown key `privcy`", "unknown key `privac`"]
+
+
+def test_a_misspelt_section_among_values(models: Any) -> None:
+    with pytest.raises(SpecError) as caught:
+        make({"version": 1, "quasi_identifier": ["age"]}, models)
+    assert [str(each) for each in caught.value.problems] == [
+        "unknown key `quasi_identifier` (did you mean `quasi_identifiers`?)"
+    ]
+
+
+# --- a table in place of the spec -----------------------------------------------------------------------------------
+
+PEOPLE = "name,age,note\nAda,36,a: b\nAlan,41,\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("people.csv", PEOPLE.encode()),
+        ("people.csv", b"age\n36\n"),
+        ("people.txt", PEOPLE.encode()),
+        ("people.tsv", PEOPLE.replace(",", "\t").encode()),
+        ("people.csv", "name;städte\n1;2\n".encode("latin-1")),
+        ("people.csv.gz", b"\x1f\x8b\x08rest"),
+        ("people.parquet", b"PAR1rest"),
+        ("people", b"ARROW1\0\0rest"),
+    ],
+)
+def test_a_table_where_the_spec_belongs(tmp_path: Path, models: Any, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SpecError) as caught:
+        load(path, models)
+    (fault,) = caught.value.problems
+    assert (fault.file, fault.message) == (str(path), "is a table, where the spec is expected")
+    assert fault.hint == "a table is named with --input, or as input.path in the spec"
+
+
+@pytest.mark.parametrize("name", ["spec.csv", "spec"])
+def test_a_spec_by_whatever_name_is_no_table(tmp_path: Path, models: Any, name: str) -> None:
+    path = tmp_path / name
+    quoted = '# a,b\n# c,d\n"version": 1\n' + START.removeprefix("version: 1\n")
+    for text in (START, "{version: 1, quasi_identifiers: [age, sex]}\n# a, b\n", quoted):
+        path.write_text(text)
+        assert list(load(path, models).quasi_identifiers) == ["age", "sex"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
-from anonymize.spec import Condition, Intervals, Mask, Spec, load, make
+from anonymize.spec import Condition, Intervals, Mask, Spec, load, make, override
 from tests.spec.conftest import Models, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
@@ -333,3 +333,51 @@ def test_a_spec_does_not_change(read: Read) -> None:
     spec: Spec = read(CONTRACT)
     with pytest.raises(ValueError, match="frozen"):
         spec.weights = "correlation"
+
+
+# --- where things stand ---------------------------------------------------------------------------------------------
+
+PRIVACY = START + "privacy: {k: 2}\n"
+
+
+def test_a_problem_is_placed_where_its_key_stands(read: Read) -> None:
+    spec = read(PRIVACY)
+    problem = spec.problem(("privacy", "k"), "is too small", "raise it")
+    assert (problem.message, problem.hint, problem.file) == ("is too small", "raise it", str(spec.path))
+    assert (problem.line, problem.column) == (3, 11)
+    absent = spec.problem(("privacy", "l"), "is not there")
+    assert (absent.file, absent.line, absent.column) == (str(spec.path), None, None)
+
+
+def test_a_problem_with_a_value_of_the_command_line_is_in_no_file(read: Read) -> None:
+    problem = override(read(PRIVACY), k=3).problem(("privacy", "k"), "is too small")
+    assert (problem.file, problem.line, problem.column) == (None, None, None)
+
+
+def test_a_problem_of_values_without_a_file_has_no_place(models: Models) -> None:
+    spec = make({"version": 1, "quasi_identifiers": ["age"]}, models)
+    assert str(spec.problem(("quasi_identifiers", "age"), "is odd")) == "is odd"
+
+
+def test_every_mention_of_a_column(read: Read) -> None:
+    text = """\
+version: 1
+identifiers: [name]
+quasi_identifiers: {age: {}, sex: {}}
+sensitive: [d]
+insensitive: [ward]
+sampling_weight: w
+unit: id
+workload: {targets: [y, sex]}
+"""
+    assert list(read(text).mentions()) == [
+        ("identifiers", "name", ("identifiers", 0)),
+        ("quasi_identifiers", "age", ("quasi_identifiers", "age")),
+        ("quasi_identifiers", "sex", ("quasi_identifiers", "sex")),
+        ("sensitive", "d", ("sensitive", "d")),
+        ("insensitive", "ward", ("insensitive", 0)),
+        ("sampling_weight", "w", ("sampling_weight",)),
+        ("unit", "id", ("unit",)),
+        ("targets", "y", ("workload", "targets", 0)),
+        ("targets", "sex", ("workload", "targets", 1)),
+    ]

@@ -74,7 +74,7 @@ def test_shape_and_schema_have_the_same_keys(models: Models) -> None:
     """The keys known to the reader and those shown to editors come from one declaration."""
     made, shape = schema.json_schema(models), of_spec()
     assert made["properties"].keys() == shape.keys.keys()
-    attribute = shape.at("quasi_identifiers").at("anything")
+    attribute = shape.below("quasi_identifiers").below("anything")
     assert made["$defs"]["QuasiIdentifier"]["properties"].keys() == attribute.keys.keys()
     assert made["$defs"]["Condition"]["properties"].keys() == {"from", "to", "in"}
 
@@ -96,5 +96,5 @@ def test_shape_and_schema_have_the_same_keys(models: Models) -> None:
 def test_where_text_is_wanted(path: tuple[str | int, ...], is_text: bool) -> None:
     shape: Shape = of_spec()
     for key in path:
-        shape = shape.at(key)
+        shape = shape.below(key)
     assert shape.is_text is is_text

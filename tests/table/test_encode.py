@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.table.encode import Field, NumberColumn, TextColumn, Uniqueness, code_type
+from anonymize.spec import Missing
+from anonymize.table.encode import Field, NumberColumn, TextColumn, UniquenessSample, code_type
 
-TEXT = Field("x", pl.String(), ("", "?"), True)
+TEXT = Field("x", pl.String(), Missing(("", "?")))
 
 
 def fed(
-    encoder: NumberColumn | TextColumn | Uniqueness, values: list[object], dtype: pl.DataType, size: int = 3
+    encoder: NumberColumn | TextColumn | UniquenessSample, values: list[object], dtype: pl.DataType, size: int = 3
 ) -> None:
     frame = pl.DataFrame({"x": pl.Series(values, dtype=dtype)}).select(encoder.expressions)
     for start in range(0, len(frame), size):
@@ -71,15 +72,15 @@ def test_what_is_no_number(text: str) -> None:
 
 
 def test_an_empty_text_is_no_number_where_it_does_not_mean_missing() -> None:
-    column = numbers(["1", None, ""], Field("x", pl.String(), ("?",), False))
+    column = numbers(["1", None, ""], Field("x", pl.String(), Missing(("?",), null=False)))
     assert (column.bad.count, column.bad.row) == (2, 1)
 
 
 def test_numbers_that_mean_missing() -> None:
-    field = Field("x", pl.String(), ("", "-9", "99.5"), True)
+    field = Field("x", pl.String(), Missing(("", "-9", "99.5")))
     assert decoded(numbers(["1", "-9", "-9.0", "", "99.5", "0"], field)) == [1, None, -9, None, None, 0]
-    assert decoded(numbers([1, -9, None], Field("x", pl.Int64(), ("-9",), True))) == [1, None, None]
-    column = numbers(["1", "-9", None], Field("x", pl.String(), ("-9",), False))
+    assert decoded(numbers([1, -9, None], Field("x", pl.Int64(), Missing(("-9",))))) == [1, None, None]
+    column = numbers(["1", "-9", None], Field("x", pl.String(), Missing(("-9",), null=False)))
     assert (column.bad.count, column.bad.row) == (1, 2)
 
 
@@ -96,20 +97,20 @@ def test_numbers_far_apart() -> None:
 
 @pytest.mark.parametrize("dtype", [pl.String(), pl.Int32(), pl.Float64()])
 def test_nothing_but_missing_values(dtype: pl.DataType) -> None:
-    values, codes, missing = numbers([None] * 4, Field("x", dtype, ("",), True)).encode()
+    values, codes, missing = numbers([None] * 4, Field("x", dtype, Missing(("",)))).encode()
     assert (len(values), codes.tolist(), missing) == (0, [0] * 4, 0)
 
 
 @pytest.mark.parametrize("dtype", [pl.Int8(), pl.UInt64(), pl.Float32(), pl.Float64(), pl.Decimal(10, 2)])
 def test_typed_numbers(dtype: pl.DataType) -> None:
-    column = numbers([1, None, 7, 1, 3, 3, 100], Field("x", dtype, ("", "?", "9"), True))
+    column = numbers([1, None, 7, 1, 3, 3, 100], Field("x", dtype, Missing(("", "?", "9"))))
     assert column.bad.count == 0
     assert decoded(column) == [1, None, 7, 1, 3, 3, 100]
 
 
 def test_typed_values_that_are_no_numbers() -> None:
-    assert numbers([1.0, math.nan, None, math.inf], Field("x", pl.Float64(), (), True)).bad.count == 2
-    assert numbers([1, 2**63, None], Field("x", pl.UInt64(), (), True)).bad.count == 1
+    assert numbers([1.0, math.nan, None, math.inf], Field("x", pl.Float64(), Missing(()))).bad.count == 2
+    assert numbers([1, 2**63, None], Field("x", pl.UInt64(), Missing(()))).bad.count == 1
 
 
 whole = st.integers(-(2**63), 2**63 - 1) | st.integers(-40, 400)
@@ -141,7 +142,8 @@ def test_texts_are_sorted_and_missing_is_apart() -> None:
 
 
 def test_an_empty_text_is_a_value_where_it_does_not_mean_missing() -> None:
-    assert text_column([None, "", "x"], Field("x", pl.String(), ("?",), False)).distinct() == (["", "x"], False)
+    column = text_column([None, "", "x"], Field("x", pl.String(), Missing(("?",), null=False)))
+    assert column.distinct() == (["", "x"], False)
 
 
 def test_texts_without_missing_values() -> None:
@@ -158,8 +160,8 @@ def test_texts_survive(values: list[str | None]) -> None:
     assert any_missing == bool({None, "", "?"} & set(values))
 
 
-def sampled(values: list[object], dtype: pl.DataType | None = None) -> Uniqueness:
-    column = Uniqueness(Field("x", dtype or pl.String(), ("", "?"), True), "0")
+def sampled(values: list[object], dtype: pl.DataType | None = None) -> UniquenessSample:
+    column = UniquenessSample(Field("x", dtype or pl.String(), Missing(("", "?"))), "0")
     fed(column, values, dtype or pl.String(), 20_000)
     return column
 
@@ -181,4 +183,4 @@ def test_missing_values_do_not_count() -> None:
 def test_nearly_unique_in_a_large_column(distinct: int, expected: bool) -> None:
     column = sampled([str(n % distinct) for n in range(300_000)])
     assert column.exceeds(0.95, 100) is expected
-    assert len(column._sample) <= Uniqueness.LIMIT
+    assert len(column._sample) <= UniquenessSample.LIMIT

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.spec.model import Input, Spec
-from anonymize.table import Output, Source, read
+from anonymize.table import OutputFile, Source, read
 
 COLUMNS = "id:n a:in b:in"
 cells = st.text(
@@ -29,7 +29,10 @@ def through(content: bytes, spec: Spec, size: int = 5) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "in.csv")
         path.write_bytes(content)
-        with Source.open(spec, path) as source, Output(Path(folder, "out.csv"), separator=source.separator) as output:
+        with (
+            Source.open(spec, path) as source,
+            OutputFile(Path(folder, "out.csv"), separator=source.separator) as output,
+        ):
             read(spec, source)
             output.write(source.batches(source.columns, size))
             output.commit()

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
+from anonymize.spec import Missing
 from anonymize.spec.model import Input, QuasiIdentifier, Spec
 from anonymize.table import Source, Table, read, weights
 from anonymize.table.encode import Field
@@ -93,7 +94,7 @@ def test_a_table_that_is_only_looked_at(file_of: Callable[[str], Path]) -> None:
 
 def test_rows_are_counted_over_batches(file_of: Callable[[str], Path]) -> None:
     spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()}, sampling_weight="w")
-    column = weights.WeightColumn(Field("w", pl.String(), (), True), "0")
+    column = weights.WeightColumn(Field("w", pl.String(), Missing(())), "0")
     with Source.open(spec, file_of("a,w\n" + "x,1\n" * 5 + "x,0\n")) as source:
         for batch in source.examine(column.expressions, size=2):
             column.add(batch)

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError, WriteError
-from anonymize.table import Output, commit
+from anonymize.table import OutputFile, commit
 from anonymize.table.write import OutputFormat, format_of
 
 FRAME = pl.DataFrame({"a": ["1", None, ""], "b": ["x,y", 'q"q', "é\n"]})
@@ -41,7 +41,7 @@ def umask() -> Iterator[Callable[[int], int]]:
 
 
 def test_a_csv_in_pieces(tmp_path: Path) -> None:
-    with Output(tmp_path / "o.csv") as output:
+    with OutputFile(tmp_path / "o.csv") as output:
         output.write([FRAME[:1], FRAME[1:]])
         assert output.part.read_bytes() == CSV
         assert output.part.parent == tmp_path and output.part.name.startswith(".o.csv.")
@@ -55,7 +55,7 @@ def test_a_csv_in_pieces(tmp_path: Path) -> None:
 
 def test_a_table_without_rows(tmp_path: Path) -> None:
     for suffix in ("csv", "parquet", "arrow"):
-        with Output(tmp_path / f"o.{suffix}") as output:
+        with OutputFile(tmp_path / f"o.{suffix}") as output:
             output.write([FRAME[:0]])
             output.commit()
     assert (tmp_path / "o.csv").read_bytes() == b"a,b\n"
@@ -64,7 +64,7 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
 
 
 def test_the_separator_of_the_input(tmp_path: Path) -> None:
-    with Output(tmp_path / "o.csv", separator=";") as output:
+    with OutputFile(tmp_path / "o.csv", separator=";") as output:
         output.write([FRAME[:2]])
         assert output.part.read_bytes() == b'a;b\n1;x,y\n;"q""q"\n'
 
@@ -72,7 +72,7 @@ def test_the_separator_of_the_input(tmp_path: Path) -> None:
 def test_gzip_is_the_same_every_time(tmp_path: Path) -> None:
     contents = []
     for name in ("one.csv.gz", "two.csv.gz"):
-        with Output(tmp_path / name) as output:
+        with OutputFile(tmp_path / name) as output:
             output.write([FRAME[:1], FRAME[1:]])
             assert output.part.name.endswith(".csv.gz")
             output.commit()
@@ -84,7 +84,7 @@ def test_gzip_is_the_same_every_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_typed_formats_in_pieces(tmp_path: Path, suffix: str) -> None:
     frame = pl.DataFrame({"n": range(100_000), "t": [None, "x"] * 50_000})
-    with Output(tmp_path / f"o.{suffix}") as output:
+    with OutputFile(tmp_path / f"o.{suffix}") as output:
         output.write(frame[start : start + 7_000] for start in range(0, 100_000, 7_000))
         output.commit()
     read = pl.read_parquet if suffix == "parquet" else pl.read_ipc
@@ -95,10 +95,10 @@ def test_typed_formats_in_pieces(tmp_path: Path, suffix: str) -> None:
 def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
     script = """
         import polars as pl
-        from anonymize.table import Output
+        from anonymize.table import OutputFile
         frame = pl.DataFrame({"n": range(600_000), "t": ["x", None, "yy"] * 200_000})
         for form in ("parquet", "arrow"):
-            with Output("o", form=form) as output:
+            with OutputFile("o", form=form) as output:
                 output.write(frame[start : start + 100_000] for start in range(0, 600_000, 100_000))
                 print(output.sha256)
     """
@@ -107,7 +107,7 @@ def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
 
 
 def test_texts(tmp_path: Path) -> None:
-    with Output(tmp_path / "report.json") as output:
+    with OutputFile(tmp_path / "report.json") as output:
         output.write_text('{"é": 1}\n')
         assert len(output.sha256) == 64
         output.commit()
@@ -132,7 +132,7 @@ def test_the_format_follows_the_suffix(path: str, form: OutputFormat) -> None:
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_the_mode_follows_the_umask(tmp_path: Path, umask: Callable[[int], int], mask: int) -> None:
     umask(mask)
-    with Output(tmp_path / "o.csv") as output:
+    with OutputFile(tmp_path / "o.csv") as output:
         output.write([FRAME])
         assert mode(output.part) == 0o600
         output.commit()
@@ -143,9 +143,9 @@ def test_an_output_that_exists(tmp_path: Path) -> None:
     target = tmp_path / "o.csv"
     target.write_text("before")
     with pytest.raises(UsageError, match="exists already"):
-        Output(target)
+        OutputFile(target)
     assert names(tmp_path) == ["o.csv"]
-    with Output(target, force=True) as output:
+    with OutputFile(target, force=True) as output:
         output.write([FRAME])
         assert target.read_text() == "before"
         output.commit()
@@ -154,7 +154,7 @@ def test_an_output_that_exists(tmp_path: Path) -> None:
 
 def test_an_output_that_comes_to_exist_meanwhile(tmp_path: Path) -> None:
     target = tmp_path / "o.csv"
-    with pytest.raises(UsageError, match="exists already"), Output(target) as output:
+    with pytest.raises(UsageError, match="exists already"), OutputFile(target) as output:
         output.write([FRAME])
         target.write_text("other")
         output.commit()
@@ -165,9 +165,9 @@ def test_an_output_that_comes_to_exist_meanwhile(tmp_path: Path) -> None:
 def test_folders(tmp_path: Path) -> None:
     for force in (False, True):
         with pytest.raises(UsageError, match="is a folder"):
-            Output(tmp_path, force=force)
+            OutputFile(tmp_path, force=force)
     with pytest.raises(UsageError, match="there is no folder"):
-        Output(tmp_path / "absent" / "o.csv")
+        OutputFile(tmp_path / "absent" / "o.csv")
     assert names(tmp_path) == []
 
 
@@ -175,7 +175,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     folder = tmp_path / "real"
     folder.mkdir()
     (tmp_path / "link.csv").symlink_to(folder / "o.csv")
-    with Output(tmp_path / "link.csv", force=True) as output:
+    with OutputFile(tmp_path / "link.csv", force=True) as output:
         output.write([FRAME])
         assert output.part.parent == folder
         output.commit()
@@ -190,7 +190,7 @@ def test_nothing_is_left_after_an_error(tmp_path: Path, error: type[BaseExceptio
         yield FRAME
         raise error("in the middle")
 
-    with pytest.raises(error, match="in the middle"), Output(tmp_path / f"o.{suffix}") as output:
+    with pytest.raises(error, match="in the middle"), OutputFile(tmp_path / f"o.{suffix}") as output:
         output.write(frames())
     assert names(tmp_path) == []
 
@@ -204,14 +204,14 @@ def test_nothing_comes_back_after_an_interruption(tmp_path: Path, suffix: str) -
         raise KeyboardInterrupt
 
     for number in range(60):
-        with pytest.raises(KeyboardInterrupt), Output(tmp_path / f"{number}.{suffix}") as output:
+        with pytest.raises(KeyboardInterrupt), OutputFile(tmp_path / f"{number}.{suffix}") as output:
             output.write(frames())
     time.sleep(0.05)
     assert names(tmp_path) == []
 
 
 def test_nothing_is_left_without_commit(tmp_path: Path) -> None:
-    with Output(tmp_path / "o.csv") as output:
+    with OutputFile(tmp_path / "o.csv") as output:
         output.write([FRAME])
     assert names(tmp_path) == []
 
@@ -228,14 +228,14 @@ def test_a_full_disk(tmp_path: Path) -> None:
         import os, resource, signal
         import polars as pl
         from anonymize.errors import WriteError
-        from anonymize.table import Output
+        from anonymize.table import OutputFile
         text = os.urandom(1 << 19).hex()
         frame = pl.DataFrame({"a": [text[at:at + 64] for at in range(0, len(text), 64)]})
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
         for name in ("o.csv", "o.csv.gz", "o.parquet", "o.arrow", "o.json"):
             try:
-                with Output(name) as output:
+                with OutputFile(name) as output:
                     output.write_text(text) if name == "o.json" else output.write([frame, frame])
                     output.commit()
             except WriteError as error:
@@ -252,7 +252,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_full_device() -> None:
     with (
         pytest.raises(WriteError, match="/dev/full: cannot be written: no space left on device"),
-        Output("/dev/full") as output,
+        OutputFile("/dev/full") as output,
     ):
         output.write([FRAME])
         output.commit()
@@ -262,9 +262,9 @@ def test_a_full_device() -> None:
 def test_a_full_standard_output(tmp_path: Path) -> None:
     script = """
         from anonymize.errors import WriteError
-        from anonymize.table import Output
+        from anonymize.table import OutputFile
         try:
-            with Output("-") as output:
+            with OutputFile("-") as output:
                 output.write_text("x" * 100)
                 output.commit()
         except WriteError as error:
@@ -286,14 +286,14 @@ def locked() -> Iterator[Path]:
 
 def test_a_folder_without_permission(locked: Path, unprivileged: None) -> None:
     with pytest.raises(WriteError, match="cannot be written: permission denied"):
-        Output(locked / "o.csv")
+        OutputFile(locked / "o.csv")
 
 
 def test_what_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "a path")
 
-    with Output(tmp_path / "o.csv") as output:
+    with OutputFile(tmp_path / "o.csv") as output:
         output.write([FRAME])
         monkeypatch.setattr(os, "replace", refuse)
         with pytest.raises(WriteError, match=r"o\.csv: cannot be written: permission denied$"):
@@ -302,7 +302,7 @@ def test_what_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_standard_output_gets_a_copy(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    with Output("-") as output:
+    with OutputFile("-") as output:
         output.write([FRAME])
         assert (output.name, mode(output.part)) == ("<stdout>", 0o600)
         assert capfdbinary.readouterr().out == b""
@@ -314,14 +314,14 @@ def test_standard_output_gets_a_copy(tmp_path: Path, capfdbinary: pytest.Capture
 def test_standard_output_that_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     buffer = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer))
-    with Output("-") as output:
+    with OutputFile("-") as output:
         output.write_text("x" * 3_000_000)
         output.commit()
     assert buffer.getvalue() == b"x" * 3_000_000
 
 
 def test_standard_output_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Output("-") as output:
+    with OutputFile("-") as output:
         output.write([FRAME])
         monkeypatch.setattr(sys, "stdout", None)
         with pytest.raises(WriteError, match="<stdout>: cannot be written: it is closed"):
@@ -331,7 +331,7 @@ def test_standard_output_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_broken_pipe_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "wb", buffering=0) as pipe, Output("-") as output:
+    with open(writing, "wb", buffering=0) as pipe, OutputFile("-") as output:
         monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe, flush=lambda: None))
         output.write([FRAME])
         with pytest.raises(BrokenPipeError):
@@ -345,7 +345,7 @@ def test_special_files_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     found: list[bytes] = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
     reader.start()
-    with Output(pipe) as output:
+    with OutputFile(pipe) as output:
         output.write([FRAME])
         output.commit()
     reader.join()
@@ -353,8 +353,8 @@ def test_special_files_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def outputs(folder: Path, *names: str, force: bool = False) -> list[Output]:
-    made = [Output(folder / name, force=force) for name in names]
+def outputs(folder: Path, *names: str, force: bool = False) -> list[OutputFile]:
+    made = [OutputFile(folder / name, force=force) for name in names]
     for output in made:
         output.write([FRAME])
     return made
@@ -393,7 +393,7 @@ def test_signals_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
     script = """
         import signal, sys, time
         import polars as pl
-        from anonymize.table import Output
+        from anonymize.table import OutputFile
         def stop(*_): raise SystemExit(143)
         signal.signal(signal.SIGTERM, stop)
         def frames():
@@ -401,7 +401,7 @@ def test_signals_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
                 yield pl.DataFrame({"a": ["x" * 50] * 1_000})
                 print("more", flush=True)
                 time.sleep(0.01)
-        with Output("o.csv") as output:
+        with OutputFile("o.csv") as output:
             output.write(frames())
     """
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -421,7 +421,7 @@ def test_a_private_file_is_the_owners_alone_whatever_was_there_before(tmp_path: 
     path = tmp_path / "private.json"
     path.write_text("")
     path.chmod(0o644)
-    with Output(path, force=True, private=True) as output:
+    with OutputFile(path, force=True, private=True) as output:
         output.write_text("{}")
         output.commit()
     assert path.stat().st_mode & 0o777 == 0o600

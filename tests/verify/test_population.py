@@ -20,7 +20,7 @@ from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
-from anonymize.table.population import Boxes
+from anonymize.table.boxes import BoxTree
 from anonymize.verify import Check, People, Shown
 
 JOBS = {"cook": ("cook", "food", "*"), "baker": ("baker", "food", "*"), "nurse": ("nurse", "health", "*")}
@@ -89,7 +89,7 @@ def test_boxes_count_as_a_look_at_every_point(seed: int, count: int, axes: int) 
     low = rng.integers(0, 9, (30, axes))
     high = low + rng.integers(0, 6, (30, axes))
     inside = ((points[None] >= low[:, None]) & (points[None] <= high[:, None])).all(axis=2)
-    assert Boxes.of(points, weights).count(low, high).tolist() == (inside * weights).sum(axis=1).tolist()
+    assert BoxTree.of(points, weights).count(low, high).tolist() == (inside * weights).sum(axis=1).tolist()
 
 
 def spec(folder: Path, model: dict[str, Any], **changes: Any) -> Any:

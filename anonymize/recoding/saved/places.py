@@ -11,7 +11,7 @@ import numpy as np
 from anonymize.classes import Bools, Codes, Floats, Ints
 from anonymize.domain.build import DATE_STEPS, is_date, mask, prefix
 from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute
-from anonymize.table.encode import Distinct, Numbers
+from anonymize.table.encode import DistinctValues, Numbers
 
 MISSING = sys.float_info.max
 """Where a missing number lies: beyond all others."""
@@ -41,7 +41,7 @@ class Places:
         return Places(*(getattr(self, name)[codes] for name in NAMES))
 
 
-def places(attribute: NumericAttribute | CategoricalAttribute, column: Distinct) -> Places:
+def places(attribute: NumericAttribute | CategoricalAttribute, column: DistinctValues) -> Places:
     """Where the distinct values of a column lie, the missing one after the others where there is one."""
     if isinstance(attribute, NumericAttribute):
         return _numbers(attribute, column)
@@ -51,7 +51,7 @@ def places(attribute: NumericAttribute | CategoricalAttribute, column: Distinct)
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _numbers(attribute: NumericAttribute, column: Distinct) -> Places:
+def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
     values = np.asarray(column.values)
     segment, beyond = _segments(attribute, values), np.zeros(len(values), np.bool_)
     if attribute.low is not None and attribute.high is not None and attribute.ranges is None and not attribute.any:
@@ -82,7 +82,7 @@ def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
 # --- categories -------------------------------------------------------------------------------------------------------
 
 
-def _categories(attribute: CategoricalAttribute, column: Distinct) -> Places:
+def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Places:
     """A value that is no leaf of a hierarchy made by a builder is near where the builder puts it."""
     leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
     low = np.array([leaf_of.get(str(text), UNKNOWN) for text in column.values], np.int64)

@@ -20,7 +20,7 @@ from anonymize.recoding.released import Released
 from anonymize.recoding.saved.model import Saved
 from anonymize.recoding.saved.places import Places, places
 from anonymize.recoding.tree import Tree
-from anonymize.table.encode import Distinct
+from anonymize.table.encode import DistinctValues
 
 NAMES = ("unknown", "out_of_range", "outside_interval")
 """What is counted of each attribute."""
@@ -67,7 +67,7 @@ class _Fate:
     entry: Ints
 
 
-def recoder(saved: Saved, columns: Mapping[str, Distinct]) -> Recoded:
+def recoder(saved: Saved, columns: Mapping[str, DistinctValues]) -> Recoded:
     """Recodes rows that come as the columns (rows,) of all quasi-identifiers of the recoding, by name."""
     return _Recoding(saved, columns).recoded()
 
@@ -75,7 +75,7 @@ def recoder(saved: Saved, columns: Mapping[str, Distinct]) -> Recoded:
 @dataclass(frozen=True)
 class _Recoding:
     saved: Saved
-    columns: Mapping[str, Distinct]
+    columns: Mapping[str, DistinctValues]
 
     @cached_property
     def rows(self) -> int:

@@ -9,14 +9,14 @@ import pytest
 
 from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, Range
 from anonymize.recoding.saved.places import MISSING, UNKNOWN, Places, places
-from anonymize.table.encode import Distinct
+from anonymize.table.encode import DistinctValues
 
 
-def column(values: list[Any], missing: bool = False) -> Distinct:
+def column(values: list[Any], missing: bool = False) -> DistinctValues:
     numbers = isinstance(values[0], int | float) if values else True
     size = len(values) + missing
     codes = np.arange(size).astype(np.uint8)
-    return Distinct(np.array(values) if numbers else values, codes, len(values) if missing else None)
+    return DistinctValues(np.array(values) if numbers else values, codes, len(values) if missing else None)
 
 
 def found(attribute: Any, values: list[Any], missing: bool = False) -> Places:

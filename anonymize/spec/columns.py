@@ -1,0 +1,69 @@
+"""Columns in the spec: their roles, and what is said of quasi-identifiers and sensitive attributes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from anonymize.spec.base import Entry, Number, Positive, Value
+from anonymize.spec.hierarchy import HierarchySource
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
+WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
+"""Roles of columns that are not in a release."""
+Kind = Literal["numeric", "categorical"]
+
+
+class Rule(Entry):
+    """A data constraint rule: two values that a release should not show as one."""
+
+    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] = Field(
+        description="Two values of the attribute. For numbers it is the boundary between them: [20, 21]."
+    )
+    importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
+
+
+class Definition(Entry):
+    """What quasi-identifiers and sensitive attributes have in common."""
+
+    type: Kind = Field(
+        default="categorical",
+        description="numeric: numbers, compared by size. categorical: texts, compared by a hierarchy.",
+    )
+    hierarchy: HierarchySource | None = Field(
+        default=None,
+        description="The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to "
+        "this one, or a builder: intervals, mask, prefix, dates, flat. Left out: flat.",
+    )
+
+
+def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+    if any(after <= before for before, after in pairwise(edges)):
+        raise ValueError("expected numbers that grow, such as [18, 30, 45]")
+    return edges
+
+
+class QuasiIdentifier(Definition):
+    """An attribute that others may know about a person, generalized in the release."""
+
+    weight: Positive = Field(
+        default=1.0, description="Attribute utility: how much its precision counts next to the others."
+    )
+    rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
+    identifying: Literal["most", "more", "yes"] | None = Field(
+        default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
+    )
+    level: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
+    )
+    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
+        default=None,
+        description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
+    )
+
+
+class Sensitive(Definition):
+    """An attribute that nobody may learn about a person; released as it is."""

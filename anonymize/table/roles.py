@@ -1,0 +1,57 @@
+"""Columns of the spec against columns of a table: every column has a role, and every role a column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from anonymize.errors import DataError, Problem
+from anonymize.spec.model import Spec
+from anonymize.table.source import Source
+
+SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
+
+
+def check_columns(spec: Spec, source: Source) -> None:
+    """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
+    roles = spec.roles()
+    absent = [name for name in roles if name not in source.schema]
+    unlisted = [name for name in source.columns if name not in roles]
+    problems = [_absent(spec, source, name, unlisted) for name in absent]
+    problems += [unclassified(unlisted, source.name, absent)] if unlisted else []
+    if problems and _other_separator(source, roles):
+        message = f"the header is one column when {source.separator!r} is the separator"
+        problems = [Problem(message, source.name, line=1, hint="set input.separator")]
+    if problems:
+        raise DataError(problems)
+
+
+def unclassified(names: Sequence[str], file: str, absent: Sequence[str] = ()) -> Problem:
+    """Columns of a file that the spec gives no role: one problem, however many there are.
+
+    `absent`: columns of the spec that the file lacks, which a name may be a misspelling of.
+    """
+    if len(names) > 1:
+        message = f"{len(names)} columns have no role in the spec: {', '.join(names)}"
+        return Problem(message, file, hint=f"list them under {SECTIONS}")
+    hints = [_nearest(names[0], absent), f"list it under {SECTIONS}"]
+    return Problem(f"column {names[0]!r} has no role in the spec", file, hint="; ".join(filter(None, hints)))
+
+
+def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:
+    mention = next(path for _, column, path in spec.mentions() if column == name)
+    hint = _nearest(name, unlisted) or _nearest(name, source.columns)
+    return spec.problem(mention, f"column {name!r} is not in {source.name}", hint)
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def _other_separator(source: Source, roles: Iterable[str]) -> bool:
+    """Whether the header is a single column that another separator would part into columns of the spec."""
+    if source.format != "csv" or len(source.columns) > 1:
+        return False
+    header = source.columns[0]
+    return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)
