@@ -20,14 +20,10 @@ from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
 from anonymize.names import parameters_of
-from anonymize.privacy import PARAMETERS, Requirement, requirements
+from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
-
-UNJUDGED = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity")
-"""What is measured of every sensitive attribute when nothing is required."""
-
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
 """What the command line calls an option, where it is not its name."""
@@ -254,9 +250,11 @@ def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list
 
 
 def _unjudged(spec: Spec) -> list[Check]:
-    checks = [Check("k-anonymity", None, {})]
+    """What is measured where nothing is required."""
+    models = [model for model in MODELS.values() if model.by_default]
+    checks = [Check(model.id, None, {}) for model in models if model.sensitive == "none"]
     for name, attribute in spec.sensitive.items():
         numeric = attribute.type == "numeric"
-        models = (*UNJUDGED, "squared-error-diversity") if numeric else UNJUDGED
-        checks += [Check(model, name, {}, numeric) for model in models]
+        able = ("any", "numeric") if numeric else ("any",)
+        checks += [Check(model.id, name, {}, numeric) for model in models if model.sensitive in able]
     return checks

@@ -22,7 +22,7 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.metrics import MEASURES, METRICS
-from anonymize.privacy import MODELS, PARAMETERS, RANDOMIZED
+from anonymize.privacy import ALL, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 
@@ -278,7 +278,11 @@ def _module_doc(thing: object) -> str | None:
 
 def _summary(module: object) -> str:
     """The first sentence of a module's manual, without its name in front."""
-    first = " ".join((_module_doc(module) or "").partition("\n\n")[0].split())
+    return _sentence(_module_doc(module) or "")
+
+
+def _sentence(manual: str) -> str:
+    first = " ".join(manual.partition("\n\n")[0].split())
     return capital(first.partition(": ")[2] or first)
 
 
@@ -307,8 +311,7 @@ def cut_rules() -> str:
 
 def privacy_models() -> str:
     """What a spec can require."""
-    models = {**MODELS, **RANDOMIZED}
-    rows = [(f"[`{name}`](#{name})", plain(_summary(model))) for name, model in models.items()]
+    rows = [(f"[`{name}`](#{name})", plain(_sentence(model.manual))) for name, model in ALL.items()]
     lines = [
         NOTE,
         "",
@@ -320,8 +323,8 @@ def privacy_models() -> str:
         "",
         table(("model", "in a sentence"), rows),
     ]
-    for name, model in models.items():
-        lines += _section(name, _module_doc(model), _parameters(name), _model_example(name))
+    for name, model in ALL.items():
+        lines += _section(name, model.manual, _parameters(name), _model_example(name))
     return "\n".join([*lines, ""])
 
 
@@ -333,7 +336,7 @@ def _parameters(name: str) -> str:
 
 def _model_example(name: str) -> str:
     values = ", ".join(f"{key}: {_sample(key, value)}" for key, value in _properties(name).items())
-    attribute = "" if {**MODELS, **RANDOMIZED}[name].SENSITIVE == "none" else "attribute: NAME, "
+    attribute = "" if ALL[name].sensitive == "none" else "attribute: NAME, "
     return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
 
 

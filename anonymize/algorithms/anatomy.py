@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.bucketing.schedule import schedule
-from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
+from anonymize.algorithms.feasibility import rows_to_suppress
 from anonymize.bucketized import Bucketized
 from anonymize.classes import Ints, starts_of
 from anonymize.errors import InfeasibleError, Problem, UsageError
-from anonymize.privacy import Requirement, frequency_l_diversity
+from anonymize.privacy import MODELS, Requirement, frequency_l_diversity
 from anonymize.table import SensitiveColumn, Table
 
 ID = "anatomy"
@@ -64,12 +64,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 def _least(requirements: tuple[Requirement, ...]) -> int:
     """The fewest values of a group, all of them once, that meet every model."""
-    found = [minimum_size(requirements)]
-    for requirement in requirements:
-        required = requirement.required()
-        if "c" in required:  # 1 < c (m - l + 1)
-            found.append(int(float(required["l"]) + np.floor(1 / float(required["c"]))))
-    return max(found)
+    return max([1, *(MODELS[each.model].least_values(each.parameters) for each in requirements)])
 
 
 def _check_names(table: Table, column: SensitiveColumn, options: Options) -> None:
@@ -86,7 +81,7 @@ def _check_names(table: Table, column: SensitiveColumn, options: Options) -> Non
 
 def _left_out(table: Table, column: SensitiveColumn, l: int, context: Context) -> NDArray[np.uint32]:  # noqa: E741
     """Rows without which no value is too frequent. Raises InfeasibleError where they are more than may be."""
-    required = Requirement(frequency_l_diversity.ID, column.name, frequency_l_diversity.Parameters(l=l))
+    required = Requirement(frequency_l_diversity.MODEL.id, column.name, frequency_l_diversity.Parameters(l=l))
     try:
         return rows_to_suppress(table, (required,), context)
     except InfeasibleError as error:

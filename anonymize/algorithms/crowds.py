@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Codes, Integers, run_starts
 from anonymize.errors import InfeasibleError, Problem, UsageError
-from anonymize.privacy import Crowd, Groups, Requirement, assess
+from anonymize.privacy import MODELS, Crowd, Groups, Requirement, assess
 from anonymize.table import Table
 
 
@@ -36,7 +36,7 @@ def crowds_of(table: Table, columns: Sequence[Codes], part: Integers, parts: int
 
 def refuse_gaps(requirements: Iterable[Requirement]) -> None:
     """Raises UsageError for a model that needs everybody of a population to be in some class."""
-    if any(getattr(requirement.parameters, "min", 0) > 0 for requirement in requirements):
+    if any(MODELS[each.model].needs_everybody(each.parameters) for each in requirements):
         hint = "set min to 0, or use full-domain generalization, such as incognito"
         raise UsageError(Problem("delta-presence with min above 0: regions leave people between them", hint=hint))
 

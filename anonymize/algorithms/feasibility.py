@@ -20,11 +20,8 @@ from pydantic import ValidationError
 from anonymize.algorithms.base import Context
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import COMPARING, MODELS, Assessment, Groups, Requirement, assess
+from anonymize.privacy import MODELS, Assessment, Groups, Requirement, assess
 from anonymize.table import SensitiveColumn, Table
-
-EXCLUSIVE = ("c", "delta")
-"""Parameters that have to exceed what is reached."""
 
 
 def minimum_size(requirements: Iterable[Requirement]) -> int:
@@ -36,13 +33,13 @@ def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requi
     """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
     if table.units is not None:
         return list(requirements)
-    return [each for each in requirements if not MODELS[each.model].BY_SIZE or each.population is not None]
+    return [each for each in requirements if not MODELS[each.model].by_size or each.population is not None]
 
 
 def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
     """How many rows may be suppressed by whole classes: none where classes are compared with all that is released,
     which every class that goes changes for all others."""
-    return 0 if any(each.model in COMPARING for each in requirements) else limit
+    return 0 if any(MODELS[each.model].compares for each in requirements) else limit
 
 
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:
@@ -154,7 +151,7 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
 def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when there may be no more of them than meet the highest share of a population, evenly
     spread; all where the requirement bounds no such share, or no rows would do."""
-    if requirement.population is None or not hasattr(requirement.parameters, "max"):
+    if requirement.population is None or MODELS[requirement.model].limit("max") is None:
         return kept
     lenient = _changed(requirement, {"min": 0})
     rows = np.flatnonzero(kept)
@@ -252,19 +249,23 @@ def _nearest(found: Assessment, assessed: Callable[[Requirement], Assessment]) -
     for requirement in _weaker(found.requirement):
         reached = _settings(requirement, assessed(requirement).achieved)
         for changed in reached:
-            setting = _changed(requirement, {name: _inside(name, value) for name, value in changed.items()})
+            setting = _changed(
+                requirement, {name: _inside(requirement, name, value) for name, value in changed.items()}
+            )
             if setting is not None and assessed(setting).satisfied:
-                whole = {"l": int(requirement.required()["l"])} if requirement != found.requirement else {}
-                return ", ".join(_said(name, value) for name, value in (changed | whole).items())
+                rank = MODELS[requirement.model].rank if requirement != found.requirement else None
+                whole = {} if rank is None else {rank: int(requirement.required()[rank])}
+                return ", ".join(_said(requirement, name, value) for name, value in (changed | whole).items())
     return None
 
 
 def _weaker(requirement: Requirement) -> Iterator[Requirement]:
-    """The requirement itself, and those with a smaller rank l where another parameter is measured from the rank on."""
+    """The requirement itself, and those with a smaller rank where another parameter is measured from the rank on."""
     yield requirement
-    if "c" in requirement.required():
-        for rank in range(int(requirement.required()["l"]) - 1, 0, -1):
-            smaller = _changed(requirement, {"l": rank})
+    rank = MODELS[requirement.model].rank
+    if rank is not None:
+        for number in range(int(requirement.required()[rank]) - 1, 0, -1):
+            smaller = _changed(requirement, {rank: number})
             if smaller is not None:
                 yield smaller
 
@@ -293,10 +294,16 @@ def _changed(requirement: Requirement, figures: Figures) -> Requirement | None:
         return None
 
 
-def _inside(name: str, value: float | int) -> float | int:
+def _inside(requirement: Requirement, name: str, value: float | int) -> float | int:
     """A figure that is met where what is reached is `value`."""
-    return value * (1 + 1e-6) if name in EXCLUSIVE else value
+    return value * (1 + 1e-6) if _exclusive(requirement, name) else value
 
 
-def _said(name: str, value: float | int) -> str:
-    return f"{name} above {value:.10g}" if name in EXCLUSIVE else f"{name}={value:.10g}"
+def _said(requirement: Requirement, name: str, value: float | int) -> str:
+    return f"{name} above {value:.10g}" if _exclusive(requirement, name) else f"{name}={value:.10g}"
+
+
+def _exclusive(requirement: Requirement, name: str) -> bool:
+    """Whether a parameter has to exceed what is reached."""
+    limit = MODELS[requirement.model].limit(name)
+    return limit is not None and limit.comparison == "below"

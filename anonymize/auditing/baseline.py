@@ -1,29 +1,41 @@
-"""An earlier report, of a release or of an audit, and what is worse than it was."""
+"""An earlier report, of a release or of an audit, and what is worse than it was.
+
+Which way a figure gets worse is declared where the figure is: by the limits of its privacy model, or beside the figures
+of the risk. A figure for which it is not declared is an error.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
+from anonymize.privacy import ALL, Model, Worse
+from anonymize.verify.risk import GIVEN, WORSE
 
-LOWER_IS_BETTER = frozenset(
-    {"alpha", "beta", "c", "delta", "journalist_max", "marketer", "max", "prosecutor_max", "records_at_risk", "share"}
-    | {"t"}
-)
-HIGHER_IS_BETTER = frozenset({"e", "error", "k", "l", "min", "p"})
-"""What is achieved of the models' parameters; any other tells what was measured, and has to be the same."""
-RISKS = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques")
-"""Figures of the block `risk` that are compared; of all of them less is better."""
-RANKS = {"recursive-cl-diversity": ("l",)}
-"""Parameters that are given and not achieved: figures for different ones are not compared."""
 _TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
 
-Key = tuple[str, ...]
+
+@dataclass(frozen=True)
+class Figure:
+    """What can be compared: the parameter of a model, or a figure of the risk, and which way it gets worse.
+
+    `given`: what it was measured for, such as a distance. Figures for different ones are different figures.
+    """
+
+    source: str
+    parameter: str
+    attribute: str | None
+    given: tuple[str, ...]
+    worse: Worse = field(compare=False)
+
+    def __str__(self) -> str:
+        about = f" of {self.attribute}" if self.attribute else ""
+        return f"{self.source} {self.parameter}{about}" + (f" ({', '.join(self.given)})" if self.given else "")
 
 
 @dataclass(frozen=True)
@@ -36,10 +48,10 @@ class Change:
     worse: bool
 
     def __str__(self) -> str:
-        return f"{self.figure} is {_told(self.now)}, and was {_told(self.was)}"
+        return f"{self.figure} is {_number(self.now)}, and was {_number(self.was)}"
 
 
-def _told(value: float | None) -> str:
+def _number(value: float | None) -> str:
     return "none" if value is None else format(value, ".6g")
 
 
@@ -56,58 +68,67 @@ def read(path: str | Path) -> dict[str, Any]:
     return report
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+def compare(before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> list[Change]:
     """The figures of two reports that differ, in the order of the first.
 
     Raises UsageError for a figure of the first that the second does not have: nothing can be said about it.
     """
-    old, new = figures(before), figures(now)
-    lacking = [_name(key) for key in old if key not in new]
+    old, new = figures(before, models), figures(now, models)
+    lacking = [str(figure) for figure in old if figure not in new]
     if lacking:
         hint = "ask for it with --require, and give the threshold that the baseline has"
         raise UsageError(
             [f"--baseline: {name} is in the baseline and is not measured here ({hint})" for name in lacking]
         )
-    return [change for key, was in old.items() if (change := _change(key, was, new[key])) is not None]
+    return [change for figure, was in old.items() if (change := _change(figure, was, new[figure])) is not None]
 
 
-def figures(report: Mapping[str, Any]) -> dict[Key, float | None]:
-    """What a report has of figures that can be compared, by what they are.
+def figures(report: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> dict[Figure, float | None]:
+    """What a report has of figures that can be compared. `models`: those that it may be about.
 
-    Raises ValueError, LookupError, TypeError or AttributeError for what is no report.
+    Raises UsageError for a figure of which it is not known which way it gets worse; ValueError, LookupError, TypeError
+    or AttributeError for what is no report.
     """
-    found: dict[Key, float | None] = {}
-    for model in report["privacy"]["models"]:
-        found |= dict(_achieved(model))
-    risk = report["risk"]
-    found |= {
-        ("risk", name, f"threshold={risk['threshold']:g}" * (name == "records_at_risk")): risk[name] for name in RISKS
-    }
-    if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in found.values()):
-        raise ValueError("a figure is no number")
-    return found
+    known: dict[Figure, float | None] = {}
+    for result in report["privacy"]["models"]:
+        known |= dict(_of_model(result, models.get(result["model"])))
+    known |= dict(_of_risk(report["risk"]))
+    if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in known.values()):
+        raise ValueError("a figure is not a number")
+    return known
 
 
-def _achieved(model: Mapping[str, Any]) -> Iterator[tuple[Key, float | None]]:
-    achieved = model["achieved"]
-    given = RANKS.get(model["model"], ())
-    compared = [name for name in achieved if name in LOWER_IS_BETTER | HIGHER_IS_BETTER and name not in given]
-    rest = sorted(f"{name}={value}" for name, value in achieved.items() if name not in compared)
-    for name in compared:
-        yield (model["model"], name, model["attribute"] or "", *rest), achieved[name]
+def _of_model(result: Mapping[str, Any], model: Model | None) -> Iterator[tuple[Figure, float | None]]:
+    name, achieved = result["model"], result["achieved"]
+    names = () if model is None else model.given
+    given = sorted(f"{each}={achieved[each]}" for each in names if each in achieved)
+    if result.get("required", {}).get("population") is not None:
+        given.append("of a population")
+    for parameter in achieved:
+        if parameter not in names:
+            limit = None if model is None else model.limit(parameter)
+            if limit is None:
+                raise _unknown(f"{name} {parameter}")
+            yield Figure(name, parameter, result["attribute"], tuple(given), limit.worse), achieved[parameter]
 
 
-def _change(key: Key, was: float | None, now: float | None) -> Change | None:
-    lower = key[0] == "risk" or key[1] in LOWER_IS_BETTER
-    unbounded = math.inf if lower else -math.inf
+def _of_risk(risk: Mapping[str, Any]) -> Iterator[tuple[Figure, float | None]]:
+    for name in risk:
+        if name not in WORSE and name != GIVEN and not isinstance(risk[name], Mapping | list):
+            raise _unknown(f"risk {name}")
+    for name, worse in WORSE.items():
+        given = (f"{GIVEN}={risk[GIVEN]:g}",) if name == "records_at_risk" else ()
+        yield Figure("risk", name, None, given, worse), risk[name]
+
+
+def _unknown(figure: str) -> UsageError:
+    return UsageError(f"--baseline: {figure} cannot be compared: it is not known which way it gets worse")
+
+
+def _change(figure: Figure, was: float | None, now: float | None) -> Change | None:
+    higher = figure.worse == "higher"
+    unbounded = math.inf if higher else -math.inf
     before, after = (unbounded if value is None else value for value in (was, now))
     if before == after or math.isclose(before, after, rel_tol=_TOLERANCE, abs_tol=_NEGLIGIBLE):
         return None
-    return Change(_name(key), was, now, worse=(after > before) == lower)
-
-
-def _name(key: Key) -> str:
-    model, name, attribute, *rest = (*key, "")
-    told = f"{model} {name}" + (f" of {attribute}" if attribute and model != "risk" else "")
-    given = [each for each in rest if each]
-    return told + (f" ({', '.join(given)})" if given else "")
+    return Change(str(figure), was, now, worse=(after > before) == higher)

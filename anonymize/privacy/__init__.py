@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from anonymize.errors import Problem, SpecError
 from anonymize.privacy import (
     alpha_k_anonymity,
-    base,
     basic_beta_likeness,
     delta_disclosure,
     delta_presence,
@@ -36,7 +34,7 @@ from anonymize.privacy import (
     squared_error_diversity,
     t_closeness,
 )
-from anonymize.privacy.base import Achieved, Model, Parameters
+from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Worse
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole, sizes_of
 from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
@@ -45,54 +43,59 @@ if TYPE_CHECKING:
     from anonymize.spec.model import Sensitive, Spec
 
 __all__ = [
-    "COMPARING",
+    "ALL",
     "MODELS",
     "PARAMETERS",
     "RANDOMIZED",
     "Assessment",
+    "ClassModel",
     "Crowd",
     "Groups",
     "Histogram",
+    "Limit",
     "Members",
     "Model",
     "Pairs",
     "Requirement",
     "Whole",
+    "Worse",
     "assess",
     "check",
     "requirements",
     "sizes_of",
 ]
 
-MODELS: dict[str, Model] = {
-    k_anonymity.ID: k_anonymity,
-    alpha_k_anonymity.ID: alpha_k_anonymity,
-    distinct_l_diversity.ID: distinct_l_diversity,
-    entropy_l_diversity.ID: entropy_l_diversity,
-    frequency_l_diversity.ID: frequency_l_diversity,
-    recursive_cl_diversity.ID: recursive_cl_diversity,
-    squared_error_diversity.ID: squared_error_diversity,
-    p_sensitivity.ID: p_sensitivity,
-    k_e_anonymity.ID: k_e_anonymity,
-    t_closeness.ID: t_closeness,
-    basic_beta_likeness.ID: basic_beta_likeness,
-    enhanced_beta_likeness.ID: enhanced_beta_likeness,
-    delta_disclosure.ID: delta_disclosure,
-    delta_presence.ID: delta_presence,
-    k_map.ID: k_map,
-    risk.ID: risk,
-    sample_uniqueness.ID: sample_uniqueness,
+MODELS: dict[str, ClassModel] = {
+    module.MODEL.id: module.MODEL
+    for module in (
+        k_anonymity,
+        alpha_k_anonymity,
+        distinct_l_diversity,
+        entropy_l_diversity,
+        frequency_l_diversity,
+        recursive_cl_diversity,
+        squared_error_diversity,
+        p_sensitivity,
+        k_e_anonymity,
+        t_closeness,
+        basic_beta_likeness,
+        enhanced_beta_likeness,
+        delta_disclosure,
+        delta_presence,
+        k_map,
+        risk,
+        sample_uniqueness,
+    )
 }
+"""Models of equivalence classes."""
 
-COMPARING = frozenset(
-    {t_closeness.ID, basic_beta_likeness.ID, enhanced_beta_likeness.ID, delta_disclosure.ID},
-)
-"""Models that compare a class with all rows that are released: another row can break them in every class."""
-
-RANDOMIZED: dict[str, ModuleType] = {disclosure.ID: disclosure}
+RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure,)}
 """Models of randomized tables, which have no classes to be measured."""
 
-PARAMETERS: dict[str, type[Parameters]] = {name: model.Parameters for name, model in (MODELS | RANDOMIZED).items()}
+ALL: dict[str, Model] = {**MODELS, **RANDOMIZED}
+"""Every model that a spec may name."""
+
+PARAMETERS: dict[str, type[Parameters]] = {name: model.parameters for name, model in ALL.items()}
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def assess(groups: Groups, requirement: Requirement) -> Assessment:
     measured, passed = _meets(groups, requirement)
     model = MODELS[requirement.model]
     achieved = model.achieved(measured, requirement.parameters)
-    if model.SCOPE == "table" and base.within(achieved, requirement.parameters):
+    if model.scope == "table" and model.within(achieved, requirement.parameters):
         passed = np.ones_like(passed)
     return Assessment(
         requirement=requirement,
@@ -130,7 +133,7 @@ def assess(groups: Groups, requirement: Requirement) -> Assessment:
     )
 
 
-def _meets(groups: Groups, requirement: Requirement) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _meets(groups: Groups, requirement: Requirement) -> tuple[Measured, NDArray[np.bool_]]:
     model = MODELS[requirement.model]
     measured = model.measure(groups, requirement.attribute, requirement.parameters)
     return measured, model.satisfied(measured, requirement.parameters)
@@ -143,7 +146,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
     if nothing is asked for, or a model has no such attribute, names an unknown one or one of the wrong type: all
     problems at once.
     """
-    found: dict[Requirement, None] = {}
+    asked: dict[Requirement, None] = {}
     problems: list[Problem] = []
     for model, attribute, parameters, line in _entries(spec):
         try:
@@ -151,20 +154,20 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         except ValueError as error:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
-            found.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    if not found and not problems:
+            asked.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
+    if not asked and not problems:
         problems.append(_nothing_asked(spec))
     if problems:
         raise SpecError(problems)
-    return tuple(found)
+    return tuple(asked)
 
 
 def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | None]]:
     privacy = spec.privacy
     if privacy.k is not None:
-        yield k_anonymity.ID, None, k_anonymity.Parameters(k=privacy.k), _line(spec, "k")
+        yield k_anonymity.MODEL.id, None, k_anonymity.Parameters(k=privacy.k), _line(spec, "k")
     if privacy.l is not None:
-        yield distinct_l_diversity.ID, None, distinct_l_diversity.Parameters(l=privacy.l), _line(spec, "l")
+        yield distinct_l_diversity.MODEL.id, None, distinct_l_diversity.Parameters(l=privacy.l), _line(spec, "l")
     for entry in privacy.models:
         yield entry.model, entry.attribute, PARAMETERS[entry.model].model_validate(entry.parameters), entry.line
 
@@ -173,7 +176,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     """The attributes that a model is to be measured on; ValueError says why there is none."""
     if model in RANDOMIZED:
         raise ValueError("bounds a randomized table, and cannot be measured from equivalence classes: only `randomize`")
-    if MODELS[model].SENSITIVE == "none":
+    if MODELS[model].sensitive == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
         if getattr(parameters, "population", None) is not None:
@@ -181,7 +184,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
         return [None]
     if attribute is not None and attribute not in spec.sensitive:
         raise ValueError(f"{attribute} is not a sensitive attribute of the spec")
-    needs = _needed(model, parameters)
+    needs = MODELS[model].needs(parameters)
     able: list[str | None] = [name for name, column in spec.sensitive.items() if _has(column, needs)]
     if attribute is None and not able:
         raise ValueError(f"needs a sensitive attribute{NEEDS[needs]}, the spec has none")
@@ -198,20 +201,13 @@ def _check_readable(spec: Spec) -> None:
             raise ValueError(f"a population cannot be looked up where output.{name} is {getattr(output, name)}")
 
 
-Needed = Literal["any", "numeric", "order", "hierarchy"]
 NEEDS: dict[Needed, str] = {
     "any": "",
     "numeric": " that is numeric",
     "order": " that is numeric or has a hierarchy",
     "hierarchy": " that has a hierarchy",
 }
-"""What a model may need of a sensitive attribute."""
-
-
-def _needed(model: str, parameters: Parameters) -> Needed:
-    distances: dict[str, Needed] = {"ordered": "order", "hierarchical": "hierarchy"}
-    distance = distances.get(getattr(parameters, "distance", ""))
-    return distance or ("numeric" if MODELS[model].SENSITIVE == "numeric" else "any")
+"""How a message says what a model needs of a sensitive attribute."""
 
 
 def _has(column: Sensitive, needed: Needed) -> bool:

@@ -9,6 +9,8 @@ with the sensitive value s, n those with any.
 
 Parameters: `alpha` (a share, above 0, at most 1), `k`, rows (a whole number, at least 1).
 
+Example: with alpha: 0.5, k: 4, the class (flu, flu, cold, angina) passes and the class (flu, flu, flu, cold) fails.
+
 Monotone: yes. max(a + b) <= max(a) + max(b) <= alpha n(a) + alpha n(b); and a merged class has the rows of both.
 
 Missing values: count as rows of the class and towards k. They have no share and are not in n, so that missing values
@@ -20,21 +22,11 @@ data publishing", KDD 2006; there alpha may bind one sensitive value alone, here
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "alpha-k-anonymity"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
@@ -42,11 +34,7 @@ class Parameters(base.Parameters):
     k: int = Field(ge=1, description="rows that every class has at least")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return max(parameters.k, int(np.ceil((1 - base.TOLERANCE) / parameters.alpha)))
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     present = histogram.present()
     share = np.full(present.size, np.inf)
@@ -54,9 +42,12 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ND
     return np.column_stack((share, groups.sizes))
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_most(measured[:, 0], parameters.alpha) & (measured[:, 1] >= parameters.k)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"alpha": base.highest(measured[:, 0]), "k": base.lowest_count(measured[:, 1])}
+MODEL = base.ClassModel(
+    id="alpha-k-anonymity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(
+        base.Limit("alpha", "at most", rows=base.one_in),
+        base.Limit("k", count=True, size=True, rows=base.as_many),
+    ),
+)

@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anonymize.errors import Problem, SpecError
-from anonymize.privacy import PARAMETERS, Requirement, disclosure, requirements
+from anonymize.privacy import MODELS, PARAMETERS, RANDOMIZED, Requirement, disclosure, requirements
 from anonymize.spec.model import Spec
-
-DIVERSE = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity", "recursive-cl-diversity")
-"""The models that are about the sensitive values of a group alone."""
 
 
 def diversities(spec: Spec) -> tuple[Requirement, ...]:
-    """What is asked of anatomy: models of DIVERSE on the one sensitive attribute. SpecError for anything else."""
-    problems = list(_refused(spec, "anatomy", DIVERSE))
+    """What is asked of anatomy: diverse models on the one sensitive attribute. SpecError for anything else."""
+    problems = list(_refused(spec, "anatomy", tuple(name for name, model in MODELS.items() if model.diverse)))
     if len(spec.sensitive) != 1:
         hint = "list one under sensitive, the others under insensitive or identifiers"
         message = f"anatomy takes one sensitive attribute, the spec has {len(spec.sensitive)}"
@@ -30,23 +27,23 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
 
     SpecError where there is none, and for anything else that is asked for.
     """
-    problems = list(_refused(spec, "randomize", (disclosure.ID,)))
-    found: dict[Requirement, None] = {}
+    problems = list(_refused(spec, "randomize", tuple(RANDOMIZED)))
+    asked: dict[Requirement, None] = {}
     if spec.privacy.l is not None:
         line = (spec.place("privacy", "l") or (None,))[0]
         parameters = disclosure.Parameters(l=spec.privacy.l)
-        found.update(dict.fromkeys(Requirement(disclosure.ID, name, parameters, line) for name in spec.sensitive))
+        asked.update(dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive))
     for entry in spec.privacy.models:
-        if entry.model == disclosure.ID:
-            given = PARAMETERS[disclosure.ID].model_validate(entry.parameters)
+        if entry.model in RANDOMIZED:
+            given = PARAMETERS[entry.model].model_validate(entry.parameters)
             names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
-            found.update(dict.fromkeys(Requirement(disclosure.ID, name, given, entry.line) for name in names))
-    if not found and not problems:
+            asked.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
+    if not asked and not problems:
         what = "needs a sensitive attribute" if not spec.sensitive else "needs l, or the model disclosure"
         problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
     if problems:
         raise SpecError(problems)
-    return tuple(found)
+    return tuple(asked)
 
 
 def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Problem]:

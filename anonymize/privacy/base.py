@@ -1,33 +1,44 @@
 """What every privacy model is made of.
 
-A model is one module: its docstring is its manual, and it has the members of `Model`. A class is a column of a
-`Groups`; everything is measured for all classes at once. `measure` is the one thing to write; `satisfied` and
-`achieved` follow from it.
+A model is one module: its docstring is its manual, and it has `Parameters`, a function `measure`, and one record,
+`MODEL`. The record names a limit for each figure that is measured: the parameter that the figure is compared with, and
+how. Whether a class meets the model, what all classes achieve, the fewest rows of a class, and which way a figure gets
+worse follow from it. A model that differs in one of these subclasses the record, and overrides that method alone.
 
-Requirements of the kind "at least" are compared with a relative tolerance of 1e-9 towards satisfied, so that 3
-equally frequent values have entropy l-diversity 3 whatever the rounding of the logarithms. Those of the kind "at most"
-have the same, and an absolute one of 1e-12 beside it, as they may be 0. A strict requirement ("less than") is compared
-with the same tolerance towards not satisfied, so that equality stays a violation.
+Every model of equivalence classes is monotone: merging two classes that meet it gives a class that meets it. Searches
+prune with that, and the tests try it on every model of the registry.
 
-A model of scope "table" bounds figures of the table as a whole: it is met where all that is `achieved` is at most what
-is asked for. Its `satisfied` is what a search asks of every class: enough for the table to meet the model, and no more
-than the model where all rows are one class.
+Limits of the kind "at least" are compared with a relative tolerance of 1e-9 towards satisfied, so that 3 equally
+frequent values have entropy l-diversity 3 whatever the rounding of the logarithms. Those of the kind "at most" have the
+same, and an absolute one of 1e-12 beside it, as they may be 0. A strict limit ("below") is compared with the same
+tolerance towards not satisfied, so that equality stays a violation. Counts are compared as they are.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from anonymize.privacy.groups import Groups
+from anonymize.privacy.groups import Groups, Histogram
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
+MANY = 2**60
+"""More rows than any table has."""
 
 Achieved = dict[str, float | int | str | None]
+Measured = NDArray[np.float64]
+Worse = Literal["higher", "lower"]
+"""Which way a figure gets worse."""
+Needed = Literal["any", "numeric", "order", "hierarchy"]
+"""What a model may need of a sensitive attribute."""
 
 
 class Parameters(BaseModel):
@@ -36,69 +47,164 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Model(Protocol):
-    """The members of a privacy model's module."""
+# --- limits ----------------------------------------------------------------------------------------------------------
 
-    ID: str
+
+def as_many(required: float) -> int:
+    """The fewest rows, where a figure is never above the number of rows."""
+    return required if isinstance(required, int) else math.ceil(required * (1 - TOLERANCE))
+
+
+def one_in(required: float) -> int:
+    """The fewest rows, where a figure is never below one over the number of rows."""
+    return math.ceil(min((1 - TOLERANCE) / required, MANY))
+
+
+def more_than(number: float) -> int:
+    """The smallest whole number that is above another, and not equal to it within the tolerance."""
+    return math.floor(min(number / (1 - TOLERANCE), MANY)) + 1
+
+
+def two_for_any(required: float) -> int:
+    """The fewest rows, where a figure is 0 in a class of one row."""
+    return 1 + (required > 0)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A parameter, and how the figure of a class compares with it."""
+
+    parameter: str
+    comparison: Literal["at least", "at most", "below"] = "at least"
+    count: bool = False
+    """The figure is a whole number."""
+    size: bool = False
+    """The figure is the number of rows of a class."""
+    rows: Callable[[float], int] | None = None
+    """The fewest rows with which a class can meet it, given the parameter; None where rows do not matter."""
+
+    @property
+    def worse(self) -> Worse:
+        """Which way the figure gets worse."""
+        return "lower" if self.comparison == "at least" else "higher"
+
+    def meets(self, figures: Measured, required: float) -> NDArray[np.bool_]:
+        """Elementwise whether figures are within the limit."""
+        if self.count:
+            return figures >= required if self.comparison == "at least" else figures <= required
+        if self.comparison == "at least":
+            return figures >= required * (1 - TOLERANCE)
+        return at_most(figures, required) if self.comparison == "at most" else figures < required * (1 - TOLERANCE)
+
+    def strongest(self, figures: Measured) -> float | int | None:
+        """The strongest parameter that all figures meet; None of no classes, or where no number is enough."""
+        if not figures.size:
+            return None
+        extreme = float(figures.min() if self.worse == "lower" else figures.max())
+        if self.worse == "higher" and math.isinf(extreme):
+            return None
+        return int(extreme) if self.count else extreme
+
+
+def at_most(figures: Measured, required: float | Measured) -> NDArray[np.bool_]:
+    """Elementwise `figures <= required`, within the tolerance."""
+    return figures <= required * (1 + TOLERANCE) + NEGLIGIBLE
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A privacy model, whatever kind of release it is about."""
+
+    id: str
     """Name in a spec."""
-    Parameters: Any
-    """Subclass of `base.Parameters`."""
-    MONOTONE: bool
-    """Merging two classes that meet the model always gives a class that meets it: a search may prune with it."""
-    GROWING: bool
-    """A class that meets the model still does with any further rows, whether these meet it or not."""
-    BY_SIZE: bool
-    """A class meets the model if and only if it has `minimum_rows` rows."""
-    SCOPE: Literal["class", "table"]
-    """What must meet the model: every class, or the table as a whole."""
-    SENSITIVE: Literal["none", "any", "numeric"]
+    parameters: type[Parameters]
+    """Defined in the model's own module."""
+    limits: tuple[Limit, ...]
+    """In the order of the figures that `measure` gives."""
+    given: tuple[str, ...] = ()
+    """Parameters that say what is measured. They are not compared; figures for different ones are different figures."""
+    sensitive: Literal["none", "any", "numeric"] = "any"
     """The sensitive attribute that the model is about."""
 
+    @property
+    def manual(self) -> str:
+        """The docstring of the model's module."""
+        return sys.modules[self.parameters.__module__].__doc__ or ""
+
+    def limit(self, parameter: str) -> Limit | None:
+        """The limit that a parameter sets; None for one that is given, and for a name that the model does not know."""
+        return next((limit for limit in self.limits if limit.parameter == parameter), None)
+
+    def needs(self, parameters: Any) -> Needed:
+        """What a sensitive attribute has to be, so that the model can be measured on it."""
+        return "numeric" if self.sensitive == "numeric" else "any"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassModel(Model):
+    """A privacy model of equivalence classes: everything is measured for all classes at once."""
+
+    measure: Callable[[Groups, str | None, Any], Measured]
+    """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
+    scope: Literal["class", "table"] = "class"
+    """What must be within the limits: every class, or the table as a whole. Of a model of the table, `satisfied` is
+    what a search asks of every class: enough for the table to meet the model, and no more than the model where all rows
+    are one class."""
+    grows: bool = False
+    """A class that meets the model still does with any further rows, whether these meet it or not."""
+    by_size: bool = False
+    """A class meets the model if and only if it has `minimum_rows` rows, unless a population is asked about."""
+    compares: bool = False
+    """Classes are compared with all rows that are released: another row can break the model in every class."""
+    diverse: bool = False
+    """It is about the sensitive values of a group alone, and a group of enough values, each of them once, meets it."""
+    by_default: bool = False
+    """It is measured where nothing is required; that takes no parameters."""
+    rank: str | None = None
+    """A parameter that is given, a whole number from 1, of which a smaller one asks for less."""
+
     def minimum_rows(self, parameters: Any) -> int:
-        """The fewest rows with which a class can meet the model; 1 where that is no matter of rows."""
+        """The fewest rows with which a class can meet the model; 1 where rows do not matter."""
+        return max([1, *(limit.rows(required) for limit, required in self.required(parameters) if limit.rows)])
 
-    def measure(self, groups: Groups, attribute: str | None, parameters: Any) -> NDArray[np.float64]:
-        """(C,) per class, the strongest value of the parameter that the class meets; (C, parameters) of several."""
+    def least_values(self, parameters: Any) -> int:
+        """Of a diverse model, the fewest values, each of them once, with which a group meets it."""
+        return self.minimum_rows(parameters)
 
-    def satisfied(self, measured: NDArray[np.float64], parameters: Any) -> NDArray[np.bool_]:
+    def needs_everybody(self, parameters: Any) -> bool:
+        """Whether everybody of a population has to be under some class."""
+        return False
+
+    def required(self, parameters: Any) -> Iterator[tuple[Limit, float]]:
+        """The limits that are set, and to what."""
+        for limit in self.limits:
+            if (required := getattr(parameters, limit.parameter)) is not None:
+                yield limit, required
+
+    def satisfied(self, measured: Measured, parameters: Any) -> NDArray[np.bool_]:
         """(C,) whether each class meets the model."""
+        met = np.ones(len(measured), np.bool_)
+        for limit, figures in zip(self.limits, np.atleast_2d(measured.T), strict=True):
+            met &= limit.meets(figures, getattr(parameters, limit.parameter))
+        return met
 
-    def achieved(self, measured: NDArray[np.float64], parameters: Any) -> Achieved:
-        """The strongest parameters that all classes meet; None where there are no classes or no bound."""
+    def achieved(self, measured: Measured, parameters: Any) -> Achieved:
+        """The strongest parameters that all classes meet, None where no number is enough, and those that are given."""
+        columns = zip(self.limits, np.atleast_2d(measured.T), strict=True)
+        reached: Achieved = {limit.parameter: limit.strongest(figures) for limit, figures in columns}
+        return reached | {name: getattr(parameters, name) for name in self.given}
 
-
-def at_least(measured: NDArray[np.float64], required: float) -> NDArray[np.bool_]:
-    """Elementwise `measured >= required`, within the tolerance."""
-    return measured >= required * (1 - TOLERANCE)
-
-
-def at_most(measured: NDArray[np.float64], required: float) -> NDArray[np.bool_]:
-    """Elementwise `measured <= required`, within the tolerance."""
-    return measured <= required * (1 + TOLERANCE) + NEGLIGIBLE
-
-
-def within(achieved: Achieved, parameters: Parameters) -> bool:
-    """Whether every figure that is bounded from above is at most what the parameters say; None is without a bound."""
-    asked = parameters.model_dump(exclude_none=True)
-    figures = {name: np.inf if value is None else value for name, value in achieved.items()}
-    return all(bool(at_most(np.array(value), asked[name])) for name, value in figures.items())
+    def within(self, achieved: Achieved, parameters: Any) -> bool:
+        """Whether all that is achieved is within the limits that are set; None is within none."""
+        known = ((limit, achieved[limit.parameter], required) for limit, required in self.required(parameters))
+        return all(value is not None and bool(limit.meets(np.array(value), asked)) for limit, value, asked in known)
 
 
-def below(measured: NDArray[np.float64], required: float) -> NDArray[np.bool_]:
-    """Elementwise `measured < required`; equality within the tolerance is not below."""
-    return measured < required * (1 - TOLERANCE)
-
-
-def lowest(measured: NDArray[np.float64]) -> float | None:
-    """The smallest of the classes' figures; None of no classes."""
-    return float(measured.min()) if measured.size else None
-
-
-def lowest_count(measured: NDArray[np.float64]) -> int | None:
-    """As `lowest`, for figures that are counts."""
-    return int(measured.min()) if measured.size else None
-
-
-def highest(measured: NDArray[np.float64]) -> float | None:
-    """The largest of the classes' figures; None of no classes, or when one is infinite."""
-    return float(measured.max()) if measured.size and np.isfinite(measured.max()) else None
+def numbers(histogram: Histogram) -> Measured:
+    """(R,) the number of each entry. TypeError for a categorical attribute."""
+    if histogram.values is None:
+        raise TypeError("a histogram without numbers: this is probably a bug")
+    return histogram.values

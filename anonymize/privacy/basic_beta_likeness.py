@@ -10,6 +10,9 @@ Q that of all released rows.
 
 Parameters: `beta` (a number above 0).
 
+Example: with beta: 0.5, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold)
+passes and the class (flu, flu, flu, flu) fails.
+
 Monotone: yes. P(s) <= (1 + beta) Q(s) in the parts, so in any mixture of them.
 
 Missing values: do not count, neither in the class nor in the whole; in a class with no present value no beta is met.
@@ -19,40 +22,31 @@ Reference: J. Cao, P. Karras, "Publishing microdata with a robust privacy guaran
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
-from anonymize.privacy.groups import Groups
-
-ID = "basic-beta-likeness"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
+from anonymize.privacy.groups import Groups, Histogram
 
 
 class Parameters(base.Parameters):
     beta: float = Field(gt=0, description="relative gain that any value has at most in a class")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    gain = np.maximum(histogram.ratios() - 1, 0)
-    return np.where(histogram.distinct() > 0, histogram.max(gain), np.inf)
+    return np.where(histogram.distinct() > 0, histogram.max(gains(histogram)), np.inf)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_most(measured, parameters.beta)
+def gains(histogram: Histogram) -> base.Measured:
+    """(R,) how much more frequent each entry is in its class than in the whole, as a share of the latter."""
+    return np.maximum(histogram.ratios() - 1, 0)
 
 
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"beta": base.highest(measured)}
+MODEL = base.ClassModel(
+    id="basic-beta-likeness",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("beta", "at most"),),
+    compares=True,
+)

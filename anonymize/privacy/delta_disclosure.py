@@ -11,6 +11,9 @@ absent from a class is infinitely far.
 
 Parameters: `delta` (a number above 0).
 
+Example: with delta: 0.6, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold,
+cold) passes and the class (flu, flu, flu, cold) fails.
+
 Monotone: yes. e^-delta Q(s) < P(s) < e^delta Q(s) in the parts, so in any mixture of them.
 
 Missing values: do not count, neither in the class nor in the whole; a class with no present value is infinitely far.
@@ -21,40 +24,27 @@ publishing", KDD 2008, definition 2.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "delta-disclosure"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     delta: float = Field(gt=0, description="bound of |ln| of a value's share in a class over that in the whole table")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     complete = (histogram.distinct() == histogram.whole.distinct) & (histogram.distinct() > 0)
     return np.where(complete, histogram.max(np.abs(np.log(histogram.ratios()))), np.inf)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.below(measured, parameters.delta)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"delta": base.highest(measured)}
+MODEL = base.ClassModel(
+    id="delta-disclosure",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("delta", "below"),),
+    compares=True,
+)

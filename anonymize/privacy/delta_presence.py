@@ -11,6 +11,9 @@ with `min` above 0 there may be no such people. Regions with gaps between them (
 
 Parameters: `min` and `max` (probabilities, from 0 to 1), `population` (a table with the same quasi-identifiers).
 
+Example: with min: 0, max: 0.5, the class (flu, cold) passes with 4 people under it, and the class (flu, cold) fails
+with 3 people under it.
+
 Monotone: yes. The share of a merged class lies between those of its parts, if it shows no more than they do together.
 
 Missing values: a missing quasi-identifier is a value like any other, in the table and in the population.
@@ -20,22 +23,12 @@ Reference: M. Nergiz, M. Atzori, C. Clifton, "Hiding the presence of individuals
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import SpecPath
-
-ID = "delta-presence"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
@@ -50,20 +43,24 @@ class Parameters(base.Parameters):
         return self
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     crowd = groups.crowd(parameters.population)
     share = np.full(groups.sizes.size, np.inf)
     np.divide(groups.sizes, crowd.matched, out=share, where=crowd.matched > 0)
     return np.column_stack((np.zeros_like(share) if crowd.outside else share, share))
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_least(measured[:, 0], parameters.min) & base.at_most(measured[:, 1], parameters.max)
+class Presence(base.ClassModel):
+    """Whoever is under no class is in the table with probability 0."""
+
+    def needs_everybody(self, parameters: Parameters) -> bool:
+        return parameters.min > 0
 
 
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"min": base.lowest(measured[:, 0]), "max": base.highest(measured[:, 1])}
+MODEL = Presence(
+    id="delta-presence",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("min"), base.Limit("max", "at most")),
+    sensitive="none",
+)

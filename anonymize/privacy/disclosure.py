@@ -23,16 +23,11 @@ ICDM Workshops 2010.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from anonymize.privacy import base
-
-ID = "disclosure"
-MONOTONE = False
-SCOPE: Literal["class", "table"] = "table"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
@@ -43,3 +38,10 @@ class Parameters(base.Parameters):
 
     def __hash__(self) -> int:
         return hash((self.l, tuple(sorted(self.values.items()))))
+
+
+MODEL = base.Model(
+    id="disclosure",
+    parameters=Parameters,
+    limits=(base.Limit("l"),),
+)

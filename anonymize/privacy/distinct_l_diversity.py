@@ -7,6 +7,8 @@ Formula: |{s : n(s) > 0}| >= l in every class, n(s) the rows of the class with t
 
 Parameters: `l`, values (a whole number, at least 1).
 
+Example: with l: 2, the class (flu, flu, flu, cold) passes and the class (flu, flu, flu, flu) fails.
+
 Monotone: yes. A merged class has the values of both.
 
 Missing values: a missing sensitive value is not one more value; a class with nothing else measures 0. Numbers are
@@ -18,38 +20,27 @@ ICDE 2006 and TKDD 1(1), 2007.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "distinct-l-diversity"
-MONOTONE = True
-GROWING = True
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     l: int = Field(ge=1, description="different sensitive values that every class has at least")  # noqa: E741
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return parameters.l
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     return groups.of(attribute).distinct().astype(np.float64)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= parameters.l
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"l": base.lowest_count(measured)}
+MODEL = base.ClassModel(
+    id="distinct-l-diversity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("l", count=True, rows=base.as_many),),
+    grows=True,
+    diverse=True,
+    by_default=True,
+)

@@ -10,6 +10,9 @@ more than -ln Q(s), which no beta allows.
 
 Parameters: `beta` (a number above 0).
 
+Example: with beta: 1, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold) passes
+and the class (flu, flu, flu, flu) fails: it doubles the share of flu, and -ln 1/2 is 0.69.
+
 Monotone: yes. P(s) <= (1 + min(beta, -ln Q(s))) Q(s) in the parts, so in any mixture of them.
 
 Missing values: do not count, neither in the class nor in the whole; in a class with no present value no beta is met.
@@ -19,42 +22,27 @@ Reference: J. Cao, P. Karras, "Publishing microdata with a robust privacy guaran
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
 
-from anonymize.privacy import base
+from anonymize.privacy import base, basic_beta_likeness
 from anonymize.privacy.groups import Groups
 
-ID = "enhanced-beta-likeness"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
+
+class Parameters(basic_beta_likeness.Parameters):
+    pass
 
 
-class Parameters(base.Parameters):
-    beta: float = Field(gt=0, description="relative gain that any value has at most in a class")
-
-
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    gain = np.maximum(histogram.ratios() - 1, 0)
-    surprise = -np.log(histogram.whole.shares[histogram.codes])
-    allowed = gain <= surprise * (1 + base.TOLERANCE) + base.NEGLIGIBLE
+    gain = basic_beta_likeness.gains(histogram)
+    allowed = base.at_most(gain, -np.log(histogram.whole.shares[histogram.codes]))
     return np.where(histogram.distinct() > 0, histogram.max(np.where(allowed, gain, np.inf)), np.inf)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_most(measured, parameters.beta)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"beta": base.highest(measured)}
+MODEL = base.ClassModel(
+    id="enhanced-beta-likeness",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("beta", "at most"),),
+    compares=True,
+)

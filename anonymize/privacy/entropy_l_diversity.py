@@ -9,6 +9,8 @@ the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.
 
 Parameters: `l`, equally frequent values (a number, at least 1, not necessarily whole).
 
+Example: with l: 1.8, the class (flu, flu, cold) passes and the class (flu, flu, flu, cold) fails.
+
 Monotone: yes. Entropy is concave: a mixture's is at least the mean of the parts', hence at least the smaller one.
 
 Missing values: do not count, not in n either; a class with no present value measures 0.
@@ -19,32 +21,18 @@ ICDE 2006 and TKDD 1(1), 2007.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "entropy-l-diversity"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="equally frequent values that every class is as uncertain as")  # noqa: E741
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return int(np.ceil(parameters.l * (1 - base.TOLERANCE)))
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     counts = histogram.counts.astype(np.float64)
     logs = histogram.sum(counts * np.log(counts))
@@ -53,9 +41,11 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ND
     return np.where(present > 0, np.exp(np.log(size) - logs / size), 0.0)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_least(measured, parameters.l)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"l": base.lowest(measured)}
+MODEL = base.ClassModel(
+    id="entropy-l-diversity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("l", rows=base.as_many),),
+    diverse=True,
+    by_default=True,
+)

@@ -9,6 +9,8 @@ sum.
 
 Parameters: `l` (a number, at least 1, not necessarily whole).
 
+Example: with l: 2, the class (flu, flu, cold, angina) passes and the class (flu, flu, flu, cold) fails.
+
 Monotone: yes. max(a + b) <= max(a) + max(b) <= n(a)/l + n(b)/l.
 
 Missing values: do not count, not in n either, so that missing values cannot dilute the most frequent one; a class
@@ -19,39 +21,27 @@ Reference: X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation"
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "frequency-l-diversity"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")  # noqa: E741
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return int(np.ceil(parameters.l * (1 - base.TOLERANCE)))
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     return histogram.present() / np.maximum(histogram.max(histogram.counts), 1)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_least(measured, parameters.l)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"l": base.lowest(measured)}
+MODEL = base.ClassModel(
+    id="frequency-l-diversity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("l", rows=base.as_many),),
+    diverse=True,
+    by_default=True,
+)

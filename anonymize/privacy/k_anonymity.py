@@ -8,6 +8,8 @@ Formula: the size of every class >= k.
 
 Parameters: `k`, rows (a whole number, at least 1).
 
+Example: with k: 3, the class (flu, flu, flu) passes and the class (flu, cold) fails.
+
 Monotone: yes. A merged class has the rows of both.
 
 Missing values: a missing quasi-identifier is a value like any other. A table that is k-anonymous only if missing
@@ -19,38 +21,28 @@ Reference: P. Samarati, L. Sweeney, "Protecting privacy when disclosing informat
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "k-anonymity"
-MONOTONE = True
-GROWING = True
-BY_SIZE = True
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
     k: int = Field(ge=1, description="rows that every class has at least")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return parameters.k
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     return groups.sizes.astype(np.float64)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= parameters.k
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"k": base.lowest_count(measured)}
+MODEL = base.ClassModel(
+    id="k-anonymity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("k", count=True, size=True, rows=base.as_many),),
+    sensitive="none",
+    grows=True,
+    by_size=True,
+    by_default=True,
+)

@@ -8,6 +8,8 @@ Formula: |{s : n(s) > 0}| >= k and max s - min s >= e in every class, n(s) the r
 
 Parameters: `k`, numbers (a whole number, at least 1), `e` (a number, at least 0, in the attribute's unit).
 
+Example: with k: 3, e: 50, the class (0, 1, 2, 50) passes and the class (0, 1, 2, 3) fails.
+
 Monotone: yes. A merged class has the numbers of both.
 
 Missing values: do not count; a class with no present value measures 0 and 0.
@@ -18,21 +20,11 @@ k is about different sensitive values, not about rows; for rows, ask for k-anony
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "k-e-anonymity"
-MONOTONE = True
-GROWING = True
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "numeric"
 
 
 class Parameters(base.Parameters):
@@ -40,21 +32,17 @@ class Parameters(base.Parameters):
     e: float = Field(ge=0, description="what the numbers of every class span at least")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return max(parameters.k, 1 + (parameters.e > 0))
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    if histogram.values is None:
-        raise TypeError(f"{ID} of a histogram without numbers: this is probably a bug")
-    span = histogram.max(histogram.values) - histogram.min(histogram.values)
-    return np.column_stack((histogram.distinct(), span))
+    values = base.numbers(histogram)
+    return np.column_stack((histogram.distinct(), histogram.max(values) - histogram.min(values)))
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return (measured[:, 0] >= parameters.k) & base.at_least(measured[:, 1], parameters.e)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"k": base.lowest_count(measured[:, 0]), "e": base.lowest(measured[:, 1])}
+MODEL = base.ClassModel(
+    id="k-e-anonymity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("k", count=True, rows=base.as_many), base.Limit("e", rows=base.two_for_any)),
+    sensitive="numeric",
+    grows=True,
+)

@@ -10,6 +10,9 @@ intervals that the class shows. A suppressed cell shows everything; a missing va
 
 Parameters: `k`, people (a whole number, at least 1), `population` (a table with the same quasi-identifiers).
 
+Example: with k: 4, the class (flu) passes with 4 people under it, and the class (flu, cold) fails with 3 people under
+it.
+
 Monotone: yes. What a merged class shows has under it all that its parts show.
 
 Missing values: a missing quasi-identifier is a value like any other, in the table and in the population.
@@ -19,22 +22,12 @@ Reference: L. Sweeney, "Computational disclosure control: a primer on data priva
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import SpecPath
-
-ID = "k-map"
-MONOTONE = True
-GROWING = True
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
@@ -42,17 +35,15 @@ class Parameters(base.Parameters):
     population: SpecPath = Field(description="a table of the population, with the same quasi-identifiers")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     return groups.crowd(parameters.population).matched.astype(np.float64)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= parameters.k
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"k": base.lowest_count(measured)}
+MODEL = base.ClassModel(
+    id="k-map",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("k", count=True),),
+    sensitive="none",
+    grows=True,
+)

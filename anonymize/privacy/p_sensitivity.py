@@ -8,6 +8,8 @@ Formula: |{s : n(s) > 0}| >= p in every class, n(s) the rows of the class with t
 
 Parameters: `p`, values (a whole number, at least 1).
 
+Example: with p: 2, the class (flu, flu, cold) passes and the class (flu, flu, flu) fails.
+
 Monotone: yes. A merged class has the values of both.
 
 Missing values: a missing sensitive value is not one more value; a class with nothing else measures 0.
@@ -17,38 +19,20 @@ Reference: T. Truta, B. Vinay, "Privacy protection: p-sensitive k-anonymity prop
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
-from anonymize.privacy.groups import Groups
-
-ID = "p-sensitivity"
-MONOTONE = True
-GROWING = True
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
+from anonymize.privacy.distinct_l_diversity import measure
 
 
 class Parameters(base.Parameters):
     p: int = Field(ge=1, description="different sensitive values that every class has at least")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return parameters.p
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
-    return groups.of(attribute).distinct().astype(np.float64)
-
-
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= parameters.p
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"p": base.lowest_count(measured)}
+MODEL = base.ClassModel(
+    id="p-sensitivity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("p", count=True, rows=base.as_many),),
+    grows=True,
+)

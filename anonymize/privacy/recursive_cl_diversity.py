@@ -9,6 +9,8 @@ exceed; infinite in a class with fewer than l values, which no c makes diverse.
 
 Parameters: `c` (a number above 0), `l` (a whole number, at least 1).
 
+Example: with c: 2, l: 2, the class (flu, flu, cold, angina) passes and the class (flu, flu, cold) fails.
+
 Monotone: yes. The l - 1 most frequent values of a merged class have at most as many rows as those of its parts
 together, so the rest has at least as many as theirs; and its r(1) is at most the sum of theirs.
 
@@ -20,21 +22,12 @@ ICDE 2006 and TKDD 1(1), 2007.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from anonymize.classes import Ints
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups, Histogram
-
-ID = "recursive-cl-diversity"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
@@ -42,11 +35,7 @@ class Parameters(base.Parameters):
     l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return parameters.l
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     counts = _descending(histogram)
     rank = np.arange(counts.size) - histogram.starts[histogram.classes]
@@ -57,17 +46,30 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ND
     return unmet
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.below(measured, parameters.c)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"c": base.highest(measured), "l": parameters.l}
-
-
-def _descending(histogram: Histogram) -> NDArray[np.int64]:
+def _descending(histogram: Histogram) -> Ints:
     """(R,) the counts, largest first within each class: the class leads the sort key, so that classes stay in place."""
     top = int(histogram.counts.max(initial=0))
     blocks = histogram.classes * (top + 1)
     keys = np.sort(blocks + (top - histogram.counts))
     return top - (keys - blocks)
+
+
+class Recursive(base.ClassModel):
+    """The rank bounds the rows of a class, though it is not compared."""
+
+    def minimum_rows(self, parameters: Parameters) -> int:
+        return parameters.l
+
+    def least_values(self, parameters: Parameters) -> int:
+        return parameters.l - 1 + base.more_than(1 / parameters.c)  # 1 < c (m - l + 1)
+
+
+MODEL = Recursive(
+    id="recursive-cl-diversity",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("c", "below"),),
+    given=("l",),
+    diverse=True,
+    rank="l",
+)

@@ -20,6 +20,8 @@ Parameters: at least one of `prosecutor_max`, `journalist_max` (probabilities, a
 above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1);
 beside `journalist_max`, `population` (a table with the same quasi-identifiers).
 
+Example: with prosecutor_max: 0.4, the class (flu, flu, flu) passes and the class (flu, cold) fails.
+
 Monotone: yes. A merged class has the rows of both, and there is one class less.
 
 Missing values: a missing quasi-identifier is a value like any other.
@@ -30,22 +32,13 @@ K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from anonymize.classes import Bools
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import SpecPath
-
-ID = "risk"
-MONOTONE = True
-GROWING = True
-BY_SIZE = True
-SCOPE: Literal["class", "table"] = "table"
-SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
@@ -82,42 +75,52 @@ class Parameters(base.Parameters):
         return self
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    bounds = [parameters.prosecutor_max, parameters.marketer]
-    if parameters.population is None:
-        bounds.append(parameters.journalist_max)
-    if parameters.records_at_risk is not None and parameters.records_at_risk < 1:
-        bounds.append(parameters.threshold)
-    return max([1, *(_fewest(bound) for bound in bounds if bound is not None)])
-
-
-def _fewest(risk: float) -> int:
-    """The fewest among whom nobody is found with a higher probability."""
-    return int(np.ceil((1 - base.TOLERANCE) / risk))
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     people = groups.sizes if parameters.population is None else groups.crowd(parameters.population).matched
     return np.column_stack((groups.sizes, people)).astype(np.float64)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    enough = measured[:, 0] >= minimum_rows(parameters)
-    return (
-        enough if parameters.journalist_max is None else enough & (measured[:, 1] >= _fewest(parameters.journalist_max))
-    )
+class Risk(base.ClassModel):
+    """A class is measured by its rows and its people, the table by the risks that follow from them."""
+
+    def minimum_rows(self, parameters: Parameters) -> int:
+        bounds = [parameters.prosecutor_max, parameters.marketer]
+        if parameters.population is None:
+            bounds.append(parameters.journalist_max)
+        if parameters.records_at_risk is not None and parameters.records_at_risk < 1:
+            bounds.append(parameters.threshold)
+        return max([1, *(base.one_in(bound) for bound in bounds if bound is not None)])
+
+    def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
+        rows, people = measured.T
+        fewest = 0 if parameters.journalist_max is None else base.one_in(parameters.journalist_max)
+        return np.asarray((rows >= self.minimum_rows(parameters)) & (people >= fewest))
+
+    def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
+        sizes, people = measured[measured[:, 0] > 0].T
+        rows = float(sizes.sum())
+        nobody = bool((people == 0).any())
+        at_risk = ~base.at_most(1 / sizes, parameters.threshold or 1)
+        risks: base.Achieved = {
+            "prosecutor_max": float((1 / sizes).max()) if rows else None,
+            "journalist_max": float((1 / people).max()) if rows and not nobody else None,
+            "marketer": sizes.size / rows if rows else None,
+            "records_at_risk": float(sizes[at_risk].sum()) / rows if rows else None,
+            "threshold": parameters.threshold,
+        }
+        return {name: value for name, value in risks.items() if getattr(parameters, name) is not None}
 
 
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    sizes, people = measured[measured[:, 0] > 0].T
-    rows = float(sizes.sum())
-    nobody = bool((people == 0).any())
-    found: dict[str, Any] = {"prosecutor_max": base.highest(1 / sizes)}
-    found["journalist_max"] = None if nobody else base.highest(1 / people)
-    found["marketer"] = sizes.size / rows if rows else None
-    if parameters.threshold is not None:
-        at_risk = ~base.at_most(1 / sizes, parameters.threshold)
-        found["records_at_risk"] = float(sizes[at_risk].sum()) / rows if rows else None
-        found["threshold"] = parameters.threshold
-    asked = parameters.model_dump(exclude_none=True)
-    return {name: value for name, value in found.items() if name in asked}
+MODEL = Risk(
+    id="risk",
+    parameters=Parameters,
+    measure=measure,
+    limits=tuple(
+        base.Limit(name, "at most") for name in ("prosecutor_max", "journalist_max", "marketer", "records_at_risk")
+    ),
+    given=("threshold",),
+    scope="table",
+    sensitive="none",
+    grows=True,
+    by_size=True,
+)

@@ -11,6 +11,8 @@ enough, though a release with some unique rows may be within the share too, whic
 
 Parameters: `share` (from 0 to 1).
 
+Example: with share: 0, the class (flu, flu) passes and the class (flu) fails.
+
 Monotone: yes. A merged class has two rows at least, so no merge makes a unique row.
 
 Missing values: a missing quasi-identifier is a value like any other.
@@ -21,39 +23,40 @@ B 64(4), 2002.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from anonymize.classes import Bools
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-
-ID = "sample-uniqueness"
-MONOTONE = True
-GROWING = True
-BY_SIZE = True
-SCOPE: Literal["class", "table"] = "table"
-SENSITIVE: Literal["none", "any", "numeric"] = "none"
 
 
 class Parameters(base.Parameters):
     share: float = Field(ge=0, le=1, description="share of the rows that may be alone in their class")
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 2 if parameters.share < 1 else 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     return groups.sizes.astype(np.float64)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return measured >= minimum_rows(parameters)
+class Uniqueness(base.ClassModel):
+    """A class is measured by its rows, the table by those that are alone."""
+
+    def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
+        return measured >= self.minimum_rows(parameters)
+
+    def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
+        rows = float(measured.sum())
+        return {"share": int(np.count_nonzero(measured == 1)) / rows if rows else None}
 
 
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    rows = float(measured.sum())
-    return {"share": int(np.count_nonzero(measured == 1)) / rows if rows else None}
+MODEL = Uniqueness(
+    id="sample-uniqueness",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("share", "at most", rows=lambda share: 1 + (share < 1)),),
+    scope="table",
+    sensitive="none",
+    grows=True,
+    by_size=True,
+)

@@ -17,6 +17,9 @@ is share times distance, and distances lie in [0, 1]:
 Parameters: `t` (a number from 0 to 1), `distance` (equal, ordered or hierarchical; equal if left out). `ordered` needs
 a numeric attribute or a hierarchy, `hierarchical` a hierarchy.
 
+Example: with t: 0.25, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold) passes
+and the class (flu, flu, flu, flu) fails.
+
 Monotone: yes. The distribution of a merged class is a mixture of those of its parts, and the distance to Q is convex:
 at most the mean of theirs.
 
@@ -31,18 +34,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups, Histogram
-
-ID = "t-closeness"
-MONOTONE = True
-GROWING = False
-BY_SIZE = False
-SCOPE: Literal["class", "table"] = "class"
-SENSITIVE: Literal["none", "any", "numeric"] = "any"
 
 
 class Parameters(base.Parameters):
@@ -52,31 +47,19 @@ class Parameters(base.Parameters):
     )
 
 
-def minimum_rows(parameters: Parameters) -> int:
-    return 1
-
-
-def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> NDArray[np.float64]:
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     distance = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}[parameters.distance]
     return np.where(histogram.distinct() > 0, distance(histogram), np.inf)
 
 
-def satisfied(measured: NDArray[np.float64], parameters: Parameters) -> NDArray[np.bool_]:
-    return base.at_most(measured, parameters.t)
-
-
-def achieved(measured: NDArray[np.float64], parameters: Parameters) -> base.Achieved:
-    return {"t": base.highest(measured), "distance": parameters.distance}
-
-
-def equal(histogram: Histogram) -> NDArray[np.float64]:
+def equal(histogram: Histogram) -> base.Measured:
     """(C,) half the sum of absolute differences; values that a class lacks are in it by those that it has too much."""
     excess = histogram.shares() - histogram.whole.shares[histogram.codes]
     return histogram.sum(np.maximum(excess, 0))
 
 
-def ordered(histogram: Histogram) -> NDArray[np.float64]:
+def ordered(histogram: Histogram) -> base.Measured:
     """(C,) area between the cumulative shares of the class and of the whole, over ranks.
 
     The share of a class is level between its own values, and there the area is known from the sums of the whole's.
@@ -98,14 +81,14 @@ def ordered(histogram: Histogram) -> NDArray[np.float64]:
     return (histogram.sum(below + above) + before) / max(ranks - 1, 1)
 
 
-def _cumulative(histogram: Histogram) -> NDArray[np.float64]:
+def _cumulative(histogram: Histogram) -> base.Measured:
     """(R,) of its class, the share that each entry and those before it have."""
     present = histogram.present()
     before = np.cumsum(present) - present
     return (np.cumsum(histogram.counts) - before[histogram.classes]) / present[histogram.classes]
 
 
-def hierarchical(histogram: Histogram) -> NDArray[np.float64]:
+def hierarchical(histogram: Histogram) -> base.Measured:
     """(C,) level by level, what moves between nodes of the level."""
     levels = histogram.whole.levels
     if levels is None:
@@ -114,3 +97,21 @@ def hierarchical(histogram: Histogram) -> NDArray[np.float64]:
     for nodes in levels[:-1]:
         distance += equal(histogram.gathered(nodes))
     return distance / (len(levels) - 1)
+
+
+class Closeness(base.ClassModel):
+    """Some distances need an attribute whose values are in order, or in a hierarchy."""
+
+    def needs(self, parameters: Parameters) -> base.Needed:
+        needed: dict[str, base.Needed] = {"ordered": "order", "hierarchical": "hierarchy"}
+        return needed.get(parameters.distance, "any")
+
+
+MODEL = Closeness(
+    id="t-closeness",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("t", "at most"),),
+    given=("distance",),
+    compares=True,
+)

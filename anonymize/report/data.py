@@ -16,7 +16,7 @@ from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
-from anonymize.privacy import Requirement
+from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional
 from anonymize.request import Request
 from anonymize.risk import merged
@@ -25,8 +25,6 @@ from anonymize.table import OutputFile, Table
 from anonymize.verify import Verdict, met
 
 SCHEMA_VERSION = 1
-K_MODELS = ("k-anonymity", "alpha-k-anonymity")
-"""Models whose k is the rows of a class."""
 
 STAGES = ("read", "search", "recode", "verify", "write")
 
@@ -225,8 +223,13 @@ def _levels(facts: Facts) -> list[tuple[int, int]] | None:
 
 
 def required_k(requirements: tuple[Requirement, ...]) -> int:
-    """The largest k asked for; where none is, the fewest rows that a class may have."""
-    asked = [int(each.required()["k"]) for each in requirements if each.model in K_MODELS]
+    """The largest size of a class that is asked for as such; where none is, the fewest rows that a class may have."""
+    asked = [
+        int(each.required()[limit.parameter])
+        for each in requirements
+        for limit in MODELS[each.model].limits
+        if limit.size
+    ]
     return max(asked, default=minimum_size(requirements))
 
 

@@ -20,12 +20,12 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.verdict import Result, Verdict
 
 SURPRISE = math.log(1e8)
 _TOLERANCE = 1e-6
 _CLASSES = ("count", "min_size", "mean_size", "max_size")
-_RISK = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques", "threshold")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def measure_randomized(
         raise DataError("the table changed while it was being verified")
     wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], shown[each["column"]])]
     results = tuple(_result(bound, attributes, original) for bound in bounds)
-    nothing = dict.fromkeys(_CLASSES), dict.fromkeys(_RISK)
+    nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
     return Verdict(original.height, 0, results, *nothing), wrong
 
 

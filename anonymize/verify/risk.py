@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import polars as pl
 
 from anonymize.verify.table import whole
 from anonymize.verify.verdict import Figures
+
+WORSE: dict[str, Literal["higher", "lower"]] = {
+    "prosecutor_max": "higher",
+    "prosecutor_mean": "higher",
+    "journalist_max": "higher",
+    "marketer": "higher",
+    "records_at_risk": "higher",
+    "uniques": "higher",
+}
+"""The figures of a risk, and which way each gets worse."""
+GIVEN = "threshold"
+"""What stands beside them, and is given: the risk above which a record counts as at risk."""
 
 
 def class_sizes(sizes: pl.Series) -> Figures:
@@ -27,8 +40,7 @@ def risk(sizes: pl.Series, threshold: float) -> Figures:
     """
     rows = int(sizes.sum())
     if not rows:
-        names = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques")
-        return dict.fromkeys(names, 0) | {"threshold": threshold}
+        return dict.fromkeys(WORSE, 0) | {GIVEN: threshold}
     smallest = sizes.min()
     assert isinstance(smallest, int)
     return {

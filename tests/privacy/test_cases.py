@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from anonymize.privacy import MODELS, PARAMETERS, Crowd, Groups, Histogram, Requirement, Whole, assess, check
-from anonymize.verify import Check, People, Shown, measure
+from anonymize.verify import Check, People, Result, Shown, measure
+from tests.privacy.examples import Example, examples
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 EXPECTED = {"model", "achieved", "failing"}
@@ -71,16 +72,48 @@ def nodes(case: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]] | None:
     return np.array([[known[node] for node in level] for level in above], dtype=np.int32) if paths else None
 
 
+def each_example() -> list[Any]:
+    """The classes of the manuals, as cases."""
+    return [
+        pytest.param(*_as_case(name, example), id=f"{name} {'passes' if example.passes else 'fails'}")
+        for name, model in MODELS.items()
+        for example in examples(model)
+    ]
+
+
+def _as_case(name: str, example: Example) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    case: dict[str, Any] = {"classes": {"A": example.values} | ({"B": example.others} if example.others else {})}
+    if MODELS[name].sensitive == "numeric":
+        case["numeric"] = True
+    if example.people is not None:
+        case["population"] = {"A": example.people}
+    return case, {"model": name, **example.given}, example.passes
+
+
+@pytest.mark.parametrize(("case", "model", "passes"), each_example())
+def test_examples_are_true_of_the_model(case: dict[str, Any], model: dict[str, Any], passes: bool) -> None:
+    requirement = required(case, model)
+    assert check(groups_of(case), [requirement])[0] == passes
+    assert assess(groups_of(case), requirement).satisfied == passes
+
+
+@pytest.mark.parametrize(("case", "model", "passes"), each_example())
+def test_examples_are_true_of_the_twin(case: dict[str, Any], model: dict[str, Any], passes: bool) -> None:
+    assert twin(case, model).satisfied == passes
+
+
+def required(case: dict[str, Any], model: dict[str, Any]) -> Requirement:
+    attribute = None if MODELS[model["model"]].sensitive == "none" else "s"
+    return Requirement(model["model"], attribute, parameters_of(case, model))
+
+
 @pytest.mark.parametrize(("case", "model"), each_model())
 def test_model(case: dict[str, Any], model: dict[str, Any]) -> None:
-    parameters = parameters_of(case, model)
-    attribute = None if MODELS[model["model"]].SENSITIVE == "none" else "s"
-    requirement = Requirement(model["model"], attribute, parameters)
-    groups = groups_of(case)
+    requirement, groups = required(case, model), groups_of(case)
     found = assess(groups, requirement)
     failing = [name for name, passed in zip(case["classes"], check(groups, [requirement]), strict=True) if not passed]
     assert agrees(found.achieved, model["achieved"])
-    assert failing == model["failing"] or (MODELS[requirement.model].SCOPE == "table" and found.satisfied)
+    assert failing == model["failing"] or (MODELS[requirement.model].scope == "table" and found.satisfied)
     assert found.satisfied == (not model["failing"])
     assert found.failing_rows == sum(len(case["classes"][name]) for name in model["failing"])
 
@@ -91,19 +124,23 @@ def agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     return found == near
 
 
-@pytest.mark.parametrize(("case", "model"), each_model())
-def test_twin(case: dict[str, Any], model: dict[str, Any]) -> None:
+def twin(case: dict[str, Any], model: dict[str, Any]) -> Result:
+    """What the twin says of the case."""
     names, values = rows_of(case)
     frame = pl.DataFrame({"q": names, "s": values}, schema={"q": pl.String, "s": pl.String})
-    attribute = None if MODELS[model["model"]].SENSITIVE == "none" else "s"
-    parameters = Requirement(model["model"], attribute, parameters_of(case, model)).required()
+    wanted = required(case, model)
     everybody = [name for name, count in case.get("population", {}).items() for _ in range(count)]
     people = People(pl.LazyFrame({"q": everybody}), [Shown("q", ["q"], False, None)], [""], "*", "[{low}-{high}]")
     tree = {leaf: tuple(path) for leaf, path in case["tree"].items()} if "tree" in case else None
-    checks = [Check(model["model"], attribute, parameters, case.get("numeric", False), tree)]
+    checks = [Check(wanted.model, wanted.attribute, wanted.required(), case.get("numeric", False), tree)]
     if "population" in case:
         checks = [replace(checks[0], people=people)]
-    (found,) = measure(frame, ["q"], checks).results
+    return measure(frame, ["q"], checks).results[0]
+
+
+@pytest.mark.parametrize(("case", "model"), each_model())
+def test_twin(case: dict[str, Any], model: dict[str, Any]) -> None:
+    found = twin(case, model)
     assert agrees(found.achieved, model["achieved"])
     assert found.satisfied == (not model["failing"])
     assert found.failing_classes == len(model["failing"])

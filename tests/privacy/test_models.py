@@ -1,43 +1,37 @@
 """What holds of every model of the registry."""
 
+import math
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from anonymize.privacy import MODELS, PARAMETERS, Crowd, Groups, Histogram, Requirement, Whole, assess, check
+from anonymize.privacy import (
+    ALL,
+    MODELS,
+    PARAMETERS,
+    RANDOMIZED,
+    Crowd,
+    Groups,
+    Histogram,
+    Limit,
+    Requirement,
+    Whole,
+    assess,
+    check,
+)
 from anonymize.verify import TWINS
+from tests.privacy.strategies import PEOPLE
+from tests.privacy.strategies import parameters as parameters_of
 
 VALUES = np.array([-3.0, 0.0, 0.5, 7.0, 7.25, np.nan])
 MISSING = 5
-number = st.floats(1, 6, allow_nan=False)
-PEOPLE = Path("people.csv")
-PARAMETER_OF: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "k-anonymity": {"k": st.integers(1, 8)},
-    "distinct-l-diversity": {"l": st.integers(1, 5)},
-    "entropy-l-diversity": {"l": number},
-    "frequency-l-diversity": {"l": number},
-    "recursive-cl-diversity": {"c": st.floats(0.1, 6), "l": st.integers(1, 5)},
-    "squared-error-diversity": {"error": st.floats(0, 200)},
-    "alpha-k-anonymity": {"alpha": st.floats(0.2, 1), "k": st.integers(1, 8)},
-    "p-sensitivity": {"p": st.integers(1, 5)},
-    "k-e-anonymity": {"k": st.integers(1, 5), "e": st.floats(0, 12)},
-    "t-closeness": {"t": st.floats(0, 0.6), "distance": st.sampled_from(["equal", "ordered", "hierarchical"])},
-    "basic-beta-likeness": {"beta": st.floats(0.01, 4)},
-    "enhanced-beta-likeness": {"beta": st.floats(0.01, 4)},
-    "delta-disclosure": {"delta": st.floats(0.01, 3)},
-    "risk": {"prosecutor_max": st.floats(0.1, 1), "marketer": st.floats(0.1, 1)},
-    "sample-uniqueness": {"share": st.floats(0, 1)},
-    "k-map": {"k": st.integers(1, 30), "population": st.just(PEOPLE)},
-    "delta-presence": {"min": st.floats(0, 0.5), "max": st.floats(0.5, 1), "population": st.just(PEOPLE)},
-}
 TREE = np.array([[0, 1, 2, 3, 4, 5], [6, 6, 7, 7, 7, 8], [9, 9, 9, 9, 9, 9]], dtype=np.int32)
 """Nodes of the values on three levels: two, three and the missing one under a node each."""
 
@@ -54,17 +48,25 @@ def groups_of(classes: list[list[int]]) -> Groups:
 
 
 def requirement(model: str, parameters: dict[str, Any]) -> Requirement:
-    attribute = None if MODELS[model].SENSITIVE == "none" else "s"
-    return Requirement(model, attribute, PARAMETERS[model](**parameters))
+    return _on(model, PARAMETERS[model](**parameters))
+
+
+def requirements(model: str) -> st.SearchStrategy[Requirement]:
+    """The model with any parameters that it takes."""
+    return parameters_of(MODELS[model].parameters).map(lambda drawn: _on(model, drawn))
+
+
+def _on(model: str, parameters: Any) -> Requirement:
+    return Requirement(model, None if MODELS[model].sensitive == "none" else "s", parameters)
 
 
 rows = st.lists(st.integers(0, MISSING), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.MONOTONE])
+@pytest.mark.parametrize("model", MODELS)
 @given(data=st.data(), classes=st.lists(rows, min_size=2, max_size=8))
-def test_merging_never_breaks_a_monotone_model(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
-    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+def test_merging_never_breaks_a_model(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
+    wanted = data.draw(requirements(model))
     groups = groups_of(classes)
     into = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes))))
     fine = check(groups, [wanted])
@@ -73,23 +75,23 @@ def test_merging_never_breaks_a_monotone_model(model: str, data: st.DataObject, 
         assert merged_fine[target] or not fine[into == target].all()
 
 
-@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.GROWING])
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.grows])
 @given(data=st.data(), one=rows, more=rows)
 def test_further_rows_never_break_a_growing_model(
     model: str, data: st.DataObject, one: list[int], more: list[int]
 ) -> None:
-    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    wanted = data.draw(requirements(model))
     assert check(groups_of([one + more]), [wanted])[0] or not check(groups_of([one]), [wanted])[0]
 
 
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
 def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
-    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    wanted = data.draw(requirements(model))
     enough = np.array([len(rows) for rows in classes]) >= MODELS[model].minimum_rows(wanted.parameters)
     fine = check(groups_of(classes), [wanted])
     assert (fine <= enough).all()
-    assert not MODELS[model].BY_SIZE or (fine == enough).all()
+    assert not MODELS[model].by_size or wanted.population is not None or (fine == enough).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -97,7 +99,7 @@ def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, cla
 def test_what_is_enough_for_every_class_is_enough_for_the_table(
     model: str, data: st.DataObject, classes: list[list[int]]
 ) -> None:
-    wanted = requirement(model, data.draw(st.fixed_dictionaries(PARAMETER_OF[model])))
+    wanted = data.draw(requirements(model))
     groups = groups_of(classes)
     if check(groups, [wanted]).all():
         assert assess(groups, wanted).satisfied
@@ -127,14 +129,78 @@ def test_check_needs_all_requirements_of_a_class() -> None:
 
 
 def test_the_registry_names_each_model_by_its_id_and_each_has_a_twin() -> None:
-    assert all(name == model.ID for name, model in MODELS.items())
-    assert set(TWINS) == set(MODELS) == set(PARAMETER_OF)
+    assert all(name == model.id for name, model in ALL.items())
+    assert set(TWINS) == set(MODELS) == set(ALL) - set(RANDOMIZED)
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("section", ["Guarantees", "Formula", "Parameters", "Monotone", "Missing values", "Reference"])
+@pytest.mark.parametrize(
+    "section", ["Guarantees", "Formula", "Parameters", "Example", "Monotone", "Missing values", "Reference"]
+)
 def test_a_models_docstring_is_its_manual(model: str, section: str) -> None:
-    assert f"\n{section}: " in (MODELS[model].__doc__ or "")
+    assert f"\n{section}: " in MODELS[model].manual
+
+
+@pytest.mark.parametrize("model", ALL)
+def test_every_parameter_is_compared_or_given(model: str) -> None:
+    """Or it is the population that it is about, or other limits for single values."""
+    own = ALL[model]
+    limits = [limit.parameter for limit in own.limits]
+    about = set(own.parameters.model_fields) & {"population", "values"}
+    assert sorted([*limits, *own.given, *about]) == sorted(own.parameters.model_fields)
+
+
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.diverse])
+@given(data=st.data())
+def test_the_least_values_of_a_diverse_model_meet_it(model: str, data: st.DataObject) -> None:
+    wanted = data.draw(requirements(model))
+    least = MODELS[model].least_values(wanted.parameters)
+    assume(least < 1000)
+
+    def meets(number: int) -> bool:
+        codes = np.arange(number)
+        histogram = Histogram.from_rows(np.zeros(number, np.int64), codes, 1, number + 1)
+        return bool(check(Groups(np.array([number]), {"s": histogram}), [wanted])[0])
+
+    assert meets(least) and meets(least + 1) and not (least > 1 and meets(least - 1))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
+def test_what_is_achieved_is_met(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
+    """And a release that reaches worse than that does not meet it, the way that the limits say is worse."""
+    wanted = data.draw(requirements(model))
+    groups = groups_of(classes)
+    found = assess(groups, wanted)
+    for limit in MODELS[model].limits:
+        reached = found.achieved.get(limit.parameter)
+        if not isinstance(reached, int | float) or limit.comparison == "below":
+            continue
+        assert limit.meets(np.array(float(reached)), reached)
+        harder = reached + 1 if limit.worse == "lower" else reached - 1
+        assert not limit.meets(np.array(float(reached)), harder)
+
+
+@given(
+    figures=st.lists(st.floats(0, 9) | st.integers(0, 9) | st.just(math.inf), min_size=1, max_size=5),
+    limit=st.sampled_from([Limit("a"), Limit("a", "at most"), Limit("a", "below"), Limit("a", count=True)]),
+)
+def test_a_worse_figure_never_meets_what_a_better_one_does_not(figures: list[float], limit: Limit) -> None:
+    if limit.count:
+        figures = [float(round(figure)) for figure in figures if figure < math.inf]
+    ordered = np.array(sorted(figures, reverse=limit.worse == "lower"), np.float64)
+    for required in (0, 1, 3, 4.5):
+        met = limit.meets(ordered, required)
+        assert not (~met[:-1] & met[1:]).any()
+    reached = limit.strongest(ordered)
+    assert reached is None or reached == ordered[-1]
+
+
+def test_the_tiniest_share_needs_more_rows_than_there_are() -> None:
+    assert (
+        MODELS["alpha-k-anonymity"].minimum_rows(requirement("alpha-k-anonymity", {"alpha": 5e-324, "k": 1}).parameters)
+        > 2**40
+    )
 
 
 @pytest.mark.parametrize(

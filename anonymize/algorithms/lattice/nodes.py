@@ -3,7 +3,7 @@
 A node is safe when the rows of classes that fail a requirement are at most the limit, and rows are left. Safe nodes
 have only safe nodes above them (`monotone`) in two cases. No row may be suppressed, and every model is monotone: each
 class above is made of classes that meet the models. Or every model is such that a class which meets it does so with any
-further rows (`GROWING`): no row joins the failing ones on the way up. Entropy, frequency and recursive l-diversity are
+further rows (`grows`): no row joins the failing ones on the way up. Entropy, frequency and recursive l-diversity are
 monotone and not growing: a class that fails can spoil the one that it is merged with, so with suppression nothing
 follows from a safe node. From an unsafe one something does follow: where more rows than the limit fail the growing
 requirements alone (`hopeless`), more do at every node below.
@@ -27,7 +27,7 @@ from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError
-from anonymize.privacy import COMPARING, MODELS, Requirement, check
+from anonymize.privacy import MODELS, Requirement, check
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -89,8 +89,9 @@ class Checker:
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.known: dict[Vector, Checked] = {}
-        self.compares = any(r.model in COMPARING or getattr(r.parameters, "min", 0) > 0 for r in requirements)
-        self._growing = tuple(r for r in requirements if MODELS[r.model].GROWING)
+        models = [(MODELS[r.model], r.parameters) for r in requirements]
+        self.compares = any(model.compares or model.needs_everybody(given) for model, given in models)
+        self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
         self._progress, self._told = progress, 0
 
     @property
@@ -108,8 +109,7 @@ class Checker:
         """Whether all nodes above a safe one are safe."""
         if self.growing:
             return True
-        by_rows = self.table.units is None
-        return by_rows and self.suppression_limit == 0 and all(MODELS[r.model].MONOTONE for r in self.requirements)
+        return self.table.units is None and self.suppression_limit == 0
 
     @property
     def checked(self) -> int:

@@ -21,7 +21,7 @@ class Judge:
     @cached_property
     def growing(self) -> tuple[Requirement, ...]:
         """Those that a group which meets them still meets with any further rows."""
-        return tuple(requirement for requirement in self.requirements if MODELS[requirement.model].GROWING)
+        return tuple(requirement for requirement in self.requirements if MODELS[requirement.model].grows)
 
     @property
     def all_growing(self) -> bool:
@@ -36,7 +36,7 @@ class Judge:
     @property
     def by_size(self) -> bool:
         """Whether the size of a group says it all."""
-        return all(MODELS[requirement.model].BY_SIZE for requirement in self.requirements)
+        return all(MODELS[requirement.model].by_size for requirement in self.requirements)
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
         """(n,) which groups fail, and (n,) which are hopeless: they fail, and so does any part of them."""

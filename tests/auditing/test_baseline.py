@@ -1,0 +1,107 @@
+"""Two reports, compared."""
+
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from anonymize.auditing.baseline import Change, compare, figures
+from anonymize.errors import UsageError
+from anonymize.privacy import ALL, MODELS, ClassModel, Groups, Limit
+from anonymize.privacy.base import Parameters
+from anonymize.verify.risk import GIVEN, WORSE
+
+
+class Collision(Parameters):
+    collision: float = Field(gt=0, le=1, description="probability that two draws from a class are the same value")
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Any) -> Any:
+    histogram = groups.of(attribute)
+    return histogram.sum(histogram.shares() ** 2)
+
+
+TOY = ClassModel(
+    id="collision", parameters=Collision, measure=measure, limits=(Limit("collision", "at most"),), diverse=True
+)
+KNOWN = {**ALL, TOY.id: TOY}
+
+
+def report(*results: dict[str, Any], **risk: Any) -> dict[str, Any]:
+    return {"privacy": {"models": list(results)}, "risk": dict.fromkeys(WORSE, 0) | {GIVEN: 0.2} | risk}
+
+
+def result(model: str, attribute: str | None = None, **achieved: Any) -> dict[str, Any]:
+    return {"model": model, "attribute": attribute, "required": {}, "achieved": achieved}
+
+
+def test_a_figure_of_a_new_model_that_rose_is_worse() -> None:
+    before, now = (report(result("collision", "s", collision=figure)) for figure in (0.25, 0.625))
+    assert compare(before, now, KNOWN) == [Change("collision collision of s", 0.25, 0.625, worse=True)]
+    assert compare(now, before, KNOWN) == [Change("collision collision of s", 0.625, 0.25, worse=False)]
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        report(result("collision", "s", collision=0.25)),
+        report(result("k-anonymity", k=3, surprise=2)),
+        report(result("k-anonymity", k=3, surprise="two")),
+        report(surprise=0.5),
+        report(surprise=None),
+    ],
+)
+def test_a_figure_of_which_no_direction_is_known_is_an_error(unknown: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"(collision|surprise) cannot be compared: it is not known which way"):
+        compare(unknown, unknown)
+
+
+@pytest.mark.parametrize("model", ALL)
+def test_every_parameter_of_every_model_has_its_direction(model: str) -> None:
+    for limit in ALL[model].limits:
+        lower, higher = (report(result(model, "s", **{limit.parameter: figure})) for figure in (1, 2))
+        (change,) = compare(lower, higher)
+        assert change.worse == (limit.comparison != "at least")
+
+
+def test_what_has_no_bound_is_the_worst_there_is() -> None:
+    bounded, unbounded = (report(result("t-closeness", "s", t=t, distance="equal")) for t in (0.5, None))
+    (change,) = compare(bounded, unbounded)
+    assert change.worse and str(change) == "t-closeness t of s (distance=equal) is none, and was 0.5"
+    assert compare(unbounded, unbounded) == []
+
+
+@pytest.mark.parametrize("name", WORSE)
+def test_a_risk_that_rises_is_worse(name: str) -> None:
+    (change,) = compare(report(**{name: 0.25}), report(**{name: 0.625}))
+    assert change.worse and change.figure.startswith(f"risk {name}")
+
+
+def test_blocks_of_further_risks_are_not_compared() -> None:
+    assert compare(report(sample={"expected": 1}, subsets=[1]), report(sample={"expected": 2})) == []
+
+
+def test_figures_for_different_ranks_are_different_figures() -> None:
+    before, now = (report(result("recursive-cl-diversity", "s", c=2, l=rank)) for rank in (2, 3))
+    with pytest.raises(UsageError, match=r"recursive-cl-diversity c of s \(l=2\) is in the baseline"):
+        compare(before, now)
+
+
+def test_a_risk_among_a_population_is_not_that_among_the_rows() -> None:
+    """The block `risk` has the figure among the rows, under the same name."""
+    before, now = (
+        report(result("risk", journalist_max=figure) | {"required": {"population": "people.csv"}}, journalist_max=0.5)
+        for figure in (0.1, 0.4)
+    )
+    (change,) = compare(before, now)
+    assert change.worse and (change.was, change.now) == (0.1, 0.4)
+
+
+def test_a_report_without_a_risk_is_not_a_report() -> None:
+    with pytest.raises(LookupError):
+        figures({"privacy": {"models": []}})
+
+
+def test_the_registries_name_what_is_compared() -> None:
+    assert all(model.limits for model in ALL.values())
+    assert TOY.id not in MODELS
