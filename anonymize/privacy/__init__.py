@@ -37,7 +37,7 @@ from anonymize.privacy import (
     t_closeness,
 )
 from anonymize.privacy.base import Achieved, Model, Parameters
-from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole, sizes_of
+from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole
 from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
 
@@ -61,7 +61,6 @@ __all__ = [
     "assess",
     "check",
     "requirements",
-    "sizes_of",
 ]
 
 MODELS: dict[str, Model] = {
