@@ -6,7 +6,9 @@ array over all classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,17 @@ class Partition:
         sizes = np.diff(np.concatenate(([0], edges, [len(labels)]))) if len(labels) else np.empty(0, np.int64)
         return cls.of_blocks([order], [sizes.astype(np.int64)])
 
+    @classmethod
+    def of_kept(cls, labels: Ints, kept: Bools) -> tuple[Partition, NDArray[np.uint32]]:
+        """The partition of rows given by their class (rows,), and the rows of the classes that are not kept (classes,),
+        ascending."""
+        grouping = Grouping.of(labels, len(kept))
+        order = grouping.order.astype(np.uint32)
+        sizes = np.diff(grouping.starts, append=len(order))
+        stays = kept[labels[grouping.first]]
+        rows = np.repeat(stays, sizes)
+        return cls.of_blocks([order[rows]], [sizes[stays]]), np.sort(order[~rows])
+
     @property
     def count(self) -> int:
         """Number of classes."""
@@ -59,10 +72,19 @@ class Partition:
         """(classes,) rows of each class."""
         return np.diff(self.starts)
 
+    @property
+    def labels(self) -> Ints:
+        """(rows of the classes,) number of the class of each row of `order`."""
+        return np.repeat(np.arange(self.count), self.sizes)
+
     def boxes(self, codes: Codes) -> tuple[Codes, Codes]:
         """Lowest and highest code of each class, (classes,) each, from the codes (rows,) of one attribute."""
         arranged = codes[self.order]
         return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
+
+    def renumbered(self, rows: NDArray[np.uint32]) -> Partition:
+        """The same classes of rows that go by other numbers: row i becomes `rows[i]`, which ascend."""
+        return Partition(rows[self.order], self.starts)
 
     def class_of(self, rows: int) -> NDArray[np.int32]:
         """(rows,) number of each row's class, -1 for a row of no class."""
@@ -91,17 +113,71 @@ def run_starts(ordered: NDArray[np.generic]) -> Ints:
     return np.flatnonzero(begins)
 
 
+MOST_KEYS = 1 << 62
+"""Numbers of combinations stay below this, so that none overflows and a position can be packed beside a small one."""
+
+
+def mixed_radix(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Ints, int]:
+    """(n,) a number for each combination of the columns (n,), equal for equal ones, and what all numbers are below.
+
+    Each column is below its size. The numbers are in lexicographic order of the combinations. Where they would grow too
+    large, those so far are replaced by their ranks, of which there are at most n: that changes neither their order nor
+    which of them are equal.
+    """
+    keys, span = np.zeros(len(columns[0]) if columns else 0, np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if size == 1:
+            continue
+        if span * size >= MOST_KEYS:
+            keys, span = np.unique(keys, return_inverse=True)[1].astype(np.int64), len(keys)
+        keys *= size
+        keys += column
+        span *= size
+    return keys, span
+
+
 def first_of_each(*keys: Integers) -> Ints:
     """Positions, ascending, of the first of the rows that have the same of every key (n,), of which none is below 0."""
-    joined, span = np.zeros(len(keys[0]), np.int64), 1
-    for key in keys:
-        size = int(key.max(initial=0)) + 1
-        if span * size >= 2**62:
-            joined, span = np.unique(joined, return_inverse=True)[1].astype(np.int64), len(joined)
-        joined = joined * size + key
-        span *= size
+    joined, _ = mixed_radix(keys, [int(key.max(initial=0)) + 1 for key in keys])
     order = np.argsort(joined, kind="stable")
     return np.sort(order[run_starts(joined[order])])
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Equal keys put together. `order` (n,): positions group by group. `starts` (groups,): where each begins in it."""
+
+    order: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, keys: Ints, span: int) -> Grouping:
+        """Of keys (n,) below `span`, groups in ascending order of their keys, positions ascending within a group.
+
+        Sorted as numbers that hold key and position where 63 bits are enough, which is the faster sort.
+        """
+        bits = max(len(keys) - 1, 1).bit_length()
+        if span.bit_length() + bits > 63:
+            order = np.argsort(keys, kind="stable")
+            return cls(order, run_starts(keys[order]))
+        packed = (keys << bits) | np.arange(len(keys))
+        packed.sort()
+        order = packed & ((1 << bits) - 1)
+        packed >>= bits
+        return cls(order, run_starts(packed))
+
+    @property
+    def first(self) -> Ints:
+        """(groups,) position of a member of each group."""
+        return self.order[self.starts]
+
+    @cached_property
+    def group(self) -> Ints:
+        """(n,) which group each position is in."""
+        sizes = np.diff(self.starts, append=len(self.order))
+        group = np.empty(len(self.order), np.int64)
+        group[self.order] = np.repeat(np.arange(len(self.starts)), sizes)
+        return group
 
 
 DENSE = 1 << 16

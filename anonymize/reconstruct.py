@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.randomization import estimate, where
 from anonymize.randomization.estimate import About, Count, Method
@@ -119,9 +120,7 @@ def _counted(source: Source, attributes: Sequence[Told], values: Sequence[tuple[
         if unknown:
             message = f"{', '.join(unknown)}: has values that are not among those of its parameters"
             raise DataError(Problem(message, file=source.name))
-        place: Any = np.zeros(batch.height, np.int64)
-        for size, series in zip(shape, batch.get_columns(), strict=True):
-            place = place * size + series.to_numpy()
+        place, _ = mixed_radix([series.to_numpy() for series in batch.get_columns()], shape)
         if counts.size > PIECE:
             np.add.at(counts, place, 1.0)
         else:

@@ -23,8 +23,9 @@ import polars as pl
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.classes import Bools
+from anonymize.judging import Judge
 from anonymize.people import with_people
-from anonymize.privacy import Groups, Requirement, Whole
+from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.recoding.saved import save
 from anonymize.report import Clock, Facts, release_report
@@ -110,17 +111,14 @@ def _must_drop(spec: Spec, table: Table, found: Recoding, requirements: tuple[Re
 
 
 def _passing(table: Table, found: Recoding, requirements: tuple[Requirement, ...], *, withheld: bool) -> Bools:
-    """(classes + 1,) whether each class is safe, that of the suppressed rows last: these are published or withheld."""
+    """Whether each class is safe where the suppressed rows are withheld, (classes,), or published: (classes + 1,), as
+    one class that comes last."""
     partition = found.partition
+    if withheld:
+        return Judge(table, requirements, partition.order).meets(partition.labels, partition.count)
     class_of = partition.class_of(table.rows)
     class_of[found.suppressed] = partition.count
-    columns = [column for column in table.sensitive if any(each.attribute == column.name for each in requirements)]
-    released = partition.order if withheld else None
-    wholes = {column.name: Whole.of(column, released, table.units) for column in columns}
-    groups = Groups.of_rows(columns, class_of, partition.count + 1, wholes=wholes, units=table.units)
-    if withheld:
-        groups = groups.subset(np.arange(partition.count + 1) < partition.count)
-    return privacy.check(groups, requirements)
+    return Judge(table, requirements).meets(class_of, partition.count + 1)
 
 
 def _checks(spec: Spec, table: Table, requirements: tuple[Requirement, ...]) -> list[verify.Check]:

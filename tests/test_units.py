@@ -6,6 +6,7 @@ import csv
 import json
 import random
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import first_of_each
-from anonymize.privacy import Groups, Histogram, Whole
+from anonymize.judging import Judge
+from anonymize.privacy import Histogram, Whole
 from anonymize.table import SensitiveColumn
 from anonymize.verify import Check, measure
+from tests.algorithms.tables import requirement, table_of
 from tests.cli.conftest import Call, Desk, call, desk
 
 __all__ = ["call", "desk"]
@@ -289,7 +292,8 @@ def test_the_search_counts_persons(cells: list[Cell]) -> None:
     names = values[0].tolist()
     missing = names.index("?") if "?" in names else None
     column = SensitiveColumn("s", values[1].astype(np.uint8), len(names), missing, None)
-    groups = Groups.of_rows([column], keys[1], len(keys[0]), units=people[1])
+    table = replace(table_of(sensitive=[column]), units=people[1].astype(np.uint32))
+    groups = Judge(table, [requirement("distinct-l-diversity", "s", l=2)]).groups(keys[1], len(keys[0]))
     expected = by_hand(cells)
     assert groups.sizes.tolist() == [count for count, _ in expected.values()]
     histogram: Histogram = groups.of("s")

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.bucketing.schedule import schedule
-from anonymize.algorithms.feasibility import rows_to_suppress
+from anonymize.algorithms.remaining import remaining
 from anonymize.bucketized import Bucketized
 from anonymize.classes import Ints, starts_of
 from anonymize.errors import InfeasibleError, Problem, UsageError
@@ -57,7 +57,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     _check_names(table, column, options)
     l = _least(requirements)  # noqa: E741
     random = np.random.default_rng(context.seed)
-    rows = np.delete(np.arange(table.rows), _left_out(table, column, l, context))
+    rows = _grouped_rows(table, column, l, context)
     group, count = _grouped(column, rows, l, random)
     return Bucketized(group, count, _mixed(group, random), l, options.joined, options.group)
 
@@ -79,11 +79,11 @@ def _check_names(table: Table, column: SensitiveColumn, options: Options) -> Non
 # --- whether it is possible ------------------------------------------------------------------------------------------
 
 
-def _left_out(table: Table, column: SensitiveColumn, l: int, context: Context) -> NDArray[np.uint32]:  # noqa: E741
-    """Rows without which no value is too frequent. Raises InfeasibleError where they are more than may be."""
+def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Context) -> Ints:  # noqa: E741
+    """Rows among which no value is too frequent. Raises InfeasibleError where too many would have to be left out."""
     required = Requirement(frequency_l_diversity.MODEL.id, column.name, frequency_l_diversity.Parameters(l=l))
     try:
-        return rows_to_suppress(table, (required,), context)
+        return remaining(table, (required,), context).rows.astype(np.int64)
     except InfeasibleError as error:
         raise InfeasibleError([*_too_frequent(column, l), *error.problems]) from None
 

@@ -35,12 +35,11 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.feasibility import class_limit, minimum_size, no_generalization
-from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.single.distinct import Distinct
 from anonymize.algorithms.single.gains import Labels, children, class_labels
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Grouping, Ints, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.privacy import Requirement, check
+from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
@@ -144,9 +143,10 @@ class Climb:
     """
 
     def __init__(self, distinct: Distinct, ladders: list[Ladder], requirements: tuple[Requirement, ...]) -> None:
-        self.distinct, self.ladders, self.requirements = distinct, ladders, requirements
+        self.distinct, self.ladders = distinct, ladders
         self.counts = distinct.counts.copy()
-        self._units = None if distinct.members is None else distinct.members.units
+        members = distinct.tally.members
+        self._units = None if members is None else members.units
         self.sizes = self.counts if self._units is None else self._units.counts(len(self.counts))
         self.columns = [column.copy() for column in distinct.columns]
         self.steps = 0
@@ -167,7 +167,7 @@ class Climb:
         while (self._into != self._into[self._into]).any():
             self._into = self._into[self._into]
         alive, class_of = np.unique(self._into, return_inverse=True)
-        return class_of, check(self.distinct.groups.merge(class_of, len(alive)), self.requirements)
+        return class_of, self.distinct.tally.meets(class_of, len(alive))
 
     def step(self) -> bool:
         """Carries out the generalization whose turn it is; false at the top."""

@@ -20,7 +20,8 @@ from pydantic import ValidationError
 from anonymize.algorithms.base import Context
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.privacy import MODELS, Assessment, Groups, Requirement, assess
+from anonymize.judging import Judge
+from anonymize.privacy import MODELS, Assessment, Requirement, assess
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -102,14 +103,8 @@ def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools,
 
 def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment:
     """The requirement measured with all kept rows as one class."""
-    return assess(_one_class(table, kept, requirement), requirement)
-
-
-def _one_class(table: Table, kept: Bools, requirement: Requirement) -> Groups:
     rows = np.flatnonzero(kept).astype(np.uint32)
-    columns = [column for column in table.sensitive if column.name == requirement.attribute]
-    groups = Groups.of_rows(columns, np.zeros(len(rows), np.int64), 1, rows, units=table.units)
-    return groups.as_root(table.people)
+    return assess(Judge(table, (requirement,), rows).one_class(), requirement)
 
 
 def _column(table: Table, name: str) -> SensitiveColumn:

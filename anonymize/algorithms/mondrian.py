@@ -39,24 +39,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.crowds import check_region, crowds_of, refuse_gaps
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
-from anonymize.algorithms.feasibility import beyond_size, minimum_size, rows_to_suppress
+from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.refine import Refinable, refined
+from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
 from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import Problem, UsageError
-from anonymize.privacy import Groups, Histogram, Requirement, Whole, check, sizes_of
+from anonymize.judging import Judge
+from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
-from anonymize.table import SensitiveColumn, Table, TargetColumn
+from anonymize.table import Table, TargetColumn
 
 ID = "mondrian"
 NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True)
@@ -85,18 +87,15 @@ class Options(Refinable):
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
     _check_workload(table, options.cut)
-    refuse_gaps(requirements)
-    suppressed = rows_to_suppress(table, requirements, context)
-    rows = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
-    check_region(table, requirements, rows)
-    search = _Search(table, requirements, options.relaxed, context, rows)
+    rows = remaining_in_region(table, requirements, context)
+    search = RuleSearch(table, requirements, options.relaxed, context, rows.rows)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
-    cut = _best_rule(search, rows) if options.cut in ("auto", Selecting.ID) else options.cut
+    cut = _best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
     history = History() if context.save else None
-    partition = search.grow(rows, cut, context.progress, history, selecting=selecting)
+    partition = search.grow(rows.rows, cut, context.progress, history, selecting=selecting)
     tree = history.tree(partition) if history else None
-    found = Regions(partition, suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
-    return refined(table, requirements, found, options, context) if options.refine else found
+    regions = Regions(partition, rows.suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
+    return refined(table, requirements, regions, options, context) if options.refine else regions
 
 
 def _check_workload(table: Table, cut: str) -> None:
@@ -112,12 +111,14 @@ _WANTED = {"infogain": "a categorical target", "lsd": "a numeric target", "mixed
 
 
 @dataclass(frozen=True)
-class _Search:
+class RuleSearch:
+    """What growing classes needs, whatever the rule. `rows`: those that are released."""
+
     table: Table
     requirements: tuple[Requirement, ...]
     relaxed: bool
     context: Context
-    kept: NDArray[np.uint32]
+    rows: NDArray[np.uint32]
 
     def grow(
         self,
@@ -129,24 +130,20 @@ class _Search:
         selecting: bool = False,
     ) -> Partition:
         """The classes that a rule cuts some rows, ascending, into; `selecting`: by the selections first."""
-        attributes = self.table.attributes
-        asked = {requirement.attribute for requirement in self.requirements}
-        looked_at = [column for column in self.table.sensitive if column.name in asked]
-        wholes = [Whole.of(column, self.kept, self.table.units) for column in looked_at]
-        allowed = _allowed(self.asked, looked_at, wholes, self.table)
+        judge = Judge(self.table, self.beyond_size, self.rows)
         rule, targets = self._rule(cut)
         if selecting:
             rule = Selecting(**self._common, selections=self.table.selections, then=rule)
         whole = Batch.whole(
             rows,
-            tuple(attribute.codes for attribute in attributes),
-            tuple(column.codes for column in looked_at),
+            tuple(attribute.codes for attribute in self.table.attributes),
+            tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
         )
-        return grow(whole, rule, allowed, self.context.threads, progress, history)
+        return grow(whole, rule, _allowed(judge), self.context.threads, progress, history)
 
-    @property
-    def asked(self) -> list[Requirement]:
+    @cached_property
+    def beyond_size(self) -> list[Requirement]:
         """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
         return beyond_size(self.table, self.requirements)
 
@@ -176,34 +173,26 @@ class _Search:
         return sum(a.weight * float(a.domain.cost(low, high) @ partition.sizes) for a, low, high in boxes)
 
 
-def _best_rule(search: _Search, rows: NDArray[np.uint32]) -> str:
+def _best_rule(search: RuleSearch) -> str:
     """The rule that `auto` takes: by the kinds of targets, if there are any; else the first of CANDIDATES to lose least
     on rows spread evenly over the table, and where rows enough are all that is asked for the first without a trial.
     """
     kinds = {target.numeric for target in search.table.targets}
     if kinds:
         return "mixed" if len(kinds) == 2 else "lsd" if True in kinds else "infogain"
-    if not search.asked:
+    if not search.beyond_size:
         return CANDIDATES[0]
-    trial = rows[:: -(-len(rows) // TRIAL_ROWS)]
+    trial = search.rows[:: -(-len(search.rows) // TRIAL_ROWS)]
     lost = {cut: search.loss(search.grow(trial, cut, lambda done: None)) for cut in CANDIDATES}
     return min(CANDIDATES, key=lost.__getitem__)
 
 
-def _allowed(
-    asked: list[Requirement], columns: list[SensitiveColumn], wholes: list[Whole], table: Table
-) -> Allowed | None:
+def _allowed(judge: Judge) -> Allowed | None:
     """The check of every part of a cut; None where the minimum size is all there is to check."""
-    if not asked:
+    if not judge.requirements:
         return None
 
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
-        whom = None if table.units is None else table.units[batch.rows]
-        histograms = {
-            column.name: Histogram.of(column, part, parts, codes, whole, whom)
-            for column, codes, whole in zip(columns, batch.sensitive, wholes, strict=True)
-        }
-        crowds = crowds_of(table, batch.columns, part, parts)
-        return check(Groups(sizes_of(part, parts, whom), histograms, crowds), asked)
+        return judge.meets(part, parts, batch)
 
     return allowed

@@ -49,14 +49,14 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import minimum_size, rows_to_suppress
-from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping, mixed_radix
+from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.classes import Bools, Ints, Partition
-from anonymize.privacy import Requirement, check
+from anonymize.algorithms.remaining import Remaining, remaining
+from anonymize.classes import Bools, Grouping, Ints, Partition, mixed_radix
+from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -104,16 +104,15 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
     allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
-    suppressed = rows_to_suppress(table, requirements, replace(context, suppression_limit=allowed))
-    kept = np.delete(np.arange(table.rows, dtype=np.uint32), suppressed)
+    rows = remaining(table, requirements, replace(context, suppression_limit=allowed))
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
-    distinct, row_of = FrequencySet.with_classes(table, requirements, kept)
-    start, merged = distinct.rolled(_safe_alone(distinct, requirements))
-    cells, into, counted = _climb(Cells.of(start), subsets, requirements, allowed - len(suppressed))
+    distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
+    start, merged = distinct.rolled(_safe_alone(distinct))
+    cells, into, counted = _climb(ShownCells.of(start), subsets, allowed - len(rows.suppressed))
     figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
-    chosen = {**figures, **counted, **_remaining(cells, requirements)}
+    chosen = {**figures, **counted, **_left_unsafe(cells)}
     context.progress(table.rows)
-    return _recoding(table, kept, suppressed, cells, into[merged[row_of]], chosen)
+    return _recoding(table, rows, cells, into[merged[row_of]], chosen)
 
 
 def tested(identifying: Iterable[str]) -> list[Subset]:
@@ -153,7 +152,7 @@ class Combinations:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ShownCells:
     """The distinct rows at a level vector, and which of their cells are suppressed, (rows, attributes).
 
     The cells of an attribute that is at its root show nothing: they are part of no combination, suppressed or not.
@@ -163,11 +162,11 @@ class Cells:
     suppressed: Bools
 
     @classmethod
-    def of(cls, shown: FrequencySet) -> Cells:
+    def of(cls, shown: FrequencySet) -> ShownCells:
         """With no suppressed cell."""
         return cls(shown, np.zeros((shown.size, len(shown.vector)), np.bool_))
 
-    def combinations(self, subset: Subset, requirements: Sequence[Requirement]) -> Combinations:
+    def combinations(self, subset: Subset) -> Combinations:
         """The values shown in some attributes, each combination tested as one class of the rows that show it."""
         rows = np.flatnonzero(~self.suppressed[:, subset].any(axis=1))
         columns = [self.shown.columns[index][rows] for index in subset]
@@ -175,18 +174,18 @@ class Cells:
         grouping = Grouping.of(*mixed_radix(columns, sizes))
         of_row = np.full(self.shown.size, -1)
         of_row[rows] = grouping.group
-        safe = self._safe(of_row, len(grouping.starts), requirements)
+        safe = self.shown.meets(of_row, len(grouping.starts))
         return Combinations(subset, of_row, rows[grouping.first], safe)
 
-    def unsafe(self, subsets: Iterable[Subset], requirements: Sequence[Requirement]) -> list[Combinations]:
+    def unsafe(self, subsets: Iterable[Subset]) -> list[Combinations]:
         """The combinations of the subsets that have unsafe ones, and whose attributes are all below their roots."""
         levels = list(zip(self.shown.vector, self.shown.ladders, strict=True))
         below = {index for index, (level, ladder) in enumerate(levels) if level < ladder.height}
-        found = (self.combinations(subset, requirements) for subset in subsets if below.issuperset(subset))
+        found = (self.combinations(subset) for subset in subsets if below.issuperset(subset))
         return [each for each in found if not each.safe.all()]
 
-    def as_read(self, requirements: Sequence[Requirement]) -> tuple[Ints, Bools]:
-        """(rows,) which class of the release each distinct row is in, and (classes,) whether each class is safe."""
+    def as_read(self) -> tuple[Ints, int]:
+        """(rows,) which class of the release each distinct row is in, and how many classes there are."""
         columns = [
             np.where(hidden, ladder.sizes[level], column)
             for column, hidden, ladder, level in zip(
@@ -195,7 +194,7 @@ class Cells:
         ]
         sizes = [ladder.sizes[level] + 1 for ladder, level in zip(self.shown.ladders, self.shown.vector, strict=True)]
         grouping = Grouping.of(*mixed_radix(columns, sizes))
-        return grouping.group, self._safe(grouping.group, len(grouping.starts), requirements)
+        return grouping.group, len(grouping.starts)
 
     @property
     def losing(self) -> int:
@@ -206,18 +205,13 @@ class Cells:
         """Rows of the table that some of the distinct rows (rows,) stand for."""
         return int(self.shown.counts[which].sum())
 
-    def _safe(self, of_row: Ints, count: int, requirements: Sequence[Requirement]) -> Bools:
-        """(count,) whether each group of distinct rows meets every requirement; rows of the group -1 are left out."""
-        groups = self.shown.groups().merge(np.where(of_row < 0, count, of_row), count + 1)
-        return check(groups, requirements)[:count]
 
-
-def _safe_alone(distinct: FrequencySet, requirements: Sequence[Requirement]) -> Vector:
+def _safe_alone(distinct: FrequencySet) -> Vector:
     """Step 1: for each attribute the lowest level at which each of its values is safe; the root where none is."""
     vector = []
     for index, ladder in enumerate(distinct.ladders):
         alone = distinct.restrict([index])
-        safe = (bool(check(alone.roll_up((level,)).groups(), requirements).all()) for level in range(ladder.height))
+        safe = (bool(alone.roll_up((level,)).safe.all()) for level in range(ladder.height))
         vector.append(next((level for level, each in enumerate(safe) if each), ladder.height))
     return tuple(vector)
 
@@ -225,24 +219,22 @@ def _safe_alone(distinct: FrequencySet, requirements: Sequence[Requirement]) -> 
 # --- generalization, and then suppression -----------------------------------------------------------------------------
 
 
-def _climb(
-    cells: Cells, subsets: list[Subset], requirements: Sequence[Requirement], allowed: int
-) -> tuple[Cells, Ints, dict[str, Any]]:
+def _climb(cells: ShownCells, subsets: list[Subset], allowed: int) -> tuple[ShownCells, Ints, dict[str, Any]]:
     """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures."""
     into, steps = np.arange(cells.shown.size), 0
-    found = cells.unsafe(subsets, requirements)
+    found = cells.unsafe(subsets)
     at_first = sum(len(each.unsafe) for each in found)
     while True:
         if _affected(cells, found) <= allowed:
-            mended = _suppress(cells, found, subsets, requirements)
+            mended = _suppress(cells, found, subsets)
             if mended.losing <= allowed:
                 return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
         shown, group = cells.shown.rolled(_raised(cells.shown.vector, found))
-        cells, into, steps = Cells.of(shown), group[into], steps + 1
-        found = cells.unsafe(subsets, requirements)
+        cells, into, steps = ShownCells.of(shown), group[into], steps + 1
+        found = cells.unsafe(subsets)
 
 
-def _affected(cells: Cells, found: list[Combinations]) -> int:
+def _affected(cells: ShownCells, found: list[Combinations]) -> int:
     """Rows of the table that have an unsafe combination."""
     return cells.rows_with(np.any([each.rows for each in found], axis=0)) if found else 0
 
@@ -254,9 +246,7 @@ def _raised(vector: Vector, found: list[Combinations]) -> Vector:
     return (*vector[:most], vector[most] + 1, *vector[most + 1 :])
 
 
-def _suppress(
-    cells: Cells, found: list[Combinations], subsets: list[Subset], requirements: Sequence[Requirement]
-) -> Cells:
+def _suppress(cells: ShownCells, found: list[Combinations], subsets: list[Subset]) -> ShownCells:
     """Step 4: cells suppressed until no combination is unsafe; `found` are those that are."""
     while found:
         suppressed = cells.suppressed.copy()
@@ -266,12 +256,12 @@ def _suppress(
             of_combination[each.unsafe] = [next(lost) for _ in each.unsafe]
             loses = of_combination[each.of_row]
             suppressed[loses >= 0, loses[loses >= 0]] = True
-        cells = Cells(cells.shown, suppressed)
-        found = cells.unsafe(subsets, requirements)
+        cells = ShownCells(cells.shown, suppressed)
+        found = cells.unsafe(subsets)
     return cells
 
 
-def _values(cells: Cells, found: Combinations) -> list[tuple[Value, ...]]:
+def _values(cells: ShownCells, found: Combinations) -> list[tuple[Value, ...]]:
     """The values of each unsafe combination."""
     rows = found.first[found.unsafe]
     columns = [[(index, value) for value in cells.shown.columns[index][rows].tolist()] for index in found.subset]
@@ -308,15 +298,16 @@ def lost_values(unsafe: Sequence[tuple[Value, ...]]) -> list[int]:
 # --- what comes out ---------------------------------------------------------------------------------------------------
 
 
-def _remaining(cells: Cells, requirements: Sequence[Requirement]) -> dict[str, Any]:
+def _left_unsafe(cells: ShownCells) -> dict[str, Any]:
     """What is unsafe in the end: combinations of shown values by size, tested or not, and classes as they read."""
     attributes = range(len(cells.shown.vector))
     unsafe = {}
     for size in COUNTED:
         if size <= len(attributes):
-            found = cells.unsafe(combinations(attributes, size), requirements)
+            found = cells.unsafe(combinations(attributes, size))
             unsafe[str(size)] = sum(len(each.unsafe) for each in found)
-    of_row, safe = cells.as_read(requirements)
+    of_row, count = cells.as_read()
+    safe = cells.shown.meets(of_row, count)
     return {
         "unsafe_combinations": unsafe,
         "failing_classes": int(np.count_nonzero(~safe)),
@@ -325,15 +316,13 @@ def _remaining(cells: Cells, requirements: Sequence[Requirement]) -> dict[str, A
     }
 
 
-def _recoding(
-    table: Table, kept: NDArray[np.uint32], suppressed: NDArray[np.uint32], cells: Cells, row_of: Ints, chosen: Any
-) -> Levels:
-    """Rows that read the same as classes, a suppressed cell at its root; `row_of` (kept,) their distinct rows."""
-    of_row, _ = cells.as_read(())
-    found = Partition.of_labels(of_row[row_of])
-    first = row_of[found.order[found.starts[:-1]]]
+def _recoding(table: Table, rows: Remaining, cells: ShownCells, row_of: Ints, chosen: Any) -> Levels:
+    """Rows that read the same as classes, a suppressed cell at its root; `row_of` (remaining,) their distinct rows."""
+    of_row, _ = cells.as_read()
+    partition = Partition.of_labels(of_row[row_of])
+    first = row_of[partition.order[partition.starts[:-1]]]
     top = [ladder.height for ladder in cells.shown.ladders]
     levels = np.where(cells.suppressed[first], top, cells.shown.vector).astype(np.int16)
     names = [attribute.name for attribute in table.attributes]
     chosen = {"levels": dict(zip(names, cells.shown.vector, strict=True)), **chosen}
-    return Levels(Partition(kept[found.order], found.starts), levels, suppressed, chosen)
+    return Levels(rows.renumbered(partition), levels, rows.suppressed, chosen)

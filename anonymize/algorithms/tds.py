@@ -37,13 +37,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import beyond_size, rows_to_suppress
+from anonymize.algorithms.feasibility import beyond_size
+from anonymize.algorithms.remaining import remaining
 from anonymize.algorithms.single.distinct import Distinct
 from anonymize.algorithms.single.gains import Labels, children, class_labels
 from anonymize.classes import Bools, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.privacy import Groups, Histogram, Requirement, check
+from anonymize.privacy import Groups, Requirement, check
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
@@ -61,10 +62,10 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
     """The cut at which no specialization is left."""
     targets = class_labels(ID, table)
-    suppressed = rows_to_suppress(table, requirements, context)
+    rows = remaining(table, requirements, context).rows
     leaves = [attribute.codes for attribute in table.attributes]
     sizes = [attribute.domain.size for attribute in table.attributes]
-    distinct = Distinct.of_table(table, requirements, leaves, sizes, suppressed)
+    distinct = Distinct.of_table(table, requirements, leaves, sizes, rows)
     sides = [
         Side(attribute.domain, Labels.of(attribute.codes, attribute.domain.size, targets, distinct.rows))
         for attribute in table.attributes
@@ -214,9 +215,7 @@ class Search:
         self._measure(np.sort(label))
 
     def _sizes(self, classes: int) -> Ints:
-        if self.distinct.members is not None:
-            return self.distinct.members.units.merge(self.class_of).counts(classes)
-        return np.bincount(self.class_of, self.distinct.counts, minlength=classes).astype(np.int64)
+        return self.distinct.tally.sizes(self.class_of, classes)
 
     def _measure(self, changed: Ints) -> None:
         """What the specializations would leave of some classes, ascending."""
@@ -247,22 +246,7 @@ class Search:
             return Groups(sizes[filled])
         part = np.full(len(self.class_of), -1)
         part[rows] = np.searchsorted(filled, key)
-        if self.distinct.members is not None:
-            return self.distinct.members.merge(part, len(filled)).groups()
-        return Groups(sizes[filled], self._histograms(part, len(filled)))
-
-    def _histograms(self, part: Ints, parts: int) -> dict[str, Histogram]:
-        """Of parts, given that of each distinct row (m,), -1 for none."""
-        found = {}
-        for column in self.distinct.table.sensitive:
-            if column.name in self.distinct.histograms:
-                entries = self.distinct.histograms[column.name]
-                inside = part[entries.classes] >= 0
-                owners, codes, counts = part[entries.classes[inside]], entries.codes[inside], entries.counts[inside]
-                found[column.name] = Histogram.from_rows(
-                    owners, codes, parts, column.size, values=column.values, counts=counts, whole=entries.given
-                )
-        return found
+        return self.distinct.tally.merge(part, len(filled)).groups()
 
 
 def _score(gain: float, loss: int, version: str) -> float:

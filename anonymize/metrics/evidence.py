@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Ints, mixed_radix
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.table import Table
@@ -101,7 +101,7 @@ class OfClasses:
             assert self.shared is not None
             columns.append(self.shared.original)
             counts = _counts(evidence.class_of, self.shared.released, len(evidence.sizes), self.shared.size)
-        place = np.ravel_multi_index(tuple(columns), tuple(shape))
+        place = mixed_radix(columns, shape)[0]
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
         low, high = evidence.first[:, quasi], evidence.last[:, quasi]
         sizes = [evidence.table.attributes[at].domain.size for at in quasi]

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Floats, Integers, Ints
+from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain.categories import Categories
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
@@ -81,7 +81,7 @@ class Axes:
 
     def counts(self, columns: Sequence[Integers], shape: Sequence[int]) -> Floats:
         """(*shape) the rows of each combination of codes."""
-        place = np.ravel_multi_index(tuple(np.asarray(codes, np.int64) for codes in columns), tuple(shape))
+        place, _ = mixed_radix(columns, shape)
         return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
 
     # --- texts ---
@@ -149,7 +149,7 @@ def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, grou
     )
     shape = axes.shape[:-1]
     codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
-    cells = np.ravel_multi_index(codes, shape)
+    cells, _ = mixed_radix(codes, shape)
     owners = keys["owner"].to_numpy().astype(np.int64)
     found = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
     return found.reshape(axes.shape)

@@ -35,7 +35,7 @@ from anonymize.privacy import (
     t_closeness,
 )
 from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Worse
-from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole, sizes_of
+from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole
 from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
 
@@ -62,7 +62,6 @@ __all__ = [
     "assess",
     "check",
     "requirements",
-    "sizes_of",
 ]
 
 MODELS: dict[str, ClassModel] = {

@@ -2,220 +2,25 @@
 
 Nothing here knows a quasi-identifier: a class is a number in [0, C). Everything is an array over all classes.
 
-Where rows are about units, of which several rows may be about one, a class has as many members as it has units, and a
-value occurs in it as often as it has units with that value. A merged class has a unit once that was in both its parts,
-so its counts are not the sums of theirs: `members` has what they are counted from.
+Where several rows may be about one individual, a class has as many members as it has individuals, and a value occurs
+in it as often as it has individuals with that value. An individual who is in two classes is in their union once, so the
+counts of a union are not the sums of those of its parts: `members` has what they are counted from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Runs, first_of_each
+from anonymize.classes import Integers, Ints
+from anonymize.privacy.histogram import Histogram, Whole
+from anonymize.privacy.members import Members
 
-if TYPE_CHECKING:
-    from anonymize.privacy.members import Members
-    from anonymize.table import SensitiveColumn
-
-Integers = NDArray[np.integer[Any]]
-Number = TypeVar("Number", np.int64, np.float64)
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A sensitive attribute in all rows that are released: what the distribution in a class is compared with.
-
-    `counts` (size,) rows that have each code, 0 of the missing one; ascending codes are the order of the values.
-    `levels` (height + 1, size) the node of each code at each level of the attribute's hierarchy, from the leaf to the
-    root; None where it has none.
-    """
-
-    counts: NDArray[np.int64]
-    levels: NDArray[np.int32] | None = None
-
-    @classmethod
-    def of(
-        cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None, units: Integers | None = None
-    ) -> Whole:
-        """That of all rows of a table, or of some. `units`: whom each row of the table is about."""
-        picked = slice(None) if rows is None else rows
-        codes = column.codes[picked]
-        if units is not None:
-            codes = codes[first_of_each(codes, units[picked])]
-        counts = np.bincount(codes, minlength=column.size)
-        if column.missing is not None:
-            counts[column.missing] = 0
-        return cls(counts, column.levels)
-
-    @cached_property
-    def total(self) -> int:
-        """Rows whose value is not missing."""
-        return int(self.counts.sum())
-
-    @cached_property
-    def distinct(self) -> int:
-        """Different values."""
-        return int(np.count_nonzero(self.counts))
-
-    @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """(size,) of the rows whose value is not missing, the share that each code has."""
-        return self.counts / max(self.total, 1)
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """How often each sensitive value occurs in each class: sparse, sorted by (class, code), missing values left out."""
-
-    classes: NDArray[np.int64]
-    """(R,) class of each entry, ascending."""
-    codes: NDArray[np.int64]
-    """(R,) code of the sensitive value, ascending within a class, each at most once."""
-    counts: NDArray[np.int64]
-    """(R,) rows of the class with that value, all positive."""
-    starts: NDArray[np.int64]
-    """(C + 1,) the entries of class c are starts[c]:starts[c + 1]; none for a class without a present value."""
-    values: NDArray[np.float64] | None = None
-    """(R,) number of each entry; None for a categorical attribute."""
-    given: Whole | None = None
-    """The whole that these classes are only a part of; None where they are all there is."""
-
-    @classmethod
-    def of(
-        cls,
-        column: SensitiveColumn,
-        classes: Integers,
-        class_count: int,
-        codes: Integers,
-        whole: Whole,
-        units: Integers | None = None,
-    ) -> Histogram:
-        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and its unit (n,)."""
-        if units is not None:
-            first = first_of_each(classes, codes, units)
-            classes, codes = classes[first], codes[first]
-        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, whole=whole)
-
-    @classmethod
-    def from_rows(
-        cls,
-        classes: Integers,
-        codes: Integers,
-        class_count: int,
-        size: int,
-        missing: int | None = None,
-        values: NDArray[np.float64] | None = None,
-        counts: Integers | None = None,
-        whole: Whole | None = None,
-    ) -> Histogram:
-        """The histogram of rows, given the class (n,) and the code (n,) of each, in any order.
-
-        `size` is the number of codes, `missing` the code that does not count, `values` (size,) the number of each code
-        of a numeric attribute, `counts` (n,) how many rows each row stands for (default: one). Dense counting when
-        classes x codes is small next to the rows, else a sort: O(n + classes x codes) or O(n log n).
-        """
-        runs = Runs.count_values(classes, codes, class_count, size, counts)
-        entry_classes, entry_codes, totals = runs.classes, runs.codes, runs.counts
-        if missing is not None:
-            present = entry_codes != missing
-            entry_classes, entry_codes, totals = entry_classes[present], entry_codes[present], totals[present]
-        return cls(
-            classes=entry_classes,
-            codes=entry_codes,
-            counts=totals,
-            starts=np.searchsorted(entry_classes, np.arange(class_count + 1)).astype(np.int64),
-            values=None if values is None else values[entry_codes],
-            given=whole,
-        )
-
-    def merge(self, into: Integers, class_count: int) -> Histogram:
-        """The histogram of merged classes: class c becomes part of class `into[c]` of `class_count`."""
-        size = int(self.codes.max()) + 1 if self.codes.size else 1
-        table = None
-        if self.values is not None:
-            table = np.full(size, np.nan)
-            table[self.codes] = self.values
-        return self.from_rows(
-            into[self.classes], self.codes, class_count, size, values=table, counts=self.counts, whole=self.given
-        )
-
-    def subset(self, kept: NDArray[np.bool_]) -> Histogram:
-        """The histogram of some of the classes (C,), renumbered; what they are compared with stays."""
-        entries = kept[self.classes]
-        owners = (np.cumsum(kept) - 1)[self.classes[entries]]
-        return Histogram(
-            owners,
-            self.codes[entries],
-            self.counts[entries],
-            np.searchsorted(owners, np.arange(np.count_nonzero(kept) + 1)).astype(np.int64),
-            None if self.values is None else self.values[entries],
-            self.given,
-        )
-
-    def by_itself(self) -> Histogram:
-        """The same classes, as all there is: compared with what they are together."""
-        counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
-        return replace(self, given=Whole(counts, self.whole.levels))
-
-    @cached_property
-    def whole(self) -> Whole:
-        """What the distributions are compared with."""
-        if self.given is not None:
-            return self.given
-        size = int(self.codes.max()) + 1 if self.codes.size else 1
-        return Whole(np.bincount(self.codes, weights=self.counts, minlength=size).astype(np.int64))
-
-    def shares(self) -> NDArray[np.float64]:
-        """(R,) of the rows of its class whose value is not missing, the share that each entry has."""
-        return self.counts / self.present()[self.classes]
-
-    def ratios(self) -> NDArray[np.float64]:
-        """(R,) the share of each entry in its class over that in the whole."""
-        return (self.counts * float(self.whole.total)) / (
-            self.present()[self.classes] * self.whole.counts[self.codes].astype(np.float64)
-        )
-
-    def gathered(self, nodes: NDArray[np.int32]) -> Histogram:
-        """The histogram of the nodes (size,) that the codes are under, numbered in the order of their numbers."""
-        _, number = np.unique(nodes, return_inverse=True)
-        size = int(number.max()) + 1
-        whole = Whole(np.bincount(number, weights=self.whole.counts, minlength=size).astype(np.int64))
-        count = self.starts.size - 1
-        return self.from_rows(self.classes, number[self.codes], count, size, counts=self.counts, whole=whole)
-
-    def present(self) -> NDArray[np.int64]:
-        """(C,) rows of each class whose value is not missing."""
-        return self.sum(self.counts)
-
-    def distinct(self) -> NDArray[np.int64]:
-        """(C,) different values in each class."""
-        return np.diff(self.starts)
-
-    def sum(self, entries: NDArray[Number]) -> NDArray[Number]:
-        """(C,) sum of (R,) figures over each class's entries; 0 for a class that has none."""
-        return self._reduce(np.add, entries)
-
-    def max(self, entries: NDArray[Number]) -> NDArray[Number]:
-        """(C,) largest of (R,) figures among each class's entries; 0 for a class that has none."""
-        return self._reduce(np.maximum, entries)
-
-    def min(self, entries: NDArray[Number]) -> NDArray[Number]:
-        """(C,) smallest of (R,) figures among each class's entries; 0 for a class that has none."""
-        return self._reduce(np.minimum, entries)
-
-    def _reduce(self, ufunc: np.ufunc, entries: NDArray[Number]) -> NDArray[Number]:
-        """reduceat over classes. It gives an empty segment the next one's first entry, so those are left out."""
-        filled = self.starts[:-1] < self.starts[1:]
-        result = np.zeros(filled.size, dtype=entries.dtype)
-        result[filled] = ufunc.reduceat(entries, self.starts[:-1][filled])
-        return result
+__all__ = ["Crowd", "Groups", "Histogram", "Members", "Whole"]
 
 
 @dataclass(frozen=True)
@@ -243,28 +48,10 @@ class Groups:
     """Whom the classes are about, where that is known; else each row is about somebody else, or classes never merge."""
 
     @classmethod
-    def of_rows(
-        cls,
-        columns: Iterable[SensitiveColumn],
-        class_of: Integers,
-        class_count: int,
-        rows: NDArray[np.uint32] | None = None,
-        wholes: Mapping[str, Whole] | None = None,
-        units: Integers | None = None,
-    ) -> Groups:
-        """The classes of all rows of a table, or of some, given by the class (n,) of each.
-
-        `wholes`: what the distributions of each column are compared with; default those of these rows. `units`: whom
-        each row of the table is about.
-        """
-        picked = slice(None) if rows is None else rows
-        whom = None if units is None else units[picked]
-        histograms = {}
-        for column in columns:
-            whole = Whole.of(column, rows, units) if wholes is None else wholes[column.name]
-            codes = column.codes[picked]
-            histograms[column.name] = Histogram.of(column, class_of, class_count, codes, whole, whom)
-        return cls(sizes_of(class_of, class_count, whom), histograms)
+    def of_members(cls, members: Members, crowds: Mapping[str, Crowd] | None = None) -> Groups:
+        """The classes whose individuals, and what these hold, are known."""
+        histograms = {name: each.histogram(members.count) for name, each in members.holdings.items()}
+        return cls(members.sizes, histograms, crowds or {}, members)
 
     def crowd(self, population: Path) -> Crowd:
         """What a population has under these classes. KeyError if the groups were made without it."""
@@ -284,9 +71,16 @@ class Groups:
             np.add.at(matched, into, crowd.matched)
             crowds[path] = Crowd(matched, crowd.total)
         if self.members is not None:
-            return replace(self.members.merge(into, class_count).groups(), crowds=crowds)
+            return Groups.of_members(self.members.merge(into, class_count), crowds)
         histograms = {name: histogram.merge(into, class_count) for name, histogram in self.histograms.items()}
         return Groups(sizes, histograms, crowds)
+
+    def joined(self, one: Ints, other: Ints) -> Groups:
+        """Pairs (n,) of the classes, each pair as one class; without populations."""
+        if self.members is not None:
+            return Groups.of_members(self.members.joined(one, other))
+        histograms = {name: each.joined(one, other) for name, each in self.histograms.items()}
+        return Groups(self.sizes[one] + self.sizes[other], histograms)
 
     def as_root(self, populations: Mapping[str, int]) -> Groups:
         """The same, of classes that show nothing: everybody of each population (its path, and its people) is under
@@ -304,11 +98,5 @@ class Groups:
     def by_itself(self) -> Groups:
         """The same classes, as all there is: compared with what they are together."""
         if self.members is not None:
-            return replace(self.members.by_itself().groups(), crowds=self.crowds)
+            return Groups.of_members(self.members.by_itself(), self.crowds)
         return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})
-
-
-def sizes_of(classes: Integers, class_count: int, units: Integers | None = None) -> NDArray[np.int64]:
-    """(C,) members of each class, given the class (n,) of each row, and its unit (n,)."""
-    counted = classes if units is None else classes[first_of_each(classes, units)]
-    return np.bincount(counted, minlength=class_count)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Integers, Ints, concatenated_ranges, run_starts
-from anonymize.privacy.groups import Groups, Histogram, Whole
+from anonymize.privacy.histogram import Histogram, Whole
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -143,11 +143,6 @@ class Members:
     def entries(self) -> int:
         """How many numbers this is made of."""
         return 2 * sum(len(pairs.owners) for pairs in (self.units, *(each.pairs for each in self.holdings.values())))
-
-    def groups(self) -> Groups:
-        """The classes as the privacy models see them."""
-        histograms = {name: each.histogram(self.count) for name, each in self.holdings.items()}
-        return Groups(self.sizes, histograms, members=self)
 
     def merge(self, into: Integers, class_count: int) -> Members:
         """The same in fewer classes: class c becomes part of class `into[c]` of `class_count`, or is left out where

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints, run_starts
+from anonymize.classes import Floats, Ints, mixed_radix, run_starts
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.generalized import Generalized
 from anonymize.recoding.levels import Levels
@@ -114,9 +114,5 @@ def _united(released: Released) -> Released:
 
 def _reading(released: Released) -> Ints:
     """(classes + 1,) a number for how each class reads, the suppressed one last: the same for the same texts."""
-    key, span = np.zeros(len(released.sizes) + 1, np.int64), 1
-    for column in released.columns:
-        if span * len(column.texts) >= 2**63:
-            key, span = np.unique(key, return_inverse=True)[1], len(key)
-        key, span = key * len(column.texts) + column.of_class, span * len(column.texts)
-    return key
+    columns = released.columns
+    return mixed_radix([column.of_class for column in columns], [len(column.texts) for column in columns])[0]

@@ -53,14 +53,14 @@ def test_merged_classes(rows: Rows, into: list[int]) -> None:
     """A class that goes to -1 is left out."""
     found = members_of(rows).merge(np.array(into), 3)
     parts = [[at for at, to in enumerate(into) if to == number] for number in range(3)]
-    assert counted(found.groups()) == by_hand(rows, parts)
+    assert counted(Groups.of_members(found)) == by_hand(rows, parts)
     kept = [at for at, to in enumerate(into) if to >= 0]
     assert found.merge(np.zeros(3, np.int64), 1).sizes[0] == by_hand(rows, [kept])[0][0]
 
 
 @given(ROWS, st.lists(st.booleans(), min_size=CLASSES, max_size=CLASSES))
 def test_some_classes_by_themselves(rows: Rows, kept: list[bool]) -> None:
-    groups = members_of(rows).groups().subset(np.array(kept))
+    groups = Groups.of_members(members_of(rows)).subset(np.array(kept))
     stays = [at for at, keep in enumerate(kept) if keep]
     assert counted(groups) == by_hand(rows, [[at] for at in stays])
     everybody, alone = by_hand(rows, [range(CLASSES), stays])
@@ -74,13 +74,13 @@ def test_some_classes_by_themselves(rows: Rows, kept: list[bool]) -> None:
 @given(ROWS, st.lists(st.tuples(st.integers(0, CLASSES - 1), st.integers(0, CLASSES - 1)), max_size=6))
 def test_pairs_of_classes(rows: Rows, pairs: list[tuple[int, int]]) -> None:
     one, other = np.array(pairs, np.int64).reshape(-1, 2).T
-    assert counted(members_of(rows).joined(one, other).groups()) == by_hand(rows, pairs)
+    assert counted(Groups.of_members(members_of(rows).joined(one, other))) == by_hand(rows, pairs)
 
 
 @given(ROWS, st.lists(st.booleans(), min_size=CLASSES, max_size=CLASSES))
 def test_the_ends_of_heads_sum_up_to_halves(rows: Rows, begins: list[bool]) -> None:
     head = np.cumsum(begins)
-    leading, trailing = (counted(each.groups()) for each in members_of(rows).ends(head))
+    leading, trailing = (counted(Groups.of_members(each)) for each in members_of(rows).ends(head))
     for at in range(CLASSES):
         before = [run for run in range(at + 1) if head[run] == head[at]]
         after = [run for run in range(at, CLASSES) if head[run] == head[at]]

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts
+from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED, Cuts
 from anonymize.algorithms.splitting.median import nearest_cut, parting_cut
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.base import Domain

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.cuts.nodes import Nodes
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Cuts
+from anonymize.algorithms.splitting.cuts import Cuts
 from anonymize.classes import Bools, Ints, Runs
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy

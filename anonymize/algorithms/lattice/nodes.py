@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.feasibility import no_generalization
-from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping
+from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
@@ -156,7 +156,7 @@ class Checker:
         """The release of a node; the rows of classes that fail are suppressed. `more`: for the report."""
         shown, group = self.bottom.rolled(vector)
         class_of, failing = group[self.distinct_of], self._failing(shown)
-        partition, suppressed = partition_of(class_of, ~failing)
+        partition, suppressed = Partition.of_kept(class_of, ~failing)
         levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
         named = {attribute.name: level for attribute, level in zip(self.table.attributes, vector, strict=True)}
         return Levels(partition, levels, suppressed, {"levels": named, **self.counters, **(more or {})})
@@ -214,16 +214,6 @@ class Checker:
             return False
         passed = check(shown.groups(), self._growing)
         return int(shown.counts[~passed].sum()) > self.suppression_limit
-
-
-def partition_of(class_of: Ints, kept: Bools) -> tuple[Partition, np.ndarray[Any, np.dtype[np.uint32]]]:
-    """The partition of rows given by their class (rows,), and the rows of the classes that are not kept (classes,)."""
-    grouping = Grouping.of(class_of, len(kept))
-    order = grouping.order.astype(np.uint32)
-    sizes = np.diff(grouping.starts, append=len(order))
-    stays = kept[class_of[grouping.first]]
-    rows = np.repeat(stays, sizes)
-    return Partition.of_blocks([order[rows]], [sizes[stays]]), np.sort(order[~rows])
 
 
 def _squares(sizes: Ints) -> int:

@@ -26,10 +26,10 @@ import numpy as np
 from anonymize.algorithms.lattice.aggregates import below, least
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.nodes import Checker, partition_of
+from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import Deadline, Grid, bisect
-from anonymize.classes import Bools, Floats, Ints
+from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.privacy import check
 from anonymize.recoding import Levels
 
@@ -95,7 +95,7 @@ class Rounds:
 
     def _release(self, shown: FrequencySet, vector: Vector) -> None:
         rolled, group = shown.rolled(vector)
-        safe = check(rolled.groups(), self.checker.requirements)[group]
+        safe = rolled.safe[group]
         self.classes.add(self.left[safe], group[safe], vector)
         self.left = self.left[~safe]
         self.rounds += 1
@@ -114,7 +114,7 @@ class Rounds:
         of_row = np.where(of_row < 0, given_up, of_row)
         kept = np.ones(given_up + 1, np.bool_)
         kept[given_up] = False
-        partition, suppressed = partition_of(of_row, kept)
+        partition, suppressed = Partition.of_kept(of_row, kept)
         vectors = np.array(self.classes.vectors, np.int16)
         first = partition.order[partition.starts[:-1]]
         levels = vectors[of_row[first]]

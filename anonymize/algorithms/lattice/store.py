@@ -58,6 +58,4 @@ class Store:
 
 
 def _cells(made: FrequencySet) -> int:
-    entries = sum(3 * len(histogram.codes) for histogram in made.histograms.values())
-    members = 0 if made.members is None else made.members.entries
-    return made.size * (len(made.columns) + 2) + entries + members
+    return made.size * (len(made.columns) + 2) + made.tally.entries

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.single.distinct import Distinct
-from anonymize.classes import Bools, Ints
-from anonymize.privacy import Groups, Histogram, Members
+from anonymize.classes import Bools, Grouping, Ints, mixed_radix
+from anonymize.judging import Tally
+from anonymize.privacy import Groups
 from anonymize.recoding import Cut
 from anonymize.table import Attribute, Table, TargetColumn
 
@@ -70,20 +70,16 @@ def _places(attribute: Attribute, level: int) -> Ints:
 
 @dataclass(frozen=True)
 class Cells:
-    """The combinations that occur. `columns`: per attribute (m,) the interval of each, below `spans`. `counts` (m,):
-    rows. `labels` (m, labels): rows of each class label of each target; no columns where none is looked at. `first`
-    (targets + 1,): where in `labels` each target begins. `histograms`: of sensitive attributes, `sizes` of which are
-    their numbers of codes. `members`: whom the cells are about, where the table says so; then there are no histograms
-    beside it."""
+    """The combinations that occur. `columns`: per attribute (m,) the interval of each, below `spans`. `tally`: what
+    each holds. `labels` (m, labels): rows of each class label of each target; no columns where none is looked at.
+    `first` (targets + 1,): where in `labels` each target begins. `sizes`: codes of each sensitive attribute."""
 
     columns: tuple[Ints, ...]
     spans: tuple[int, ...]
-    counts: Ints
+    tally: Tally
     labels: Ints
     first: tuple[int, ...]
-    histograms: Mapping[str, Histogram]
     sizes: Mapping[str, int]
-    members: Members | None = None
 
     @classmethod
     def of(cls, distinct: Distinct, targets: Sequence[TargetColumn]) -> Cells:
@@ -98,13 +94,16 @@ class Cells:
         return cls(
             columns=distinct.columns,
             spans=distinct.sizes,
-            counts=distinct.counts,
+            tally=distinct.tally,
             labels=np.hstack([np.zeros((count, 0), np.int64), *labels]),
             first=tuple(np.cumsum([0, *(target.size for target in targets)]).tolist()),
-            histograms=distinct.histograms,
             sizes={column.name: column.size for column in distinct.table.sensitive},
-            members=distinct.members,
         )
+
+    @property
+    def counts(self) -> Ints:
+        """(m,) rows of each."""
+        return self.tally.counts
 
     @property
     def size(self) -> int:
@@ -114,7 +113,7 @@ class Cells:
     @cached_property
     def groups(self) -> Groups:
         """The cells as the privacy models see them."""
-        return Groups(self.counts, self.histograms) if self.members is None else self.members.groups()
+        return self.tally.groups()
 
     def joined(self, parts: Sequence[Bools]) -> tuple[Cells, Ints]:
         """The cells of fewer splits: of each attribute, (span - 1,) which of the boundaries between its intervals stay.
@@ -123,15 +122,12 @@ class Cells:
         columns = [number[column] for number, column in zip(numbers, self.columns, strict=True)]
         spans = tuple(int(number[-1]) + 1 for number in numbers)
         grouping = Grouping.of(*mixed_radix(columns, spans))
-        first, group = grouping.first, grouping.group
         cells = Cells(
-            columns=tuple(column[first] for column in columns),
+            columns=tuple(column[grouping.first] for column in columns),
             spans=spans,
-            counts=np.add.reduceat(self.counts[grouping.order], grouping.starts),
+            tally=self.tally.grouped(grouping),
             labels=np.add.reduceat(self.labels[grouping.order], grouping.starts, axis=0),
             first=self.first,
-            histograms={name: each.merge(group, len(first)) for name, each in self.histograms.items()},
             sizes=self.sizes,
-            members=None if self.members is None else self.members.merge(group, len(first)),
         )
-        return cells, group
+        return cells, grouping.group

@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.lattice.frequency import Grouping
 from anonymize.algorithms.optimize.judge import Judge
-from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.classes import Bools, Floats, Grouping, Ints, concatenated_ranges, run_starts, starts_of
 from anonymize.privacy import Groups, Histogram
 
 BATCH = 1 << 22

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from anonymize.algorithms.feasibility import minimum_size
-from anonymize.classes import Bools, Ints, concatenated_ranges
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
+from anonymize.classes import Bools
+from anonymize.privacy import MODELS, Groups, Requirement, check
 
 
 @dataclass(frozen=True)
@@ -45,32 +45,3 @@ class Judge:
             return small, small
         failing = ~check(groups, self.requirements)
         return failing, failing if self.all_growing else ~check(groups, self.growing)
-
-
-def pairs_of(groups: Groups, one: Ints, other: Ints) -> Groups:
-    """Pairs (n,) of groups, each as one."""
-    if groups.members is not None:
-        return groups.members.joined(one, other).groups()
-    return Groups(
-        groups.sizes[one] + groups.sizes[other],
-        {name: _paired(each, one, other) for name, each in groups.histograms.items()},
-    )
-
-
-def _paired(histogram: Histogram, one: Ints, other: Ints) -> Histogram:
-    lengths = np.diff(histogram.starts)
-    entries, owners = [], []
-    for side in (one, other):
-        entries.append(concatenated_ranges(histogram.starts[:-1][side], lengths[side]))
-        owners.append(np.repeat(np.arange(len(side)), lengths[side]))
-    return _assembled(histogram, np.concatenate(entries), np.concatenate(owners), len(one))
-
-
-def _assembled(histogram: Histogram, entries: Ints, owners: Ints, count: int) -> Histogram:
-    """The histogram of `count` groups made of some entries of another, given the group of each."""
-    codes, counts = histogram.codes[entries], histogram.counts[entries]
-    size, values = int(codes.max(initial=0)) + 1, None
-    if histogram.values is not None:
-        values = np.full(size, np.nan)
-        values[codes] = histogram.values[entries]
-    return Histogram.from_rows(owners, codes, count, size, values=values, counts=counts, whole=histogram.given)

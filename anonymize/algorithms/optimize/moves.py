@@ -14,13 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.lattice.frequency import Grouping, mixed_radix
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Cost
 from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
-from anonymize.algorithms.optimize.judge import Judge, pairs_of
+from anonymize.algorithms.optimize.judge import Judge
 from anonymize.algorithms.optimize.units import halves_of_units
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Grouping, Ints, mixed_radix
 
 OVERHEAD = 50_000
 """What a look at one attribute takes at least, in numbers read."""
@@ -122,7 +121,7 @@ class View:
     @cached_property
     def values(self) -> dict[str, Values]:
         """The sensitive values of each class; of no attribute where the size says it all."""
-        histograms = {} if self.problem.judge.by_size else self.cells.histograms
+        histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
         return {name: Values.of(each, self.class_of, self.classes.size) for name, each in histograms.items()}
 
     @property
@@ -137,7 +136,8 @@ class View:
     @property
     def work(self) -> int:
         """Numbers that one look at the cells reads, and what it takes however few they are."""
-        judged = 0 if self.problem.judge.by_size else sum(len(each.codes) for each in self.cells.histograms.values())
+        histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
+        judged = sum(len(each.codes) for each in histograms.values())
         return (self.cells.size + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
@@ -163,7 +163,7 @@ class View:
         cost, suppressed = np.zeros((2, len(self.allset)), np.int64)
         lost = np.where(self.verdict[0], self.classes.counts, 0)
         for attribute, one, other, place in self._neighbours(self.classes):
-            failing, _ = self.problem.judge.verdict(pairs_of(self.classes.groups, one, other))
+            failing, _ = self.problem.judge.verdict(self.classes.groups.joined(one, other))
             rows = self.classes.counts[one] + self.classes.counts[other]
             joined = self._costs(rows, self.classes.labels[one] + self.classes.labels[other], failing)
             at = self._splits_of(attribute, self.head)[place]
@@ -209,9 +209,9 @@ class View:
     def _halves(self, grouping: Grouping, sizes: Ints, head: Ints) -> Iterator[Halves]:
         """The two halves at every run: cells of one class in one interval."""
         judge, cells = self.problem.judge, self.cells
-        if cells.members is None:
+        if cells.tally.members is None:
             return halves_of(judge, sizes, head, grouping.group, self.verdict[1][head], self.values)
-        runs = cells.members.merge(grouping.group, len(grouping.starts))
+        runs = cells.tally.members.merge(grouping.group, len(grouping.starts))
         return halves_of_units(judge, sizes, head, runs, cells.sizes)
 
     def _half(self, head: Ints, judged: Side, labels: Ints, least: Ints) -> Half:

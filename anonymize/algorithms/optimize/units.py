@@ -20,7 +20,7 @@ def halves_of_units(judge: Judge, rows: Ints, head: Ints, runs: Members, codes: 
     `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: whom each is about. `codes`: of each
     sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
     """
-    leading, trailing = (members.groups() for members in runs.ends(head))
+    leading, trailing = (Groups.of_members(members) for members in runs.ends(head))
     for _, picked, own in batches(head, max([codes[name] for name in leading.histograms], default=1)):
         before, after = sides(rows[picked], own)
         left = judge.verdict(_summed(leading, picked, own, codes, 0))

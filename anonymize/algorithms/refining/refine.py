@@ -72,8 +72,8 @@ def refined(
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
     search = _Search(table.attributes, rows, minimum_size(requirements), met, context)
     with ThreadPoolExecutor(context.threads) as executor:
-        found, story = search.run(Partition.of_labels(labels), options, executor)
-    return replace(regions, partition=Partition(rows[found.order], found.starts), refinement=story)
+        partition, story = search.run(Partition.of_labels(labels), options, executor)
+    return replace(regions, partition=partition.renumbered(rows), refinement=story)
 
 
 class _Search:

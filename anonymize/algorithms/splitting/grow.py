@@ -8,34 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
 from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition, starts_of
 
 BATCH_ROWS = 1 << 18
-FINISHED = -1
-AGAIN = -2
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """What a rule wants done with each class of a batch.
-
-    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the
-    attribute it wanted had no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first
-    `ties` of the rows at `stop`; the others to the second.
-    """
-
-    attribute: Ints
-    start: Ints
-    stop: Ints
-    ties: Ints
 
 
 class Rule(Protocol):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.cuts import Cuts
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.recoding import Tree
-
-if TYPE_CHECKING:
-    from anonymize.algorithms.splitting.grow import Cuts
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.classes import Bools, Floats, Ints
+from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.released import Released
 from anonymize.recoding.saved.model import Saved
@@ -121,7 +121,7 @@ class _Recoding:
         entry = np.maximum(segments, 0)
         kept, lost = (np.array(found, np.int64) for found in (self.saved.classes, self.saved.suppressed))
         both = np.concatenate((entry, kept, lost), axis=1)
-        key = _keys(both, [attribute.segments for attribute in self.saved.attributes])
+        key, _ = mixed_radix(list(both), [attribute.segments for attribute in self.saved.attributes])
         rows, known, suppressed = np.split(key, [self.rows, self.rows + kept.shape[1]])
         is_lost = np.isin(rows, suppressed)
         return _Fate(rows, is_lost, ~is_lost & ~np.isin(rows, known), entry)
@@ -194,14 +194,3 @@ class _Recoding:
 
 def _ends(values: tuple[float | None, ...], none: float) -> Floats:
     return np.array([none if value is None else value for value in values], np.float64)
-
-
-def _keys(columns: Ints, sizes: list[int]) -> Ints:
-    """(n,) a number for each combination of columns (attributes, n): the same for the same."""
-    key, span = np.zeros(columns.shape[1], np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if span * size >= 2**63:
-            distinct, key = np.unique(key, return_inverse=True)
-            span = len(distinct)
-        key, span = key * size + column, span * size
-    return key

@@ -11,7 +11,7 @@ import pytest
 from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import AGAIN, FINISHED
+from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED
 from anonymize.classes import Ints
 from tests.algorithms.tables import domains, numeric, table_of, weights, whole
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.lattice.frequency import FrequencySet, Grouping, mixed_radix
+from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.store import Store
+from anonymize.classes import Grouping, mixed_radix
 from tests.algorithms.full_domain import shown
 from tests.algorithms.lattice.cases import Case, below, small_cases
 

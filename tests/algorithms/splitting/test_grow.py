@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.splitting import grow as module
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts, grow
+from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED, Cuts
+from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.tables import (

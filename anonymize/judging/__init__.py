@@ -1,0 +1,9 @@
+"""Rows in classes, measured against requirements: individuals, sensitive values and populations are counted here."""
+
+from __future__ import annotations
+
+from anonymize.judging.crowds import crowd_of_nodes, crowds_around
+from anonymize.judging.judge import Extract, Judge
+from anonymize.judging.tally import Tally
+
+__all__ = ["Extract", "Judge", "Tally", "crowd_of_nodes", "crowds_around"]

@@ -1,0 +1,57 @@
+"""Populations under classes: how many people share what a class shows.
+
+Regions leave people between them, or overlap, so nobody counts as outside of them. Nodes of a level do neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from anonymize.classes import Codes, Integers, Ints, mixed_radix, run_starts
+from anonymize.privacy import Crowd
+from anonymize.table.population import Population
+
+
+def crowds_around(
+    populations: Mapping[str, Population], columns: Sequence[Codes], labels: Integers, count: int
+) -> dict[str, Crowd]:
+    """How many people of each population are within the region around each of `count` groups of rows.
+
+    `columns`: the codes (n,) of each quasi-identifier, `labels` (n,) the group of each row. Nobody is within the region
+    of a group that has no rows.
+    """
+    if not populations:
+        return {}
+    order = np.argsort(labels, kind="stable")
+    begins = run_starts(labels[order])
+    arranged = [codes[order] for codes in columns]
+    low = [np.minimum.reduceat(codes, begins).astype(np.int64) for codes in arranged]
+    high = [np.maximum.reduceat(codes, begins).astype(np.int64) for codes in arranged]
+    crowds = {}
+    for path, population in populations.items():
+        matched = np.zeros(count, np.int64)
+        matched[labels[order][begins]] = population.within(low, high)
+        crowds[path] = Crowd(matched, 0)
+    return crowds
+
+
+def crowd_of_nodes(population: Population, levels: Sequence[int], leaves: Sequence[Ints]) -> Crowd:
+    """How many people are under the nodes that each of m cells shows.
+
+    `levels`: that of each quasi-identifier; `leaves`: of each (m,) a leaf under the node of each cell.
+
+    Cells and people are numbered together by the nodes that they show, so that a look-up by number takes the place of
+    a join.
+    """
+    columns, sizes = [], []
+    for axis, level, own in zip(population.axes, levels, leaves, strict=True):
+        both = np.concatenate((axis.at_level(level, axis.leaf_of(own)), axis.at_level(level, axis.leaves)))
+        columns.append(both)
+        sizes.append(len(axis.wide.hierarchy.labels))
+    keys = np.unique(mixed_radix(columns, sizes)[0], return_inverse=True)[1]
+    cells = len(leaves[0]) if leaves else 0
+    people = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
+    np.add.at(people, keys[cells:], population.counts)
+    return Crowd(people[keys[:cells]], population.total)

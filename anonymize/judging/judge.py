@@ -1,0 +1,136 @@
+"""One answer to one question: these rows in these classes, do they meet the requirements?
+
+A `Judge` knows the table, the requirements and the rows that are to be released. It alone builds classes from rows, and
+so it alone counts whom rows are about, which sensitive values they have, and who else looks like them. Searches that
+work on distinct rows take a `Tally` from it once, and ask that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Bools, Codes, Integers, first_of_each
+from anonymize.judging.crowds import crowds_around
+from anonymize.judging.tally import Tally
+from anonymize.privacy import Groups, Histogram, Members, Requirement, Whole, check
+from anonymize.table import SensitiveColumn, Table
+
+
+class Extract(Protocol):
+    """Some rows of a table (n,), with their codes laid out in the same order."""
+
+    @property
+    def rows(self) -> Integers | slice:
+        """Their numbers in the table."""
+
+    @property
+    def columns(self) -> Sequence[Codes]:
+        """(n,) codes of each quasi-identifier."""
+
+    @property
+    def sensitive(self) -> Sequence[Codes]:
+        """(n,) codes of each sensitive attribute that the judge looks at."""
+
+
+@dataclass(frozen=True)
+class Picked:
+    """An `Extract` whose codes are read from the table once they are asked for."""
+
+    judge: Judge
+    rows: Integers | slice
+
+    @property
+    def columns(self) -> list[Codes]:
+        """See `Extract`."""
+        return [attribute.codes[self.rows] for attribute in self.judge.table.attributes]
+
+    @property
+    def sensitive(self) -> list[Codes]:
+        """See `Extract`."""
+        return [column.codes[self.rows] for column in self.judge.columns]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What the requirements say of classes of a table's rows.
+
+    `rows`: those that are released together, with which the classes are compared; None for all rows of the table.
+    """
+
+    table: Table
+    requirements: Sequence[Requirement]
+    rows: NDArray[np.uint32] | None = None
+
+    @cached_property
+    def columns(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive attributes that requirements are about."""
+        names = {requirement.attribute for requirement in self.requirements}
+        return tuple(column for column in self.table.sensitive if column.name in names)
+
+    @cached_property
+    def wholes(self) -> dict[str, Whole]:
+        """The sensitive attributes in all rows that are released."""
+        return {column.name: Whole.of(column, self.rows, self.table.units) for column in self.columns}
+
+    @property
+    def everyone(self) -> Picked:
+        """The rows that are released."""
+        return self.pick(slice(None) if self.rows is None else self.rows)
+
+    def pick(self, rows: Integers | slice) -> Picked:
+        """Some rows of the table."""
+        return Picked(self, rows)
+
+    def meets(self, labels: Integers, count: int, among: Extract | None = None) -> Bools:
+        """(count,) whether each class meets every requirement, given the class (n,) of each row.
+
+        `among`: the rows; by default those that are released.
+        """
+        return check(self.groups(labels, count, among), self.requirements)
+
+    def groups(self, labels: Integers, count: int, among: Extract | None = None) -> Groups:
+        """The same classes as the privacy models see them."""
+        extract = among or self.everyone
+        groups = self._counted(labels, count, extract)
+        if not self.table.populations:
+            return groups
+        return replace(groups, crowds=crowds_around(self.table.populations, extract.columns, labels, count))
+
+    def one_class(self) -> Groups:
+        """All rows that are released as one class that shows nothing: everybody of a population is under it."""
+        rows = self.table.rows if self.rows is None else len(self.rows)
+        return self._counted(np.zeros(rows, np.int64), 1, self.everyone).as_root(self.table.people)
+
+    def _counted(self, labels: Integers, count: int, extract: Extract) -> Groups:
+        """The classes without populations."""
+        individuals = None if self.table.units is None else self.table.units[extract.rows]
+        histograms = {
+            column.name: Histogram.of(column, labels, count, codes, self.wholes[column.name], individuals)
+            for column, codes in zip(self.columns, extract.sensitive, strict=True)
+        }
+        return Groups(_sizes(labels, count, individuals), histograms)
+
+    def tally(self, labels: Integers, count: int) -> Tally:
+        """What is in each of `count` cells, given the cell (n,) of each row that is released."""
+        counts = np.bincount(labels, minlength=count)
+        if self.table.units is not None:
+            members = Members.of_rows(self.columns, labels, count, self.table.units, self.rows)
+            return Tally(self.requirements, counts, {}, members)
+        codes = zip(self.columns, self.everyone.sensitive, strict=True)
+        return Tally(
+            self.requirements,
+            counts,
+            {each.name: Histogram.of(each, labels, count, own, self.wholes[each.name]) for each, own in codes},
+        )
+
+
+def _sizes(labels: Integers, count: int, individuals: Integers | None) -> NDArray[np.int64]:
+    """(count,) members of each class, given the class (n,) of each row, and whom it is about (n,)."""
+    counted = labels if individuals is None else labels[first_of_each(labels, individuals)]
+    return np.bincount(counted, minlength=count)

@@ -1,0 +1,224 @@
+"""Histograms of sensitive attributes in equivalence classes, and the distributions that they are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Runs, concatenated_ranges, first_of_each
+
+if TYPE_CHECKING:
+    from anonymize.table import SensitiveColumn
+
+Integers = NDArray[np.integer[Any]]
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A sensitive attribute in all rows that are released: what the distribution in a class is compared with.
+
+    `counts` (size,) rows that have each code, 0 of the missing one; ascending codes are the order of the values.
+    `levels` (height + 1, size) the node of each code at each level of the attribute's hierarchy, from the leaf to the
+    root; None where it has none.
+    """
+
+    counts: NDArray[np.int64]
+    levels: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(
+        cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None, units: Integers | None = None
+    ) -> Whole:
+        """That of all rows of a table, or of some. `units`: whom each row of the table is about."""
+        picked = slice(None) if rows is None else rows
+        codes = column.codes[picked]
+        if units is not None:
+            codes = codes[first_of_each(codes, units[picked])]
+        counts = np.bincount(codes, minlength=column.size)
+        if column.missing is not None:
+            counts[column.missing] = 0
+        return cls(counts, column.levels)
+
+    @cached_property
+    def total(self) -> int:
+        """Rows whose value is not missing."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def distinct(self) -> int:
+        """Different values."""
+        return int(np.count_nonzero(self.counts))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """(size,) of the rows whose value is not missing, the share that each code has."""
+        return self.counts / max(self.total, 1)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How often each sensitive value occurs in each class: sparse, sorted by (class, code), missing values left out."""
+
+    classes: NDArray[np.int64]
+    """(R,) class of each entry, ascending."""
+    codes: NDArray[np.int64]
+    """(R,) code of the sensitive value, ascending within a class, each at most once."""
+    counts: NDArray[np.int64]
+    """(R,) rows of the class with that value, all positive."""
+    starts: NDArray[np.int64]
+    """(C + 1,) the entries of class c are starts[c]:starts[c + 1]; none for a class without a present value."""
+    values: NDArray[np.float64] | None = None
+    """(R,) number of each entry; None for a categorical attribute."""
+    given: Whole | None = None
+    """The whole that these classes are only a part of; None where they are all there is."""
+
+    @classmethod
+    def of(
+        cls,
+        column: SensitiveColumn,
+        classes: Integers,
+        class_count: int,
+        codes: Integers,
+        whole: Whole,
+        units: Integers | None = None,
+    ) -> Histogram:
+        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and its unit (n,)."""
+        if units is not None:
+            first = first_of_each(classes, codes, units)
+            classes, codes = classes[first], codes[first]
+        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, whole=whole)
+
+    @classmethod
+    def from_rows(
+        cls,
+        classes: Integers,
+        codes: Integers,
+        class_count: int,
+        size: int,
+        missing: int | None = None,
+        values: NDArray[np.float64] | None = None,
+        counts: Integers | None = None,
+        whole: Whole | None = None,
+    ) -> Histogram:
+        """The histogram of rows, given the class (n,) and the code (n,) of each, in any order.
+
+        `size` is the number of codes, `missing` the code that does not count, `values` (size,) the number of each code
+        of a numeric attribute, `counts` (n,) how many rows each row stands for (default: one). Dense counting when
+        classes x codes is small next to the rows, else a sort: O(n + classes x codes) or O(n log n).
+        """
+        runs = Runs.count_values(classes, codes, class_count, size, counts)
+        entry_classes, entry_codes, totals = runs.classes, runs.codes, runs.counts
+        if missing is not None:
+            present = entry_codes != missing
+            entry_classes, entry_codes, totals = entry_classes[present], entry_codes[present], totals[present]
+        return cls(
+            classes=entry_classes,
+            codes=entry_codes,
+            counts=totals,
+            starts=np.searchsorted(entry_classes, np.arange(class_count + 1)).astype(np.int64),
+            values=None if values is None else values[entry_codes],
+            given=whole,
+        )
+
+    def merge(self, into: Integers, class_count: int) -> Histogram:
+        """The histogram of merged classes: class c becomes part of class `into[c]` of `class_count`, or is left out
+        where that is below 0."""
+        owners = into[self.classes]
+        stays = owners >= 0
+        if stays.all():
+            return self._regrouped(owners, slice(None), class_count)
+        return self._regrouped(owners[stays], np.flatnonzero(stays), class_count)
+
+    def joined(self, one: Integers, other: Integers) -> Histogram:
+        """The histogram of pairs (n,) of classes, each pair as one class."""
+        lengths = np.diff(self.starts)
+        entries = [concatenated_ranges(self.starts[:-1][side], lengths[side]) for side in (one, other)]
+        owners = [np.repeat(np.arange(len(side)), lengths[side]) for side in (one, other)]
+        return self._regrouped(np.concatenate(owners), np.concatenate(entries), len(one))
+
+    def _regrouped(self, owners: Integers, entries: NDArray[np.int64] | slice, class_count: int) -> Histogram:
+        """The histogram that some entries make, each counted in the class that `owners` (entries,) gives it."""
+        codes = self.codes[entries]
+        size, numbers = int(codes.max(initial=0)) + 1, None
+        if self.values is not None:
+            numbers = np.full(size, np.nan)
+            numbers[codes] = self.values[entries]
+        return self.from_rows(
+            owners, codes, class_count, size, values=numbers, counts=self.counts[entries], whole=self.given
+        )
+
+    def subset(self, kept: NDArray[np.bool_]) -> Histogram:
+        """The histogram of some of the classes (C,), renumbered; what they are compared with stays."""
+        entries = kept[self.classes]
+        owners = (np.cumsum(kept) - 1)[self.classes[entries]]
+        return Histogram(
+            owners,
+            self.codes[entries],
+            self.counts[entries],
+            np.searchsorted(owners, np.arange(np.count_nonzero(kept) + 1)).astype(np.int64),
+            None if self.values is None else self.values[entries],
+            self.given,
+        )
+
+    def by_itself(self) -> Histogram:
+        """The same classes, as all there is: compared with what they are together."""
+        counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
+        return replace(self, given=Whole(counts, self.whole.levels))
+
+    @cached_property
+    def whole(self) -> Whole:
+        """What the distributions are compared with."""
+        if self.given is not None:
+            return self.given
+        size = int(self.codes.max()) + 1 if self.codes.size else 1
+        return Whole(np.bincount(self.codes, weights=self.counts, minlength=size).astype(np.int64))
+
+    def shares(self) -> NDArray[np.float64]:
+        """(R,) of the rows of its class whose value is not missing, the share that each entry has."""
+        return self.counts / self.present()[self.classes]
+
+    def ratios(self) -> NDArray[np.float64]:
+        """(R,) the share of each entry in its class over that in the whole."""
+        return (self.counts * float(self.whole.total)) / (
+            self.present()[self.classes] * self.whole.counts[self.codes].astype(np.float64)
+        )
+
+    def gathered(self, nodes: NDArray[np.int32]) -> Histogram:
+        """The histogram of the nodes (size,) that the codes are under, numbered in the order of their numbers."""
+        _, number = np.unique(nodes, return_inverse=True)
+        size = int(number.max()) + 1
+        whole = Whole(np.bincount(number, weights=self.whole.counts, minlength=size).astype(np.int64))
+        count = self.starts.size - 1
+        return self.from_rows(self.classes, number[self.codes], count, size, counts=self.counts, whole=whole)
+
+    def present(self) -> NDArray[np.int64]:
+        """(C,) rows of each class whose value is not missing."""
+        return self.sum(self.counts)
+
+    def distinct(self) -> NDArray[np.int64]:
+        """(C,) different values in each class."""
+        return np.diff(self.starts)
+
+    def sum(self, entries: NDArray[Number]) -> NDArray[Number]:
+        """(C,) sum of (R,) figures over each class's entries; 0 for a class that has none."""
+        return self._reduce(np.add, entries)
+
+    def max(self, entries: NDArray[Number]) -> NDArray[Number]:
+        """(C,) largest of (R,) figures among each class's entries; 0 for a class that has none."""
+        return self._reduce(np.maximum, entries)
+
+    def min(self, entries: NDArray[Number]) -> NDArray[Number]:
+        """(C,) smallest of (R,) figures among each class's entries; 0 for a class that has none."""
+        return self._reduce(np.minimum, entries)
+
+    def _reduce(self, ufunc: np.ufunc, entries: NDArray[Number]) -> NDArray[Number]:
+        """reduceat over classes. It gives an empty segment the next one's first entry, so those are left out."""
+        filled = self.starts[:-1] < self.starts[1:]
+        result = np.zeros(filled.size, dtype=entries.dtype)
+        result[filled] = ufunc.reduceat(entries, self.starts[:-1][filled])
+        return result
