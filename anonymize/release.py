@@ -31,7 +31,8 @@ def release(request: Request) -> dict[str, Any]:
     measured and found not to meet its requirements.
     """
     check_needs(request)
-    spec, family, timed = request.spec, family_of(request.algorithm), partial(stage, request, clock := Clock())
+    spec, family, clock = request.spec, family_of(request.algorithm), Clock()
+    timed = partial(stage, request, clock)
     requirements = family.requirements(spec)
     paths = _paths(request, family.paths(request))
     paths.check([request.input or spec.input.path], named_by(spec))

@@ -122,7 +122,7 @@ def test_standard_input_and_output_are_two_things() -> None:
 def test_files_of_options_are_not_standard_output() -> None:
     with pytest.raises(UsageError, match="--save-recoding: is a file; it holds values"):
         Paths(None, private={"save-recoding": "-"}).check([])
-    with pytest.raises(UsageError, match="^--the-picture: is a file$"):
+    with pytest.raises(UsageError, match=r"^--the-picture: is a file$"):
         Paths(None, further={"the_picture": "-", "other": "x"}).check([])
 
 
