@@ -6,11 +6,11 @@ what means missing, what a suppressed cell reads and which attributes are number
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 from anonymize.auditing import baseline, previous
 from anonymize.auditing.buckets import Grouping
@@ -28,37 +28,68 @@ from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
 """What the command line calls an option, where it is not its name."""
 
+APART = ("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit")
+"""What describes a table without a spec; beside one it comes from the spec."""
 
-class Options(TypedDict, total=False):
-    """What the command line says. Columns and text are for an audit without a spec; k, l and t go before the spec's."""
 
-    quasi_identifiers: Sequence[str]
-    sensitive: Sequence[str]
-    numeric: Sequence[str]
-    """Those of `sensitive` that are compared as numbers."""
-    k: int | None
-    l: int | None  # noqa: E741
-    t: float | None
-    separator: str | None
-    encoding: str | None
-    missing: Sequence[str] | None
-    suppressed: str | None
-    missing_as: Literal["own-category", "wildcard"] | None
-    """What a missing or suppressed cell is; goes before the spec's."""
-    sampling_weight: str | None
-    """The column of sampling weights."""
-    unit: str | None
-    """The column that says whom a row is about."""
-    require: Sequence[str]
-    """Further privacy models, as `anonymize.spec.require` reads them."""
-    st: str | None
-    """The ST, where the table is the QIT of a bucketized release."""
-    group: str | None
-    """The column of groups, where the table is bucketized; without it `group`, if there is an ST."""
+@dataclass(frozen=True)
+class Against:
+    """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
+    `no_regress`; an earlier release of the same people (`previous`)."""
+
+    baseline: str | Path | None = None
+    no_regress: bool = False
+    previous: str | Path | None = None
 
 
 @dataclass(frozen=True)
 class Audit:
+    """What `audit` was asked for: a table, and what to measure it against.
+
+    `path`: of the table ("-": standard input; None: the spec's input). `unit_from`: the table that this one was made
+    of, row for row, which has the unit where this one does not. `st`: the sensitive table, where the table is the QIT
+    of a bucketized release; `group`: the column of groups, where the table is bucketized; without it `group`, if there
+    is an ST. `threshold`: risk above which a record counts as at risk. `further`: what else is measured of the risk.
+
+    `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
+    privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without
+    a spec; `numeric`: those of `sensitive` that are compared as numbers.
+    """
+
+    spec: Spec | None = None
+    path: str | Path | None = None
+    unit_from: str | Path | None = None
+    st: str | None = None
+    group: str | None = None
+    threshold: float = THRESHOLD
+    further: Deeper = field(default_factory=Deeper)
+    against: Against = field(default_factory=Against)
+
+    k: int | None = None
+    l: int | None = None  # noqa: E741
+    t: float | None = None
+    missing_as: Literal["own-category", "wildcard"] | None = None
+    require: Sequence[str] = ()
+    encoding: str | None = None
+
+    quasi_identifiers: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    separator: str | None = None
+    missing: Sequence[str] | None = None
+    suppressed: str | None = None
+    sampling_weight: str | None = None
+    unit: str | None = None
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Those of k, l and t that are given."""
+        given = {"k": self.k, "l": self.l, "t": self.t}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class AuditResult:
     """A table, measured: the verdict, and what is printed of it.
 
     `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
@@ -81,99 +112,92 @@ class Audit:
         return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
 
 
-@dataclass(frozen=True)
-class Against:
-    """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
-    `no_regress`; an earlier release of the same people (`previous`)."""
+def audit(request: Audit) -> AuditResult:
+    """Measures a table against a spec or the options.
 
-    baseline: str | Path | None = None
-    no_regress: bool = False
-    previous: str | Path | None = None
-
-
-def audit(
-    spec: Spec | None,
-    path: str | Path | None = None,
-    threshold: float = THRESHOLD,
-    against: Against | None = None,
-    wanted_risk: Deeper | None = None,
-    unit_from: str | Path | None = None,
-    **options: Unpack[Options],
-) -> Audit:
-    """Measures the table at `path` ("-": standard input; None: the spec's input) against a spec or the options.
-
-    Where neither requires anything, k and the l of every sensitive attribute are measured and nothing is judged.
-    `threshold`: risk above which a record counts as at risk. `wanted_risk`: what else is asked of the risk.
-    `unit_from`: the table that this one was made of, row for row, which has the unit where this one does not. Raises
+    Where neither requires anything, k and the l of every sensitive attribute are measured and nothing is judged. Raises
     UsageError or SpecError for options or a spec that make no sense; DataError for a table without rows, that cannot be
     read, lacks a column or has one without a role.
     """
-    against, further = against or Against(), wanted_risk or Deeper()
-    _check(threshold, against, further, [path, against.previous, unit_from, further.population, options.get("st")])
+    _check(request)
+    against = request.against
     before = None if against.baseline is None else baseline.read(against.baseline)
-    meant = _meaning(_wanted(spec, options), options.get("missing_as"))
-    wanted = _readable(_against_people(meant, further.population), path, options.get("encoding"))
-    grouping = _grouping(wanted, path, options, against)
-    asked, checks = _checks(wanted, grouped=grouping is not None)
-    if asked:
-        _refuse_randomized(path)
-    encoding = wanted.input.encoding if spec is None else spec.input.encoding
-    original = None if unit_from is None else Original(unit_from, encoding)
-    alone = wanted.model_copy(update={"unit": None, "sampling_weight": None})
-    with ExitStack() as stack:
-        table = stack.enter_context(
-            opened(wanted, path, classified=spec is not None, unit_from=original, grouping=grouping)
-        )
-        found = deeper(table, further, threshold)
-        facts = Facts(table, asked, table.measured(checks, threshold), found)
-        if against.previous is not None:
-            earlier = stack.enter_context(opened(alone, against.previous, classified=False))
-            facts = replace(facts, together=previous.together(table, earlier, checks, threshold))
-        table.source.unchanged()
+    spec = _effective(request)
+    grouping = _grouping(spec, request)
+    requirements, checks = _checks(spec, grouped=grouping is not None)
+    if requirements:
+        _refuse_randomized(request.path)
+    facts = _measured(request, spec, grouping, requirements, checks)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
-    return Audit(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
+    return AuditResult(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
+def _measured(
+    request: Audit, spec: Spec, grouping: Grouping | None, requirements: tuple[Requirement, ...], checks: list[Check]
+) -> Facts:
+    """The table as it is, and together with the earlier release if there is one."""
+    encoding = (spec if request.spec is None else request.spec).input.encoding
+    original = None if request.unit_from is None else Original(request.unit_from, encoding)
+    classified = request.spec is not None
+    with ExitStack() as stack:
+        table = stack.enter_context(
+            opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
+        )
+        risk = deeper(table, request.further, request.threshold)
+        facts = Facts(table, requirements, table.measured(checks, request.threshold), risk)
+        if request.against.previous is not None:
+            alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
+            earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
+            facts = replace(facts, together=previous.together(table, earlier, checks, request.threshold))
+        table.source.unchanged()
+    return facts
 
 
-def _check(threshold: float, against: Against, further: Deeper, inputs: Sequence[str | Path | None]) -> None:
+# --- what is required ------------------------------------------------------------------------------------------------
+
+
+def _check(request: Audit) -> None:
     """Raises UsageError for what makes no sense, whatever the spec."""
-    further.check()
-    if not 0 < threshold <= 1:
+    request.further.check()
+    against = request.against
+    if not 0 < request.threshold <= 1:
         raise UsageError("--threshold: is above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
+    inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")
 
 
-def _wanted(spec: Spec | None, options: Options) -> Spec:
-    """The spec with the options' thresholds; without one, a spec made of the options."""
-    thresholds = {name: options.get(name) for name in ("k", "l", "t") if options.get(name) is not None}
-    texts = options.get("require", ())
-    if spec is None:
-        return require(_spec_of(options, thresholds), texts, PARAMETERS)
-    beside = {"k", "l", "t", "encoding", "require", "missing_as", "st", "group"}
-    extra = sorted(name for name in options.keys() - beside if options.get(name))
+def _effective(request: Audit) -> Spec:
+    """The spec by which the table is read and measured: its own, or one made of the options, with what replaces it."""
+    spec = _with_meaning(_required(request), request.missing_as)
+    return _readable(_with_populations(spec, request.further.population), request.path, request.encoding)
+
+
+def _required(request: Audit) -> Spec:
+    """The spec with the options' thresholds and models; without one, a spec made of the options."""
+    if request.spec is None:
+        return require(_spec_of(request), request.require, PARAMETERS)
+    extra = sorted(name for name in APART if getattr(request, name))
     if extra:
         raise UsageError(
             [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
         )
-    changed = require(spec, texts, PARAMETERS)
-    return override(changed, k=options.get("k"), l=options.get("l"), t=options.get("t"))
+    changed = require(request.spec, request.require, PARAMETERS)
+    return override(changed, k=request.k, l=request.l, t=request.t)
 
 
-def _meaning(spec: Spec, missing_as: str | None) -> Spec:
-    """The spec with the meaning of missing that was asked for."""
+def _with_meaning(spec: Spec, missing_as: str | None) -> Spec:
+    """The spec with another meaning of missing."""
     if missing_as is None:
         return spec
     return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"missing": missing_as})})
 
 
-def _against_people(spec: Spec, population: str | Path | None) -> Spec:
+def _with_populations(spec: Spec, population: str | Path | None) -> Spec:
     """The spec with a population for the journalist's risk, where it bounds that and names none."""
     entries = spec.privacy.models
     models = tuple(_with_population(each, population) if each.model == "risk" else each for each in entries)
@@ -195,45 +219,45 @@ def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec
     return spec.model_copy(update={"input": table})
 
 
-def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
-    if not options.get("quasi_identifiers"):
+def _spec_of(request: Audit) -> Spec:
+    """A spec made of the options."""
+    if not request.quasi_identifiers:
         raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
-    numeric = options.get("numeric", ())
-    strange = [name for name in numeric if name not in options.get("sensitive", ())]
+    strange = [name for name in request.numeric if name not in request.sensitive]
     if strange:
         raise UsageError([f"--numeric: {name} is none of the sensitive attributes" for name in strange])
-    table = {name: options.get(name) for name in ("separator", "encoding", "missing")}
+    table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
         "input": {name: value for name, value in table.items() if value is not None},
-        "quasi_identifiers": {name: {} for name in options.get("quasi_identifiers", ())},
-        **{name: options.get(name) for name in ("unit", "sampling_weight") if options.get(name)},
+        "quasi_identifiers": {name: {} for name in request.quasi_identifiers},
+        **{name: value for name in ("unit", "sampling_weight") if (value := getattr(request, name))},
         "sensitive": {
-            name: {"type": "numeric" if name in numeric else "categorical"} for name in options.get("sensitive", ())
+            name: {"type": "numeric" if name in request.numeric else "categorical"} for name in request.sensitive
         },
-        "privacy": thresholds,
-        "output": {"suppressed": options.get("suppressed") or "*"},
+        "privacy": request.thresholds,
+        "output": {"suppressed": request.suppressed or "*"},
     }
     return make(values, PARAMETERS)
 
 
-def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Against) -> Grouping | None:
+def _grouping(spec: Spec, request: Audit) -> Grouping | None:
     """How the table is bucketized, if it is. Raises UsageError for what cannot be measured of groups."""
-    found = Grouping.of(path, options.get("st"), options.get("group"))
-    if found is not None:
-        found.check(spec)
-        if against.previous is not None:
+    grouping = Grouping.of(request.path, request.st, request.group)
+    if grouping is not None:
+        grouping.check(spec)
+        if request.against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
-    return found
+    return grouping
 
 
 def _refuse_randomized(path: str | Path | None) -> None:
-    """Raises UsageError for a randomized table, as its parameters beside it tell: its risk depends on the original."""
+    """Raises UsageError for a randomized table, known by the parameters beside it: its risk depends on the original."""
     beside = None if path is None else parameters_of(str(path))
     if beside is not None:
-        told = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
+        message = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
         hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
-        raise UsageError(Problem(told, hint=hint))
+        raise UsageError(Problem(message, hint=hint))
 
 
 def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
@@ -243,10 +267,10 @@ def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list
     """
     privacy = spec.privacy
     if privacy.k is None and privacy.l is None and not privacy.models:
-        found = _unjudged(spec)
-        return (), [check for check in found if check.attribute] if grouped else found
-    asked = diversities(spec) if grouped else requirements(spec)
-    return asked, checks_of(spec, asked)
+        checks = _unjudged(spec)
+        return (), [check for check in checks if check.attribute] if grouped else checks
+    required = diversities(spec) if grouped else requirements(spec)
+    return required, checks_of(spec, required)
 
 
 def _unjudged(spec: Spec) -> list[Check]:

@@ -25,12 +25,13 @@ from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import Released, as_text, as_written, columns_of, read_released
 from anonymize.evaluation.unclassed import Found, blocks
 from anonymize.metrics import MEASURES, utility
+from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
-from anonymize.report import RENDERERS, Clock, kind_of
+from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
-from anonymize.request import Progress, refuse_twice
+from anonymize.request import Progress
 from anonymize.spec import Spec
-from anonymize.table import OutputFile, Source, Table, commit, read
+from anonymize.table import Source, Table, read
 from anonymize.verify.risk import class_sizes
 
 
@@ -67,42 +68,36 @@ def evaluate(asked: Evaluate) -> dict[str, Any]:
     Raises UsageError, DataError and WriteError for what is asked, the tables, and the outputs; then nothing has been
     written.
     """
-    _check(asked)
+    paths = Paths(asked.original, reports=asked.reports, force=asked.force)
+    _check(asked, paths)
     unclassed = _unclassed(asked)
     clock = Clock()
     with ExitStack() as stack:
-        source = stack.enter_context(Source.open(asked.spec, asked.original))
-        reports = [stack.enter_context(OutputFile(path, force=asked.force)) for path in asked.reports]
+        files = stack.enter_context(opened(asked.spec, paths))
         asked.progress("read", 0, 0)
-        table = read(asked.spec, source, workload=True)
+        table = read(asked.spec, files.source, workload=True)
         report = _head(asked, table, clock)
         released = None
         if asked.released is not None and unclassed is not None:
-            opened = unclassed.opened(asked.spec, table, asked.released, stack)
+            found = unclassed.opened(asked.spec, table, asked.released, stack)
             asked.progress("measure", 0, 0)
-            report |= blocks(opened, table, asked.queries, asked.seed)
+            report |= blocks(found, table, asked.queries, asked.seed)
         elif asked.released is not None:
             released = _open(asked, asked.released, table, stack, report)
             _measure(asked, released, report)
         if asked.models is not None:
             report["models"] = evaluate_models(asked.spec, table, released, asked.models, asked.progress)
             report["warnings"] += report["models"].pop("warnings")
-        source.unchanged()
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        if asked.tree is not None and released is not None:
-            report["tree"] = patterns.compare(released, asked.tree)
-        commit(reports)
-    return report
+        tree = None if asked.tree is None or released is None else patterns.compare(released, asked.tree)
+        files.publish(report)
+    return report if tree is None else report | {"tree": tree}
 
 
-def _check(asked: Evaluate) -> None:
+def _check(asked: Evaluate, paths: Paths) -> None:
     """Raises UsageError for what makes no sense together."""
-    for path in asked.reports:
-        kind_of(path)
     if asked.released == asked.original == "-":
         raise UsageError("the release and the original cannot both come from standard input")
-    refuse_twice([asked.original or asked.spec.input.path, asked.released, *asked.reports])
+    paths.check([asked.original or asked.spec.input.path, asked.released])
     if asked.released is None and (asked.models is None or asked.models.algorithm is None):
         hint = "or --models with --algorithm, to make one"
         raise UsageError(Problem("nothing to evaluate: give the release", hint=hint))

@@ -1,4 +1,4 @@
-"""Populations that privacy models name, for a check: as text, with what it needs to read the cells of a table."""
+"""Populations that privacy models name, for a check: as text, with what is needed to read the cells of a table."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from anonymize.verify import Check, People, Shown
 
 
 def with_people(
-    spec: Spec, checks: Sequence[Check], shown: Mapping[str, Sequence[str]], opened: ExitStack
+    spec: Spec, checks: Sequence[Check], columns: Mapping[str, Sequence[str]], opened: ExitStack
 ) -> list[Check]:
-    """The checks, each with the population that it is about. `shown`: the columns of each quasi-identifier in the
-    table that is checked. The tables stay open as long as `opened`. Raises DataError where one cannot be read."""
+    """The checks, each with the population that it is about. `columns`: those of each quasi-identifier in
+    the table that is checked. The tables stay open as long as `opened`. Raises DataError where one cannot be read."""
     paths = dict.fromkeys(str(check.parameters["population"]) for check in checks if "population" in check.parameters)
-    found = {path: people(spec, path, shown, opened) for path in paths}
-    return [replace(check, people=found.get(str(check.parameters.get("population")))) for check in checks]
+    populations = {path: people(spec, path, columns, opened) for path in paths}
+    return [replace(check, people=populations.get(str(check.parameters.get("population")))) for check in checks]
 
 
-def people(spec: Spec, path: str | Path, shown: Mapping[str, Sequence[str]], opened: ExitStack) -> People:
-    """The population at a path, which stays open as long as `opened`; `shown` as above.
+def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], opened: ExitStack) -> People:
+    """The population at a path, which stays open as long as `opened`; `columns` as above.
 
     Raises DataError where it cannot be read, has no rows or lacks a quasi-identifier.
     """
@@ -37,10 +37,10 @@ def people(spec: Spec, path: str | Path, shown: Mapping[str, Sequence[str]], ope
     if not source.rows:
         raise DataError(Problem("the population has no rows", file=source.name))
     trees = population_trees(spec, source.scan())
-    columns = [
-        Shown(name, shown[name], definition.type == "numeric", trees.get(name))
+    quasi_identifiers = [
+        Shown(name, columns[name], definition.type == "numeric", trees.get(name))
         for name, definition in spec.quasi_identifiers.items()
     ]
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
-    return People(source.scan(), columns, missing.texts, spec.output.suppressed, spec.output.interval, empty)
+    return People(source.scan(), quasi_identifiers, missing.texts, spec.output.suppressed, spec.output.interval, empty)

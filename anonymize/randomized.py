@@ -33,14 +33,14 @@ class Distorted:
         """Number of categories."""
         return len(self.categories.texts)
 
-    def told(self) -> dict[str, Any]:
-        """What the recipient has to know: p and q, the values, and what they span where they are numbers."""
+    def parameters(self) -> dict[str, Any]:
+        """What the recipient needs: p, the values, and the numbers that each of them spans where they are intervals."""
         if self.shown is None:
             return {"name": self.name, "role": self.role, "p": 1.0}
-        found: dict[str, Any] = {"name": self.name, "role": self.role, "p": self.p, "values": self.categories.texts}
+        block: dict[str, Any] = {"name": self.name, "role": self.role, "p": self.p, "values": self.categories.texts}
         if self.categories.bounds is not None:
-            found |= {"bounds": self.categories.bounds, "half_open": self.categories.half_open}
-        return found
+            block |= {"bounds": self.categories.bounds, "half_open": self.categories.half_open}
+        return block
 
 
 @dataclass(frozen=True)
@@ -85,5 +85,5 @@ class Randomized:
             "version": VERSION,
             "rows": rows,
             "separator": separator,
-            "attributes": [each.told() for each in self.columns],
+            "attributes": [each.parameters() for each in self.columns],
         }

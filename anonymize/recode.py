@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,13 @@ import polars as pl
 
 from anonymize import __version__, rows
 from anonymize.errors import DataError, Problem
+from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load, recoder
-from anonymize.report import RENDERERS, Clock, kind_of
+from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION
-from anonymize.request import Progress, Request, refuse_twice
+from anonymize.request import Progress, Request
 from anonymize.spec import Spec, make
-from anonymize.table import OutputFile, Source, Table, commit
+from anonymize.table import Table
 from anonymize.table.read import encode_frame, read_columns
 from anonymize.table.write import OutputFormat
 
@@ -45,37 +45,39 @@ class Recode:
     progress: Progress = field(default=lambda stage, done, total: None)
 
 
-def recode(asked: Recode) -> dict[str, Any]:
+def recode(request: Recode) -> dict[str, Any]:
     """Walks the road; returns the report that was written.
 
     Raises what `load` raises; DataError where the table lacks a quasi-identifier, has columns without a role, or is not
     sound; UsageError and WriteError for outputs. Then nothing has been written.
     """
-    clock, saved = Clock(), load(asked.recoding)
-    for path in asked.reports:
-        kind_of(path)
-    refuse_twice([asked.recoding, asked.input, asked.output, *asked.reports])
-    with ExitStack() as stack:
-        source = stack.enter_context(Source.open(_reading(saved), asked.input))
-        target = stack.enter_context(
-            OutputFile(asked.output, force=asked.force, form=asked.output_format, separator=source.separator)
-        )
-        reports = [stack.enter_context(OutputFile(path, force=asked.force)) for path in asked.reports]
+    clock, saved = Clock(), load(request.recoding)
+    paths = _paths(request)
+    paths.check([request.recoding, request.input])
+    with opened(_reading(saved), paths) as files:
+        source = files.source
         spec = spec_of(saved, source.columns, source.name)
         with clock("read"):
             columns = read_columns(spec, source)
         with clock("recode"):
-            found = recoder(saved, columns)
+            recoded = recoder(saved, columns)
         with clock("write"):
             table = Table(source.rows or 0, (), (), source.columns, source, ())
-            request = Request(spec, saved.algorithm, None, seed=asked.seed, progress=asked.progress)
-            target.write(rows.frames(request, table, found.released, target.format))
-        report = _report(asked, saved, source, target, found, clock)
-        for output in reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
-        source.unchanged()
-        commit([*reports, target])
+            written = Request(spec, saved.algorithm, None, seed=request.seed, progress=request.progress)
+            files.table.write(rows.frames(written, table, recoded.released, files.table.format))
+        report = _report(request.recoding, saved, files, recoded, clock)
+        files.publish(report)
     return report
+
+
+def _paths(request: Recode) -> Paths:
+    return Paths(
+        request.input,
+        ReleasePaths([request.output]),
+        request.reports,
+        output_format=request.output_format,
+        force=request.force,
+    )
 
 
 def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
@@ -84,9 +86,9 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
     What passes through comes out as it is, of any type. Raises DataError as `recode` does.
     """
     spec = spec_of(saved, frame.columns, "the table")
-    found = recoder(saved, encode_frame(spec, frame))
-    shown = rows.Shown(found.released, spec.roles(), tuple(frame.columns))
-    return shown.piece(frame, found.released.class_of), found.counts
+    recoded = recoder(saved, encode_frame(spec, frame))
+    reading = rows.ReleasedRows(recoded.released, spec.roles(), tuple(frame.columns))
+    return reading.piece(frame, recoded.released.class_of), recoded.counts
 
 
 def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
@@ -128,31 +130,29 @@ def _input(saved: Saved) -> dict[str, Any]:
     return {"separator": table.separator, "missing": list(table.missing), "encoding": table.encoding}
 
 
-def _report(
-    asked: Recode, saved: Saved, source: Source, target: OutputFile, found: Recoded, clock: Clock
-) -> dict[str, Any]:
-    counts = asdict(found.counts)
+def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Clock) -> dict[str, Any]:
+    counts = asdict(recoded.counts)
     attributes, total = counts.pop("attributes"), counts.pop("rows")
-    lost = found.released
+    source, released = files.source, recoded.released
     warnings = ["the table was not measured: `anonymize audit` says whether it is safe to publish"]
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
         "started_at": clock.started_at.isoformat(timespec="seconds"),
         "recoding": {
-            "path": asked.recoding,
-            "sha256": hashlib.sha256(Path(asked.recoding).read_bytes()).hexdigest(),
+            "path": path,
+            "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
             "format_version": FORMAT_VERSION,
             "algorithm": saved.algorithm,
             "kind": saved.kind,
         },
         "input": {"path": source.name, "sha256": source.sha256, "rows": total, "columns": len(source.columns)},
         "output": {
-            "path": target.name,
-            "sha256": target.sha256,
-            "rows": total - lost.dropped_rows,
-            "suppressed_rows": lost.suppressed_rows,
-            "dropped_rows": lost.dropped_rows,
+            "path": files.table.name,
+            "sha256": files.table.sha256,
+            "rows": total - released.dropped_rows,
+            "suppressed_rows": released.suppressed_rows,
+            "dropped_rows": released.dropped_rows,
         },
         "outside": {"rows": counts.pop("outside"), **counts, "attributes": attributes},
         "timing": clock.timing(),

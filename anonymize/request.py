@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from anonymize.errors import UsageError
 from anonymize.spec import Spec
 from anonymize.table.write import OutputFormat
 
@@ -39,20 +37,3 @@ class Request:
     allow_unsafe: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
     save_recoding: str | None = None
-
-
-def refuse_twice(paths: Iterable[object]) -> None:
-    """Raises UsageError for two files, input or output, that are one; `-` and None are no files."""
-    given = [str(path) for path in paths if path is not None and str(path) != "-"]
-    files = [os.path.realpath(path) for path in given]
-    twice = [path for at, path in enumerate(given) if files[at] in files[:at]]
-    if twice:
-        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
-
-
-def refuse_overwriting(outputs: Iterable[object], read: Iterable[object]) -> None:
-    """Raises UsageError for outputs that are files which are read, whether or not they may be overwritten."""
-    files = {os.path.realpath(str(path)) for path in read}
-    lost = [str(path) for path in outputs if path is not None and os.path.realpath(str(path)) in files]
-    if lost:
-        raise UsageError([f"{path}: is the spec, or a file that it names" for path in lost])

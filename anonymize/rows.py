@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.randomized import Randomized
 from anonymize.recoding import Released
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
@@ -30,20 +29,20 @@ def frames(
     which whom the rows of each piece are about is added, where the table knows it.
     """
     roles = request.spec.roles()
-    shown = Shown(released, roles, table.columns, null_text(request.spec, table.source.format, form))
+    reading = ReleasedRows(released, roles, table.columns, null_text(request.spec, table.source.format, form))
     withheld = {*WITHHELD, "quasi-identifier"}
     done = 0
     for batch in pieces(request, table, [name for name in table.columns if roles[name] not in withheld]):
         class_of = released.class_of[batch.rows]
         if units is not None and table.units is not None:
             units.append(table.units[batch.rows][class_of >= 0])
-        yield shown.piece(batch.frame, class_of)
+        yield reading.piece(batch.frame, class_of)
         done += batch.frame.height
         request.progress("write", done, table.rows)
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReleasedRows:
     """How rows read: the `columns` of the input, by their roles. `null`: what a null of a column that passes through is
     written as; None leaves it."""
 
@@ -123,30 +122,3 @@ def row_order(request: Request, table: Table) -> NDArray[np.int64] | None:
     if request.spec.output.row_order == "keep":
         return None
     return np.random.default_rng(request.seed).permutation(table.rows)
-
-
-def distorted_frames(
-    request: Request, table: Table, found: Randomized, form: str, order: NDArray[np.int64] | None
-) -> Iterator[pl.DataFrame]:
-    """A randomized release in pieces: the distorted columns in place of their own, in the input's column order."""
-    null = null_text(request.spec, table.source.format, form)
-    empty = null if null == "" else None
-    shown = {column.name: column for column in found.columns if column.shown is not None}
-    texts = {
-        name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
-        for name, column in shown.items()
-    }
-    released = [name for name in table.columns if name not in request.spec.identifiers]
-    done = 0
-    for batch in pieces(request, table, [name for name in released if name not in shown], order):
-        frame = pl.DataFrame(
-            [
-                texts[name].gather(shown[name].shown[batch.rows]).alias(name)  # type: ignore[index]
-                if name in shown
-                else passing_column(batch.frame[name], null)
-                for name in released
-            ]
-        )
-        yield frame
-        done += frame.height
-        request.progress("write", done, table.rows)

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize.audit import audit
+from anonymize.audit import Audit, AuditResult
+from anonymize.audit import audit as measured
 from anonymize.errors import DataError, SpecError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, load
@@ -40,6 +41,10 @@ def spec_file(folder: Path, text: str = SPEC) -> Spec:
     path = folder / "spec.yaml"
     path.write_text(text)
     return load(path, PARAMETERS)
+
+
+def audit(spec: Spec | None, path: str | Path | None = None, **options: Any) -> AuditResult:
+    return measured(Audit(spec, path, **options))
 
 
 def csv_file(folder: Path, text: str) -> Path:

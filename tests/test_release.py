@@ -21,9 +21,8 @@ from anonymize.privacy import PARAMETERS
 from anonymize.recoding import Regions
 from anonymize.release import release
 from anonymize.request import Request
-from anonymize.roads import steps
 from anonymize.spec import load
-from anonymize.table import OutputFile, Source, commit
+from anonymize.table import OutputFile, Source
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -159,17 +158,12 @@ def test_reports_take_their_places_with_the_release(ask: Callable[..., Request],
     assert (tmp_path / "r.md").exists()
 
 
-def test_neither_is_published_where_the_second_cannot_be(
-    ask: Callable[..., Request], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = ask(TABLE, reports=[str(tmp_path / "r.json")])
-    real = commit
+def test_neither_is_published_where_the_second_cannot_be(ask: Callable[..., Request], tmp_path: Path) -> None:
+    def late(stage: str, done: int, total: int) -> None:
+        if stage == "publish":
+            (tmp_path / "out.csv").write_text("somebody else's")
 
-    def late(outputs: Any) -> None:
-        (tmp_path / "out.csv").write_text("somebody else's")
-        real(outputs)
-
-    monkeypatch.setattr(steps, "commit", late)
+    request = ask(TABLE, reports=[str(tmp_path / "r.json")], progress=late)
     with pytest.raises(UsageError, match="exists already"):
         release(request)
     assert (tmp_path / "out.csv").read_text() == "somebody else's"

@@ -157,11 +157,10 @@ def audit(
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    loaded = load(spec, privacy.PARAMETERS) if spec else None
     against = rooms.Against(baseline, no_regress, previous)
-    wanted = Deeper(subsets, fraction, population)
-    found = rooms.audit(
-        load(spec, privacy.PARAMETERS) if spec else None, path, against=against, wanted_risk=wanted, **given
-    )
+    further = Deeper(subsets, fraction, population)
+    found = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
     shown = chosen(form, os.environ)
     if sys.stdout is None and shown != "text":
         raise WriteError("<stdout>: cannot be written: it is closed")

@@ -24,8 +24,8 @@ from anonymize.evaluation.learners import LEARNERS, check_installed, scores
 from anonymize.evaluation.ranking import by_information
 from anonymize.evaluation.released import Released, as_text
 from anonymize.evaluation.training import Recoder, check_algorithm
+from anonymize.families.steps import check_needs
 from anonymize.request import Progress, Request
-from anonymize.roads.steps import check_needs
 from anonymize.spec import Spec
 from anonymize.table import Table
 

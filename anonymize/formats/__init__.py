@@ -1,6 +1,6 @@
 """How a check prints: one form, one file. `FORMATS` is the registry; the options of `audit` are made from it.
 
-A form writes what it makes of a `Checked` to a stream. Nothing heavy is imported before something is printed.
+A form renders a `Checked` to a stream. Nothing heavy is imported before something is printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a check found, in the shape that every form is rendered from."""
+"""The findings of a check, in the shape that every form is rendered from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Level = Literal["error", "warning", "pass", "measured"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One result of a check.
 
-    `rule`: the privacy model, or `direct-identifier`, `regression`, `warning`. `title`: the rule with what is asked of
-    it. `level`: error (not met), warning, pass (met) or measured (nothing was asked). `file` and `line`: the spec and
-    the line (from 1) that asks for it, None where it was not asked for by a spec.
+    `rule`: the privacy model, or `direct-identifier`, `regression`, `warning`. `title`: the rule with what it
+    requires. `level`: error (not met), warning, pass (met) or measured (nothing was required). `file` and `line`: the
+    spec and the line (from 1) that requires it, None where no spec does.
     """
 
     rule: str

@@ -14,13 +14,13 @@ COMMANDS = {"error": "error", "warning": "warning"}
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    shown = checked.at("error", "warning")
-    for finding in shown:
+    findings = checked.at("error", "warning")
+    for finding in findings:
         out.write(_command(finding) + "\n")
     satisfied = checked.report["privacy"]["satisfied"]
     if satisfied is not False:
-        told = "every requirement is met" if satisfied else "measured; nothing was required"
-        out.write(f"::notice title=anonymize audit::{_message(f'{checked.table}: {told}')}\n")
+        verdict = "every requirement is met" if satisfied else "measured; nothing was required"
+        out.write(f"::notice title=anonymize audit::{_message(f'{checked.table}: {verdict}')}\n")
 
 
 def _command(finding: Finding) -> str:

@@ -31,10 +31,10 @@ def _case(finding: Finding, table: str) -> XML.Element:
         named["line"] = str(finding.line)
     case = XML.Element("testcase", named)
     kind = "failure" if finding.level == "error" else "system-out"
-    told = XML.SubElement(case, kind)
-    told.text = _text(finding.message)
+    entry = XML.SubElement(case, kind)
+    entry.text = _text(finding.message)
     if kind == "failure":
-        told.attrib.update(message=_text(finding.message), type=_text(finding.rule))
+        entry.attrib.update(message=_text(finding.message), type=_text(finding.rule))
     return case
 
 

@@ -1,7 +1,7 @@
 """For code scanning: SARIF 2.1.0, a result for each thing that is not met, at the line of the spec that asks for it.
 
-What has no line of a spec is located at the table. A path that is not absolute is a relative reference, which a viewer
-takes from the root of the repository.
+A finding that no line of a spec asks for is located at the table. A path that is not absolute is a relative reference,
+which a viewer takes from the root of the repository.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MEANINGS = {
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    shown = checked.at("error", "warning")
+    findings = checked.at("error", "warning")
     rules = list(dict.fromkeys(finding.rule for finding in checked.findings))
     run = {
         "tool": {
@@ -34,14 +34,14 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, rules.index(finding.rule), checked.table) for finding in shown],
+        "results": [_result(finding, rules.index(finding.rule), checked.table) for finding in findings],
     }
     out.write(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n")
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    told = MEANINGS.get(rule, f"The privacy model {rule} is not met.")
-    return {"id": rule, "shortDescription": {"text": told}}
+    meaning = MEANINGS.get(rule, f"The privacy model {rule} is not met.")
+    return {"id": rule, "shortDescription": {"text": meaning}}
 
 
 def _result(finding: Finding, rule: int, table: str) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
-from anonymize.report.data import Clock, Facts, release_report
+from anonymize.report.data import Clock, release_report
 from anonymize.report.markdown import markdown
 
-__all__ = ["RENDERERS", "Clock", "Facts", "as_json", "kind_of", "release_report"]
+__all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
 
 
 def as_json(report: dict[str, Any]) -> str:
@@ -23,7 +23,7 @@ RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md"
 
 
 def kind_of(path: str) -> str:
-    """The form that a path's suffix asks for. Raises UsageError for one that there is not."""
+    """The form that a path's suffix asks for. Raises UsageError for any other suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in RENDERERS:
         raise UsageError(f"{path}: a report is one of {', '.join(RENDERERS)} by its suffix")

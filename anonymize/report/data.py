@@ -51,8 +51,8 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Everything that a report of a release is made from."""
+class ReleaseFacts:
+    """Everything that a report of a release with equivalence classes is made from."""
 
     request: Request
     requirements: tuple[Requirement, ...]
@@ -61,43 +61,40 @@ class Facts:
     released: Released
     output: OutputFile
     verdict: Verdict
-    clock: Clock
-    sampled: Mapping[str, Any] = field(default_factory=dict)
+    by_weights: Mapping[str, Any] = field(default_factory=dict)
     """What sampling weights add to the block `risk`."""
 
 
-def release_report(facts: Facts) -> dict[str, Any]:
-    """The report of a release; keys are fixed, in the contract's order."""
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them."""
+
+    output: dict[str, Any]
+    measured: dict[str, Any]
+    utility: dict[str, Any]
+    recoding: dict[str, Any]
+    warnings: list[str]
+
+
+def classed_blocks(facts: ReleaseFacts) -> Blocks:
+    """The blocks of a release with equivalence classes."""
     released, blocks = facts.released, verdict_blocks(facts.verdict)
     output = output_block(facts.output, facts.verdict) | {
         "suppressed_rows": released.suppressed_rows,
         "dropped_rows": released.dropped_rows,
         "suppressed_cells": _suppressed_cells(facts),
     }
-    return assembled(
-        facts.request,
-        facts.table,
-        facts.clock,
+    return Blocks(
         output=output,
-        measured=blocks | {"risk": merged(blocks["risk"], facts.sampled)},
+        measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights)},
         utility=utility(_view(facts)),
         recoding=facts.recoding.summary(),
         warnings=_warnings(facts),
     )
 
 
-def assembled(
-    request: Request,
-    table: Table,
-    clock: Clock,
-    *,
-    output: dict[str, Any],
-    measured: dict[str, Any],
-    utility: dict[str, Any],
-    recoding: dict[str, Any],
-    warnings: list[str],
-) -> dict[str, Any]:
-    """The report of a release of any kind, from the blocks that depend on it."""
+def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
+    """The report of a release of any family; keys are fixed, in the contract's order."""
     report = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
@@ -109,7 +106,7 @@ def assembled(
             "rows": table.rows,
             "columns": len(table.columns),
         },
-        "output": output,
+        "output": blocks.output,
         "algorithm": {
             "name": request.algorithm,
             "family": ALGORITHMS[request.algorithm].NEEDS.family,
@@ -117,12 +114,12 @@ def assembled(
             "seed": request.seed,
         },
         "settings": _settings(request.spec),
-        **measured,
-        "utility": utility,
-        "recoding": recoding,
+        **blocks.measured,
+        "utility": blocks.utility,
+        "recoding": blocks.recoding,
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
-        "warnings": warnings,
+        "warnings": blocks.warnings,
     }
     return public(report) if request.public else report
 
@@ -157,11 +154,11 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
 def public(report: dict[str, Any]) -> dict[str, Any]:
     """The report without what could be used against the release: seed, paths, the input's hash."""
     hidden = {"spec": ("path",), "input": ("path", "sha256"), "output": ("path",), "algorithm": ("seed",)}
-    shown = {
+    kept = {
         key: {name: value for name, value in block.items() if name not in hidden[key]} if key in hidden else block
         for key, block in report.items()
     }
-    return shown | {"privacy": _without_populations(report["privacy"])}
+    return kept | {"privacy": _without_populations(report["privacy"])}
 
 
 def _without_populations(privacy: dict[str, Any]) -> dict[str, Any]:
@@ -188,8 +185,8 @@ def _spec(spec: Spec) -> dict[str, Any]:
 def _settings(spec: Spec) -> dict[str, Any]:
     """The values that the command line can replace, and where each came from; t where all models have the same."""
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
-    found = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
-    values["t"] = found.pop() if len(found) == 1 else None
+    thresholds = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
+    values["t"] = thresholds.pop() if len(thresholds) == 1 else None
     return {name: {"value": value, "from": _origin(spec, name)} for name, value in values.items() if value is not None}
 
 
@@ -199,7 +196,7 @@ def _origin(spec: Spec, name: str) -> str:
     return "spec" if name == "t" or spec.place("privacy", name) else "default"
 
 
-def _view(facts: Facts) -> View:
+def _view(facts: ReleaseFacts) -> View:
     released = facts.released
     return View(
         attributes=facts.table.attributes,
@@ -214,7 +211,7 @@ def _view(facts: Facts) -> View:
     )
 
 
-def _levels(facts: Facts) -> list[tuple[int, int]] | None:
+def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
     """(level, height) of each quasi-identifier, where all classes share one level vector."""
     vector = facts.recoding.vector if isinstance(facts.recoding, Levels) else None
     if vector is None:
@@ -223,17 +220,17 @@ def _levels(facts: Facts) -> list[tuple[int, int]] | None:
 
 
 def required_k(requirements: tuple[Requirement, ...]) -> int:
-    """The largest size of a class that is asked for as such; where none is, the fewest rows that a class may have."""
-    asked = [
+    """The largest size of a class that is required as such; without one, the fewest rows that a class may have."""
+    required = [
         int(each.required()[limit.parameter])
         for each in requirements
         for limit in MODELS[each.model].limits
         if limit.size
     ]
-    return max(asked, default=minimum_size(requirements))
+    return max(required, default=minimum_size(requirements))
 
 
-def _suppressed_cells(facts: Facts) -> int:
+def _suppressed_cells(facts: ReleaseFacts) -> int:
     """Cells of quasi-identifiers that show the suppressed text, in rows that are not suppressed or dropped as a whole,
     and those of suppressed rows that are published."""
     released = facts.released
@@ -247,12 +244,10 @@ def _suppressed_cells(facts: Facts) -> int:
     return published
 
 
-def _warnings(facts: Facts) -> list[str]:
+def _warnings(facts: ReleaseFacts) -> list[str]:
     request, released = facts.request, facts.released
     spec = request.spec
-    warnings = [*facts.table.warnings, *facts.verdict.cautions]
-    if spec.output.row_order == "keep":
-        warnings.append("rows are in the input's order: two releases of the same rows can be joined by position")
+    warnings = [*facts.table.warnings, *facts.verdict.cautions, *order_warnings(spec)]
     if request.seed is not None and spec.output.row_order == "shuffle":
         warnings.append("the rows were shuffled with a given seed: whoever knows it can undo the shuffle")
     if released.dropped_rows and spec.output.suppressed_rows == "keep":
@@ -266,7 +261,14 @@ def _warnings(facts: Facts) -> list[str]:
     return [*warnings, *_ambiguous(facts), *unused(request)]
 
 
-def _ambiguous(facts: Facts) -> list[str]:
+def order_warnings(spec: Spec) -> list[str]:
+    """A warning where the release keeps the order of the input."""
+    if spec.output.row_order != "keep":
+        return []
+    return ["rows are in the input's order: two releases of the same rows can be joined by position"]
+
+
+def _ambiguous(facts: ReleaseFacts) -> list[str]:
     """Quasi-identifiers of which a value reads as a suppressed cell does."""
     suppressed = facts.request.spec.output.suppressed
     return [
@@ -288,21 +290,21 @@ def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:
     be shown as sets of values."""
     output = spec.output
     numeric = any(attribute.type == "numeric" for attribute in spec.quasi_identifiers.values())
-    found = {
+    idle = {
         f"output.numeric: {output.numeric}": numeric and output.numeric != "interval",
         "output.edges: rounded": numeric and output.edges == "rounded",
         "output.categorical: set": output.categorical == "set" and not sets,
     }
-    return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in found.items() if present]
+    return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in idle.items() if present]
 
 
 def _given(spec: Spec) -> list[str]:
-    """The parts of a spec that only some algorithms use, as far as this one has them."""
-    found = {
+    """The parts of the spec that only some algorithms use."""
+    parts = {
         "rules": any(attribute.rules for attribute in spec.quasi_identifiers.values()),
         "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
         "weights: correlation": spec.weights == "correlation",
         "workload": bool(spec.workload.targets or spec.workload.selections),
         "level or bins": any(a.level is not None or a.bins for a in spec.quasi_identifiers.values()),
     }
-    return [name for name, present in found.items() if present]
+    return [name for name, present in parts.items() if present]

@@ -11,17 +11,17 @@ from anonymize.report.section import Section, figure
 def sections(report: Mapping[str, Any]) -> list[Section]:
     """The sections that there are figures for."""
     utility = report.get("utility", {})
-    found = [_task(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
+    drawn = [_task(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
     for target, block in report.get("models", {}).get("targets", {}).items():
-        found += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
+        drawn += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
     if "tree" in report:
         tree = report["tree"]
-        found += [
+        drawn += [
             _leaves(f"{tree['target']}: first splits on the original", tree["original"]),
             _leaves(f"{tree['target']}: first splits on the release", tree["release"]),
             _patterns(tree),
         ]
-    return [section for section in found if section.rows]
+    return [section for section in drawn if section.rows]
 
 
 def _task(utility: Mapping[str, Any]) -> Section:
@@ -44,18 +44,18 @@ def _task(utility: Mapping[str, Any]) -> Section:
         rows += [(f"query error, {name}", figure(queries[name]), of) for name in ("mean", "median")]
     for name, block in (utility.get("distances") or {}).items():
         about = f"quasi-identifiers with {name}, estimated from the release, against the original"
-        told = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
-        rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in told.items() if key in block]
+        measures = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
+        rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in measures.items() if key in block]
     return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
 
 
 def _uncertainty(utility: Mapping[str, Any]) -> Section:
     """How much each attribute tells of those that pass through."""
-    told = utility.get("uncertainty") or {}
+    coefficients = utility.get("uncertainty") or {}
     rows = [
         (x, y, figure(by[y]["original"]), figure(by[y]["released"]))
         for y in utility.get("distances") or {}
-        for x, by in told.items()
+        for x, by in coefficients.items()
         if by.get(y) is not None
     ]
     return Section("How much is told (uncertainty coefficient)", ("by", "of", "original", "release"), rows)
@@ -64,8 +64,8 @@ def _uncertainty(utility: Mapping[str, Any]) -> Section:
 def _imprecision(utility: Mapping[str, Any]) -> Section:
     block = utility.get("imprecision") or {"selections": []}
     rows = [
-        (str(at + 1), figure(each["original"]), figure(each["released"]), figure(each["imprecision"]))
-        for at, each in enumerate(block["selections"])
+        (str(number), figure(each["original"]), figure(each["released"]), figure(each["imprecision"]))
+        for number, each in enumerate(block["selections"], 1)
     ]
     return Section("Selections: rows returned", ("selection", "original", "release", "imprecision"), rows)
 
@@ -86,15 +86,15 @@ def _models(title: str, models: Mapping[str, Any]) -> Section:
 
 def _spread(figures: Mapping[str, Any] | None, name: str) -> str:
     """Mean and standard deviation over the folds."""
-    found = (figures or {}).get(name) or {"mean": None, "sd": None}
-    return figure(found["mean"]) + ("" if found["sd"] is None else f" ± {found['sd']:.2g}")
+    summary = (figures or {}).get(name) or {"mean": None, "sd": None}
+    return figure(summary["mean"]) + ("" if summary["sd"] is None else f" ± {summary['sd']:.2g}")
 
 
 def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
     """A row a step: the attribute that was dropped last, and the first figure of each model."""
     rows = []
-    for at, step in enumerate(steps):
-        dropped = step["dropped"][-1] if at else "none"
+    for index, step in enumerate(steps):
+        dropped = step["dropped"][-1] if index else "none"
         for model, by in step["models"].items():
             name = next(iter(next(iter(by.values()))))
             rows.append((dropped, model, _spread(by.get("original"), name), _spread(by.get("released"), name)))

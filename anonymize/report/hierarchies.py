@@ -23,7 +23,7 @@ from anonymize.table import Attribute, Source, Table, read
 
 
 @dataclass(frozen=True)
-class Level:
+class DescribedLevel:
     """One level of a hierarchy.
 
     `values`: its nodes. `occurring`: those with rows; None without a table. `research_value`: see the metric.
@@ -45,7 +45,7 @@ class Described:
     name: str
     kind: str
     weight: float
-    levels: tuple[Level, ...]
+    levels: tuple[DescribedLevel, ...]
     without_effect: tuple[tuple[Rule, str], ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Described]:
     """One quasi-identifier or all of them, with the table at `path` or the spec's, if there is one.
 
-    Raises UsageError for a name that is no quasi-identifier, and where something that is asked for needs a table.
+    Raises UsageError for a name that is not a quasi-identifier, and where a hierarchy needs a table and there is none.
     """
     check_name(spec, name)
     if path is None and spec.input.path is None:
@@ -88,7 +88,7 @@ def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Desc
 
 
 def check_name(spec: Spec, name: str | None) -> None:
-    """Raises UsageError for a name that is no quasi-identifier of the spec."""
+    """Raises UsageError for a name that is not a quasi-identifier of the spec."""
     if name is not None and name not in spec.quasi_identifiers:
         raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(spec.quasi_identifiers)}")
 
@@ -100,14 +100,14 @@ def _with_table(table: Table, name: str | None) -> list[Described]:
 
 
 def _without_table(spec: Spec, name: str | None) -> list[Described]:
-    """Those that do not depend on one; UsageError where none of those asked for is such."""
-    asked = spec.quasi_identifiers if name is None else [name]
-    found = [each for each in asked if _is_of_file(spec, each)]
-    if not found or spec.weights == "correlation":
-        what = "weights: correlation" if found else "a hierarchy that is not read from a file"
+    """Those that do not depend on one; UsageError where every one of them does."""
+    names = spec.quasi_identifiers if name is None else [name]
+    readable = [each for each in names if _is_of_file(spec, each)]
+    if not readable or spec.weights == "correlation":
+        what = "weights: correlation" if readable else "a hierarchy that is not read from a file"
         raise UsageError(f"{what} takes a table: give --input, or input.path in the spec")
     total = sum(definition.weight for definition in spec.quasi_identifiers.values())
-    return [_described(_empty(spec, each), spec.quasi_identifiers[each].weight / total) for each in found]
+    return [_described(_empty(spec, each), spec.quasi_identifiers[each].weight / total) for each in readable]
 
 
 def _is_of_file(spec: Spec, name: str) -> bool:
@@ -146,11 +146,11 @@ def _described(attribute: Attribute, weight: float) -> Described:
     resolved = list(zip(attribute.rules, resolve(attribute.rules, over), strict=True))
     broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if isinstance(each, Apart)]
     levels = tuple(
-        Level(
+        DescribedLevel(
             values=len(np.unique(nodes)),
             occurring=len(np.unique(nodes[rows > 0])) if rows.any() else None,
             research_value=float(values[number]),
-            broken=tuple(rule for rule, at in broken if at[number]),
+            broken=tuple(rule for rule, by_level in broken if by_level[number]),
             weights=_ends(over.hierarchy.weights[nodes]),
         )
         for number, nodes in enumerate(over.hierarchy.levels)

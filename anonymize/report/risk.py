@@ -14,16 +14,16 @@ SHOWN = 25
 def risks(report: Mapping[str, Any]) -> list[Section]:
     """The sections of the block `risk`."""
     block = report["risk"]
-    found = [_identification(block)]
+    drawn = [_identification(block)]
     if "sample" in block:
-        found.append(_sample(block))
+        drawn.append(_sample(block))
     if "journalist" in block:
-        found.append(_journalist(block))
+        drawn.append(_journalist(block))
     if "population" in block:
-        found.append(_population(block["population"]))
+        drawn.append(_population(block["population"]))
     if "subsets" in block:
-        found += [_subsets(block["subsets"]), _special(block["special_uniques"])]
-    return found
+        drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
+    return drawn
 
 
 def _identification(block: Mapping[str, Any]) -> Section:
@@ -88,16 +88,16 @@ def _subsets(subsets: list[dict[str, Any]]) -> Section:
     """Every attribute by itself, then the subsets that single out most rows."""
     single = [subset for subset in subsets if len(subset["attributes"]) == 1]
     others = sorted((s for s in subsets if len(s["attributes"]) > 1), key=lambda s: -s["minimal_uniques"])
-    shown = [*single, *others][: max(SHOWN, len(single))]
+    listed = [*single, *others][: max(SHOWN, len(single))]
     title = "What subsets of the quasi-identifiers tell apart"
-    if len(shown) < len(subsets):
-        title += f" ({len(shown)} of {len(subsets)}; all are in the JSON report)"
+    if len(listed) < len(subsets):
+        title += f" ({len(listed)} of {len(subsets)}; all are in the JSON report)"
     rows = [
         (
             ", ".join(subset["attributes"]),
             *(figure(subset[name]) for name in ("distinct", "separation", "uniques", "minimal_uniques")),
         )
-        for subset in shown
+        for subset in listed
     ]
     return Section(title, ("subset", "distinct", "separation", "uniques", "minimal uniques"), rows)
 

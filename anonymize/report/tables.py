@@ -12,9 +12,9 @@ from anonymize.report.section import Section, figure
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
     makers = {"outside": _outside, "privacy": _privacies, "classes": _classes, "risk": risks, "utility": _utilities}
-    found = [section for key, maker in makers.items() if key in report for section in maker(report)]
-    found += evaluation.sections(report)
-    return [section for section in found if section.rows]
+    drawn = [section for key, maker in makers.items() if key in report for section in maker(report)]
+    drawn += evaluation.sections(report)
+    return [section for section in drawn if section.rows]
 
 
 def _parameters(values: dict[str, Any]) -> str:

@@ -1,0 +1,65 @@
+"""What a family of releases is: the protocol that its module follows, and the draft of a release that it makes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from anonymize.algorithms.base import Found
+from anonymize.privacy import Requirement
+from anonymize.publication import Files, ReleasePaths
+from anonymize.report.data import Blocks
+from anonymize.request import Request
+from anonymize.spec import Spec
+from anonymize.table import Table
+from anonymize.verify import Verdict
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of a release from its files as they were written.
+
+    `by_weights`: what sampling weights add to the block `risk` of the report; nothing where there are none.
+    """
+
+    verdict: Verdict
+    by_weights: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Draft(ABC):
+    """A release that has been made and not yet published: a table, and what the search returned for it."""
+
+    request: Request
+    requirements: tuple[Requirement, ...]
+    table: Table
+
+    @abstractmethod
+    def write(self, files: Files) -> None:
+        """Writes the files of the release, and those that stay private."""
+
+    @abstractmethod
+    def measure(self, files: Files) -> Measured:
+        """Measures the files of the release by code that shares nothing with the search.
+
+        Raises UnsafeError for a release that is not what it claims to be, whatever its requirements are.
+        """
+
+    @abstractmethod
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        """The blocks of the report that depend on the family."""
+
+
+class Family(Protocol):
+    """A module of this room."""
+
+    def requirements(self, spec: Spec, /) -> tuple[Requirement, ...]:
+        """What the release has to meet. Raises SpecError for a spec that the family can do nothing with."""
+
+    def paths(self, request: Request, /) -> ReleasePaths:
+        """Where the release goes. Raises UsageError for outputs that the family cannot make."""
+
+    def draft(self, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found, /) -> Draft:
+        """The release that follows from what the search returned."""

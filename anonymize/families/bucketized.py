@@ -1,0 +1,153 @@
+"""Bucketized releases: quasi-identifiers with the number of a group, and the sensitive values of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize import verify
+from anonymize.algorithms.base import Found
+from anonymize.bucketized import Bucketized
+from anonymize.errors import UsageError
+from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import by_weights
+from anonymize.metrics import View, utility
+from anonymize.names import pair_of
+from anonymize.privacy import Requirement
+from anonymize.privacy.asked import diversities
+from anonymize.publication import Files, ReleasePaths
+from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
+from anonymize.request import Request
+from anonymize.risk import merged
+from anonymize.rows import null_text, passing_column, pieces
+from anonymize.spec import Spec
+from anonymize.table import Table
+from anonymize.verify import Verdict
+from anonymize.verify.bucketized import Reading, measure_bucketized
+
+
+def requirements(spec: Spec) -> tuple[Requirement, ...]:
+    """The l-diversities of the spec."""
+    return diversities(spec)
+
+
+def paths(request: Request) -> ReleasePaths:
+    """The table with its groups, and, unless they are joined, that of the sensitive values.
+
+    Raises UsageError for two files on standard output.
+    """
+    output = str(request.output)
+    if request.options.joined:
+        return ReleasePaths([output])
+    if output in ("-", "/dev/stdout"):
+        raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+    return ReleasePaths(pair_of(output))
+
+
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+    """The table beside its groups."""
+    assert isinstance(result, Bucketized)
+    return BucketizedDraft(request, requirements, table, result)
+
+
+@dataclass(frozen=True)
+class BucketizedDraft(Draft):
+    """Rows with the group that each is in."""
+
+    buckets: Bucketized
+
+    def write(self, files: Files) -> None:
+        """The table; of two files the sensitive values of each group, too."""
+        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format))
+        for output in files.release[1:]:
+            empty = null_text(self.request.spec, files.source.format, output.format)
+            values = self.buckets.sensitive_table(self.table.sensitive[0], empty if empty == "" else None)
+            output.write(iter([values]))
+
+    def measure(self, files: Files) -> Measured:
+        """The text of the files, group by group."""
+        columns = [[name] for name in self.request.spec.quasi_identifiers]
+        return Measured(self._verdict(files), by_weights(self.request, files.table, columns))
+
+    def _verdict(self, files: Files) -> Verdict:
+        spec = self.request.spec
+        texts = [verify.text_of(output.part, output.format, output.separator) for output in files.release]
+        return measure_bucketized(
+            texts[0],
+            texts[1] if len(texts) > 1 else None,
+            list(spec.quasi_identifiers),
+            verify.checks_of(spec, self.requirements),
+            Reading(self.request.options.group, spec.input.missing, spec.missing(files.table.format).null),
+        )
+
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
+        blocks = verdict_blocks(measured.verdict)
+        return Blocks(
+            output=_output(files, measured.verdict, self.buckets),
+            measured=blocks | {"risk": merged(blocks["risk"], measured.by_weights)},
+            utility=_utility(self.table, self.buckets),
+            recoding=self.buckets.summary(),
+            warnings=_warnings(self.request, self.table, self.buckets),
+        )
+
+
+def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> Iterator[pl.DataFrame]:
+    """The table in pieces, with the column of groups (from 1) behind all others.
+
+    Of two files it has no sensitive attribute; of one it has the text of another row of the group.
+    """
+    null = null_text(request.spec, table.source.format, form)
+    (column,) = table.sensitive
+    released = [name for name in table.columns if name not in request.spec.identifiers]
+    passing = [name for name in released if name != column.name]
+    texts = _sensitive_texts(table) if buckets.joined else None
+    done = 0
+    for batch in pieces(request, table, passing):
+        group = buckets.group[batch.rows]
+        columns = {name: passing_column(batch.frame[name], null) for name in passing}
+        if texts is not None:
+            columns[column.name] = passing_column(texts.gather(np.maximum(buckets.mixed[batch.rows], 0)), null)
+        present = [columns[name].alias(name) for name in released if name in columns]
+        yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
+        done += len(group)
+        request.progress("write", done, table.rows)
+
+
+def _sensitive_texts(table: Table) -> pl.Series:
+    """The sensitive column as it came."""
+    name = table.sensitive[0].name
+    return pl.concat([batch[name] for batch in table.source.batches([name])])
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+
+def _output(files: Files, verdict: Verdict, buckets: Bucketized) -> dict[str, Any]:
+    block = output_block(files.table, verdict)
+    block |= {"suppressed_rows": buckets.left_out, "dropped_rows": buckets.left_out, "suppressed_cells": 0}
+    for output in files.release[1:]:
+        block |= {"sensitive_path": output.name, "sensitive_sha256": output.sha256}
+    return block
+
+
+def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:
+    """The quasi-identifiers lose nothing but the rows that are left out; what is lost is how values go together."""
+    nothing = [np.zeros(buckets.count) for _ in table.attributes]
+    sizes, left_out = buckets.sizes, buckets.left_out
+    return utility(View(table.attributes, nothing, nothing, sizes, left_out, buckets.l, None, table.weights))
+
+
+def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[str]:
+    warnings = [*table.warnings, *unused(request), *order_warnings(request.spec)]
+    if request.seed is not None:
+        warnings.append(
+            "groups were drawn with a given seed: whoever knows it and the table's order can draw them again"
+        )
+    if buckets.left_out:
+        warnings.append(f"{buckets.left_out} rows were left out: their sensitive values are too frequent")
+    return warnings

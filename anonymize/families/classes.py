@@ -1,0 +1,148 @@
+"""Releases with equivalence classes: rows that read the same in every quasi-identifier."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from anonymize import privacy, recoding, verify
+from anonymize.algorithms.base import Found
+from anonymize.classes import Bools
+from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import by_weights
+from anonymize.judging import Judge
+from anonymize.people import with_people
+from anonymize.privacy import Requirement
+from anonymize.publication import Files, ReleasePaths
+from anonymize.recoding import Recoding, Released
+from anonymize.recoding.saved import save
+from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
+from anonymize.request import Request
+from anonymize.rows import frames
+from anonymize.spec import Spec
+from anonymize.table import Codes, Table
+from anonymize.verify import Verdict
+
+SAVE_RECODING = "save-recoding"
+"""The option that names the file of the saved recoding."""
+
+
+def requirements(spec: Spec) -> tuple[Requirement, ...]:
+    """Every model of the spec."""
+    return privacy.requirements(spec)
+
+
+def paths(request: Request) -> ReleasePaths:
+    """One table."""
+    return ReleasePaths([request.output])
+
+
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+    """How each class reads, and whether the suppressed rows are published."""
+    assert isinstance(result, Recoding)
+    drop = must_drop(request.spec, table, result, requirements)
+    released = recoding.render(result, table, request.spec.output, drop=drop)
+    return ClassedDraft(request, requirements, table, result, released, drop)
+
+
+@dataclass(frozen=True)
+class ClassedDraft(Draft):
+    """Rows with the class that each is in. `drop`: suppressed rows are left out.
+
+    `units`: whom the written rows are about, piece by piece, where the table knows it and the release does not show it.
+    """
+
+    recoding: Recoding
+    released: Released
+    drop: bool
+    units: list[Codes] = field(default_factory=list)
+
+    def write(self, files: Files) -> None:
+        """The table, and the recoding where it is saved."""
+        if SAVE_RECODING in files.private:
+            saved = save(
+                self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
+            )
+            files.private[SAVE_RECODING].write_text(saved.as_json())
+        files.table.write(frames(self.request, self.table, self.released, files.table.format, self.units))
+
+    def measure(self, files: Files) -> Measured:
+        """The text of the table, class by class."""
+        columns = self._columns()
+        return Measured(
+            self._verdict(files, columns),
+            by_weights(self.request, files.table, list(columns.values()), self.units),
+        )
+
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        """See `report.data.classed_blocks`."""
+        facts = ReleaseFacts(
+            self.request,
+            self.requirements,
+            self.table,
+            self.recoding,
+            self.released,
+            files.table,
+            measured.verdict,
+            measured.by_weights,
+        )
+        return classed_blocks(facts)
+
+    def _columns(self) -> dict[str, list[str]]:
+        """The released columns of each quasi-identifier."""
+        names = self.request.spec.quasi_identifiers
+        return {name: [column.name for column in self.released.columns_of(name)] for name in names}
+
+    def _verdict(self, files: Files, columns: dict[str, list[str]]) -> Verdict:
+        spec, target = self.request.spec, files.table
+        with ExitStack() as opened:
+            return verify.measure(
+                verify.text_of(target.part, target.format, target.separator),
+                [column.name for column in self.released.columns],
+                with_people(spec, self._checks(), columns, opened),
+                spec.input.missing,
+                suppressed=spec.output.suppressed,
+                null_missing=spec.missing(target.format).null,
+                missing_as=spec.privacy.missing,
+                units=None if self.table.units is None else pl.Series(np.concatenate(self.units)),
+            )
+
+    def _checks(self) -> list[verify.Check]:
+        """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
+        checks = verify.checks_of(self.request.spec, self.requirements)
+        attributes = {check.attribute for check in checks if check.needs_tree}
+        trees = {column.name: column.paths for column in self.table.sensitive if column.name in attributes}
+        return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
+
+
+# --- suppressed rows -------------------------------------------------------------------------------------------------
+
+
+def must_drop(spec: Spec, table: Table, result: Recoding, requirements: tuple[Requirement, ...]) -> bool:
+    """Whether suppressed rows are left out: because the spec says so, or because as a class they would not be safe.
+
+    The other classes are measured with them: published rows count in what the distributions are compared with. Where
+    there is a population, everybody in it is under them, and they are left out.
+    """
+    rows = result.suppressed
+    if spec.output.suppressed_rows == "drop" or not len(rows):
+        return spec.output.suppressed_rows == "drop"
+    if table.populations:
+        return True
+    published = _passing(table, result, requirements, withheld=False)
+    kept = _passing(table, result, requirements, withheld=True)
+    return not published[-1] or bool((kept & ~published[:-1]).any())
+
+
+def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ...], *, withheld: bool) -> Bools:
+    """Whether each class is safe where the suppressed rows are withheld, (classes,), or published: (classes + 1,), as
+    one class that comes last."""
+    partition = result.partition
+    if withheld:
+        return Judge(table, requirements, partition.order).meets(partition.labels, partition.count)
+    class_of = partition.class_of(table.rows)
+    class_of[result.suppressed] = partition.count
+    return Judge(table, requirements).meets(class_of, partition.count + 1)

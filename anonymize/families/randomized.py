@@ -1,0 +1,157 @@
+"""Randomized releases: the table with distorted values, and beside it the parameters that its recipient needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize import verify
+from anonymize.algorithms.base import Found
+from anonymize.errors import UnsafeError, UsageError
+from anonymize.families.base import Draft, Measured
+from anonymize.metrics import METRICS
+from anonymize.names import parameters_beside
+from anonymize.privacy import Requirement, disclosure
+from anonymize.privacy.asked import disclosures
+from anonymize.publication import Files, ReleasePaths
+from anonymize.randomized import Randomized
+from anonymize.report.data import Blocks, output_block, unused, verdict_blocks
+from anonymize.request import Request
+from anonymize.rows import null_text, passing_column, pieces, row_order
+from anonymize.spec import Spec
+from anonymize.table import Table
+from anonymize.verify.randomized import Bound, measure_randomized
+
+
+def requirements(spec: Spec) -> tuple[Requirement, ...]:
+    """The bounds on disclosure of the spec."""
+    return disclosures(spec)
+
+
+def paths(request: Request) -> ReleasePaths:
+    """The table, and its parameters unless the table goes to standard output and they are given no path.
+
+    Raises UsageError for a release that could be undone, and would be published.
+    """
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+    output, parameters = str(request.output), str(request.options.parameters)
+    if not parameters and output not in ("-", "/dev/stdout"):
+        parameters = parameters_beside(output)
+    return ReleasePaths([output], [parameters] if parameters else [])
+
+
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+    """The order of the rows, and the text of the parameters."""
+    assert isinstance(result, Randomized)
+    order = row_order(request, table)
+    parameters = json.dumps(result.parameters(table.rows, table.source.separator), ensure_ascii=False, indent=1)
+    return RandomizedDraft(request, requirements, table, result, order, parameters)
+
+
+@dataclass(frozen=True)
+class RandomizedDraft(Draft):
+    """Rows with distorted values. `order` (rows,): of the released rows, None for the input's. `parameters`: the text
+    of the recipient's file."""
+
+    distorted: Randomized
+    order: NDArray[np.int64] | None
+    parameters: str
+
+    def write(self, files: Files) -> None:
+        """The table, and the parameters where there is a file for them."""
+        files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.order))
+        for output in files.release[1:]:
+            output.write_text(self.parameters + "\n")
+
+    def measure(self, files: Files) -> Measured:
+        """The text of the table and of the parameters, against the values before the distortion.
+
+        Raises UnsafeError where the table cannot have come about by these parameters.
+        """
+        text = verify.text_of(files.table.part, files.table.format, files.table.separator)
+        parameters = json.loads(self.parameters)
+        verdict, wrong = measure_randomized(text, self._original(), parameters, self._bounds())
+        if wrong:
+            raise UnsafeError(wrong)
+        return Measured(verdict)
+
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        """No row is lost; the metrics of generalized cells do not apply."""
+        return Blocks(
+            output=output_block(files.table, measured.verdict)
+            | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
+            measured=verdict_blocks(measured.verdict),
+            utility=dict.fromkeys(METRICS) | {"attributes": {}},
+            recoding=self.distorted.summary(),
+            warnings=_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
+        )
+
+    def _original(self) -> pl.DataFrame:
+        """The codes before the distortion, in the order of the released rows."""
+        order, columns = self.order, self.distorted.columns
+        return pl.DataFrame({c.name: c.original if order is None else c.original[order] for c in columns})
+
+    def _bounds(self) -> list[Bound]:
+        """What is required, with values as codes."""
+        columns = {column.name: column for column in self.distorted.columns}
+        bounds = []
+        for requirement in self.requirements:
+            column, given = columns[requirement.attribute or ""], requirement.parameters
+            assert isinstance(given, disclosure.Parameters)
+            texts = column.categories.texts
+            named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
+            bounds.append(Bound(column.name, given.l, named, column.missing))
+        return bounds
+
+
+def _frames(
+    request: Request, table: Table, distorted: Randomized, form: str, order: NDArray[np.int64] | None
+) -> Iterator[pl.DataFrame]:
+    """The release in pieces: the distorted columns in place of their own, in the input's column order."""
+    null = null_text(request.spec, table.source.format, form)
+    empty = null if null == "" else None
+    changed = {column.name: column for column in distorted.columns if column.shown is not None}
+    texts = {
+        name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
+        for name, column in changed.items()
+    }
+    released = [name for name in table.columns if name not in request.spec.identifiers]
+    done = 0
+    for batch in pieces(request, table, [name for name in released if name not in changed], order):
+        frame = pl.DataFrame(
+            [
+                texts[name].gather(changed[name].shown[batch.rows]).alias(name)  # type: ignore[index]
+                if name in changed
+                else passing_column(batch.frame[name], null)
+                for name in released
+            ]
+        )
+        yield frame
+        done += frame.height
+        request.progress("write", done, table.rows)
+
+
+def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:
+    """`written`: the parameters have a file."""
+    warnings = [*table.warnings, *distorted.warnings, *unused(request)]
+    if distorted.seeded:
+        warnings.append(
+            "unsafe to publish: the values were drawn with a given seed, and whoever knows it can undo them"
+        )
+    if not written:
+        warnings.append("the recipient's parameters were not written: name a file with --parameters")
+    if request.spec.privacy.suppression:
+        warnings.append("privacy.suppression has no effect on randomize: no row is left out")
+    if request.spec.sampling_weight is not None:
+        warnings.append("sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart")
+    untouched = [name for name, role in request.spec.roles().items() if role in ("insensitive", "target")]
+    if untouched:
+        warnings.append(f"released as they are, beside distorted columns: {', '.join(untouched)}")
+    return warnings

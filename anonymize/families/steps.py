@@ -1,0 +1,95 @@
+"""Steps on the road of a release that are the same for every family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize import verify
+from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable
+from anonymize.algorithms.base import Found
+from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.privacy import Requirement
+from anonymize.report import Clock
+from anonymize.request import Request
+from anonymize.risk import Text, sampled
+from anonymize.table import Codes, OutputFile, Table
+
+
+@contextmanager
+def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
+    """One stage of the road: timed, and reported as progress; only some stages know how long they will take."""
+    request.progress(name, 0, 0)
+    with clock(name):
+        yield
+
+
+def search(
+    request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
+) -> Found:
+    """What the algorithm returns; it writes the `files` that its options name."""
+    done = 0
+
+    def progress(rows: int) -> None:
+        nonlocal done
+        done += rows
+        request.progress("search", done, table.rows)
+
+    limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
+    keep = request.save_recoding is not None
+    refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep)
+    return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+
+
+def check_needs(request: Request) -> None:
+    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: persons or a population that
+    it does not count, no target where it needs one, a recoding that cannot be saved."""
+    spec, algorithm = request.spec, ALGORITHMS[request.algorithm]
+    if spec.unit is not None and not algorithm.NEEDS.units:
+        raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
+    if not algorithm.NEEDS.populations:
+        for index, entry in enumerate(spec.privacy.models):
+            if getattr(entry.parameters, "population", None) is not None:
+                message = f"{entry.model}: {{}} does not look anybody up in a population"
+                raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
+    if algorithm.NEEDS.target and not spec.workload.targets:
+        message = f"{request.algorithm} needs a target, and the spec names none"
+        raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
+    reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
+    if reason:
+        raise UsageError(f"--save-recoding: {reason}, so that its recoding is no function of the values")
+
+
+def _unable(request: Request, path: tuple[str | int, ...], message: str, need: str) -> Problem:
+    """That the algorithm cannot do what a place of the spec asks for, and which ones can."""
+    able = [name for name, algorithm in ALGORITHMS.items() if getattr(algorithm.NEEDS, need)]
+    return request.spec.problem(path, message.format(request.algorithm), f"these can: {', '.join(able)}")
+
+
+def by_weights(
+    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Sequence[Codes] = ()
+) -> dict[str, Any]:
+    """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
+
+    `columns`: those of each quasi-identifier. `units`: whom its rows are about, piece by piece.
+    """
+    frame = verify.text_of(target.part, target.format, target.separator)
+    subjects = pl.Series(np.concatenate(units)) if units else None
+    return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
+
+
+def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
+    """Raises UnsafeError, with what is not met, unless that is allowed."""
+    if not verdict.satisfied and not request.allow_unsafe:
+        raise UnsafeError(_unmet(verdict))
+
+
+def _unmet(verdict: verify.Verdict) -> list[Problem]:
+    hint = "nothing was written; --allow-unsafe writes it all the same"
+    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]

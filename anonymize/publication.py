@@ -1,0 +1,150 @@
+"""The files of one run: all are opened before any work is done, and take their places together or not at all.
+
+Every command that turns one table into others goes through `opened`: it holds the table that is read, the release, its
+reports, and what stays private. Nothing has its own name on disk before `Files.publish`; leaving the block in any other
+way removes what was written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import UsageError
+from anonymize.report import RENDERERS, kind_of
+from anonymize.spec import Spec
+from anonymize.table import OutputFile, Source, commit
+from anonymize.table.population import populations_of
+from anonymize.table.write import OutputFormat
+
+
+@dataclass(frozen=True)
+class ReleasePaths:
+    """The files of a release: its `tables`, the one with the rows first, and its `texts`."""
+
+    tables: Sequence[str]
+    texts: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where a run reads and writes; `-` is standard input or output.
+
+    `input`: the table, None for the one that the spec names. `reports`: the kind by suffix. `private`: files that hold
+    values of the input and that only their owner may read, by option. `further`: files that options of the algorithm
+    name, by option. `output_format`: of the release, None for the one that its suffix asks for. `force`: files that
+    exist are replaced.
+    """
+
+    input: str | None
+    release: ReleasePaths = ReleasePaths(())
+    reports: Sequence[str] = ()
+    private: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, str] = field(default_factory=dict)
+    output_format: OutputFormat | None = None
+    force: bool = False
+
+    def check(self, inputs: Iterable[object], named: Iterable[object] = ()) -> None:
+        """Raises UsageError for a report of no known kind, a private file or one of the algorithm's on standard output,
+        two files that are one (`inputs` are read), and an output that is among the files which the spec has `named`."""
+        for path in self.reports:
+            kind_of(path)
+        for option, path in self.private.items():
+            if path == "-":
+                raise UsageError(f"--{option}: is a file; it holds values of the input, and is private")
+        if "-" in self.further.values():
+            options = [option.replace("_", "-") for option, path in self.further.items() if path == "-"]
+            raise UsageError([f"--{option}: is a file" for option in options])
+        outputs = [
+            *self.release.tables,
+            *self.release.texts,
+            *self.private.values(),
+            *self.reports,
+            *self.further.values(),
+        ]
+        _refuse_twice([*inputs, *outputs])
+        _refuse_overwriting(outputs, named)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The open files of a run; see `Paths`. `release`: the table with the rows first."""
+
+    source: Source
+    release: tuple[OutputFile, ...]
+    reports: tuple[OutputFile, ...]
+    private: Mapping[str, OutputFile]
+    further: Mapping[str, OutputFile]
+
+    @property
+    def table(self) -> OutputFile:
+        """The released table."""
+        return self.release[0]
+
+    @contextmanager
+    def sealing(self) -> Iterator[None]:
+        """Hashes the release and waits until it is on disk, while the block reads it again."""
+        with ThreadPoolExecutor(1) as aside:
+            sealed = [aside.submit(output.seal) for output in self.release]
+            yield
+            for each in sealed:
+                each.result()
+
+    def publish(self, report: dict[str, Any], *, dry_run: bool = False) -> None:
+        """Everything takes its place, or nothing does; on a dry run the release does not.
+
+        The released table comes last: where it goes to standard output it cannot be taken back.
+        """
+        for output in self.reports:
+            output.write_text(RENDERERS[kind_of(output.name)](report))
+        self.source.unchanged()
+        release = () if dry_run else reversed(self.release)
+        commit([*self.reports, *self.private.values(), *self.further.values(), *release])
+
+
+@contextmanager
+def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
+    """The files of a run, open as long as the block; the table is read as `spec` says.
+
+    Raises what `Source.open` raises; UsageError and WriteError for an output that cannot be.
+    """
+    with ExitStack() as stack:
+        source = stack.enter_context(Source.open(spec, paths.input))
+        output = partial(OutputFile, force=paths.force)
+        table = partial(output, form=paths.output_format, separator=source.separator)
+        release = [stack.enter_context(table(path)) for path in paths.release.tables]
+        release += [stack.enter_context(output(path)) for path in paths.release.texts]
+        reports = tuple(stack.enter_context(output(path)) for path in paths.reports)
+        private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
+        further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}
+        yield Files(source, tuple(release), reports, private, further)
+
+
+def named_by(spec: Spec) -> list[Path]:
+    """The spec's own file and the files that it names, its input excepted."""
+    attributes = [*spec.quasi_identifiers.values(), *spec.sensitive.values()]
+    hierarchies = [attribute.hierarchy for attribute in attributes if isinstance(attribute.hierarchy, Path)]
+    return [*hierarchies, *populations_of(spec), *([] if spec.path is None else [spec.path])]
+
+
+def _refuse_twice(paths: Iterable[object]) -> None:
+    """Raises UsageError for two files, inputs or outputs, that are one; `-` and None are not files."""
+    given = [str(path) for path in paths if path is not None and str(path) != "-"]
+    files = [os.path.realpath(path) for path in given]
+    twice = [path for index, path in enumerate(given) if files[index] in files[:index]]
+    if twice:
+        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+
+
+def _refuse_overwriting(outputs: Iterable[object], named: Iterable[object]) -> None:
+    """Raises UsageError for outputs that are files which the spec names, even where --force overwrites files."""
+    files = {os.path.realpath(str(path)) for path in named}
+    lost = [str(path) for path in outputs if os.path.realpath(str(path)) in files]
+    if lost:
+        raise UsageError([f"{path}: is the spec, or a file that it names" for path in lost])
