@@ -20,6 +20,7 @@ import polars as pl
 
 from anonymize import __version__, rows
 from anonymize.errors import DataError, Problem
+from anonymize.names import OutputFormat
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load, recoder
 from anonymize.report import RENDERERS, Clock, kind_of
 from anonymize.report.data import SCHEMA_VERSION
@@ -27,7 +28,7 @@ from anonymize.request import Progress, Request, refuse_twice
 from anonymize.spec import Spec, make
 from anonymize.table import Output, Source, Table, commit
 from anonymize.table.read import encode_frame, read_columns
-from anonymize.table.write import OutputFormat
+from anonymize.table.write import check_table
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def recode(asked: Recode) -> dict[str, Any]:
     for path in asked.reports:
         kind_of(path)
     refuse_twice([asked.recoding, asked.input, asked.output, *asked.reports])
+    check_table(asked.output, asked.output_format)
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(_reading(saved), asked.input))
         target = stack.enter_context(

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Range
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
@@ -257,15 +258,22 @@ def _value(option: click.Option) -> str:
 
 
 def _meaning(option: click.Option) -> tuple[str, str]:
-    """What an option means, and its default: its own, or the one that its help tells."""
-    told = option.help or ""
-    found = DEFAULT.search(told)
-    text = plain(DEFAULT.sub("", told))
-    if found:
-        return text, f"`{found[1]}`" if found[1] in "*," else found[1]
+    """What an option means, with its range, and its default: its own, or the one that its help names."""
+    meaning = option.help or ""
+    default = DEFAULT.search(meaning)
+    text = plain(" ".join(filter(None, (DEFAULT.sub("", meaning), _limits(option.type)))))
+    if default:
+        return text, f"`{default[1]}`" if default[1] in "*," else default[1]
     own = option.to_info_dict()["default"]
     shown = isinstance(own, str | int | float) and not isinstance(own, bool)
     return text, f"`{own}`" if shown else ""
+
+
+def _limits(kind: object) -> str:
+    """The range of an option as a sentence; nothing where there is none."""
+    if not isinstance(kind, click.IntRange | click.FloatRange):
+        return ""
+    return capital(f"{Range(kind.min, kind.max, kind.min_open, kind.max_open)}.")
 
 
 # --- pages made from docstrings ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from anonymize.cli.options import (
     REPORTS,
     SPEC,
     THREADS,
+    SpecCommand,
     use_threads,
     with_options,
 )
@@ -171,7 +172,7 @@ def audit(
         raise UnsafeError(found.problems)
 
 
-@click.command()
+@click.command(cls=SpecCommand)
 @with_options(
     SPEC,
     click.argument("released", type=PATH, required=False),

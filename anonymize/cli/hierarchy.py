@@ -145,7 +145,9 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
     from anonymize.report.hierarchies import check_name, text_for
     from anonymize.spec import load
     from anonymize.table import Output, Source, commit, read
+    from anonymize.table.write import check_suffix
 
+    check_suffix(output, "a hierarchy", (".csv", ".yaml", ".yml"))
     loaded = load(spec, privacy.PARAMETERS)
     check_name(loaded, attribute)
     with Output(output, force=force) as target, Source.open(loaded, input_path) as source:

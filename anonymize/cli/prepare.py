@@ -6,10 +6,10 @@ import json
 
 import click
 
-from anonymize.cli.options import PATH, QUIET, with_options
+from anonymize.cli.options import PATH, QUIET, SpecCommand, with_options
 
 
-@click.command()
+@click.command(cls=SpecCommand)
 @with_options(
     click.argument("specs", type=PATH, nargs=-1, required=True, metavar="SPEC..."),
     click.option(

@@ -69,8 +69,11 @@ def reconstruct(
     from anonymize import reconstruct as room
     from anonymize.errors import UsageError
     from anonymize.randomization.parameters import Parameters
+    from anonymize.table.write import check_table
 
     told = Parameters.read(parameters or _beside(released))
+    if form is None:
+        check_table(output, None, (".json",))
     as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
     room.conditions(given["conditions"])
     names = [name for text in given.pop("attributes") for name in text.split(",") if name]

@@ -21,6 +21,7 @@ from anonymize.cli.options import (
     SPEC,
     THREADS,
     VERBOSE,
+    SpecCommand,
     use_threads,
     with_options,
 )
@@ -53,7 +54,7 @@ def command(name: str) -> click.Command:
     algorithm = ALGORITHMS[name]
     options = [_option(field) for field in fields(algorithm.Options)]
 
-    @click.command(name, help=_manual(algorithm.__doc__ or ""))
+    @click.command(name, cls=SpecCommand, help=_manual(algorithm.__doc__ or ""))
     @with_options(SPEC, *options, *RELEASE_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
@@ -64,13 +65,24 @@ def command(name: str) -> click.Command:
 
 def _option(field: Any) -> Any:
     """An algorithm's option: a flag, a choice or a value, with its default."""
-    flag = "--" + field.name.replace("_", "-")
-    told, choices = field.metadata["help"], field.metadata["choices"]
+    from anonymize.algorithms.base import flag
+
+    name, meaning = flag(field.name), field.metadata["help"]
     if isinstance(field.default, bool):
-        either = f"{flag}/--no-{flag.removeprefix('--')}" if field.default else flag
-        return click.option(either, field.name, is_flag=True, default=field.default, help=told)
-    kind = click.Choice(choices) if choices else type(field.default)
-    return click.option(flag, field.name, type=kind, default=field.default, show_default=True, help=told)
+        either = f"{name}/--no-{name.removeprefix('--')}" if field.default else name
+        return click.option(either, field.name, is_flag=True, default=field.default, help=meaning)
+    return click.option(name, field.name, type=_type(field), default=field.default, show_default=True, help=meaning)
+
+
+def _type(field: Any) -> Any:
+    """The values that an option takes: its choices, its range, or all of its default's type."""
+    choices, numbers, kind = field.metadata["choices"], field.metadata["range"], type(field.default)
+    if choices is not None:
+        return click.Choice(choices)
+    if numbers is None:
+        return kind
+    limited = click.IntRange if kind is int else click.FloatRange
+    return limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
 
 
 def _manual(docstring: str) -> str:

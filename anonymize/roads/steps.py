@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context, files_of, why_not_reusable
+from anonymize.algorithms import ALGORITHMS, Context, files_of, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
@@ -23,6 +23,7 @@ from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
 from anonymize.table import Codes, Output, Source, Table, commit
 from anonymize.table.population import populations_of
+from anonymize.table.write import check_suffix, check_table
 
 
 @contextmanager
@@ -55,8 +56,8 @@ def search(
 
 
 def check_targets(request: Request, more: Sequence[str] = ()) -> None:
-    """Raises UsageError for a report of no known kind, for two files, input or output, that are one, and for an output
-    that is the spec or a file which it names."""
+    """Raises UsageError for an output whose suffix is of no known kind, for two files, input or output, that are one,
+    and for an output that is the spec or a file which it names."""
     for path in request.reports:
         kind_of(path)
     if request.save_recoding == "-":
@@ -68,6 +69,9 @@ def check_targets(request: Request, more: Sequence[str] = ()) -> None:
     outputs = [request.output, request.save_recoding, *request.reports, *files.values(), *more]
     refuse_twice([given, *outputs])
     refuse_overwriting(outputs, _files_of(request.spec))
+    check_table(request.output, request.output_format)
+    if request.save_recoding is not None:
+        check_suffix(request.save_recoding, "a saved recoding", (".json",))
 
 
 def _files_of(spec: Spec) -> list[Path]:
@@ -78,9 +82,12 @@ def _files_of(spec: Spec) -> list[Path]:
 
 
 def check_needs(request: Request) -> None:
-    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: persons or a population that
-    it does not count, no target where it needs one, a recoding that cannot be saved."""
+    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: a value that the option does
+    not take, persons or a population that it does not count, no sensitive attribute or target where it needs one, a
+    recoding that cannot be saved."""
     spec, algorithm = request.spec, ALGORITHMS[request.algorithm]
+    if wrong := wrong_values(request.options):
+        raise UsageError(wrong)
     if spec.unit is not None and not algorithm.NEEDS.units:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
@@ -88,6 +95,9 @@ def check_needs(request: Request) -> None:
             if getattr(entry.parameters, "population", None) is not None:
                 told = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", at), told, "populations"))
+    if algorithm.NEEDS.sensitive and not spec.sensitive:
+        message = f"{request.algorithm} needs a sensitive attribute, and the spec names none"
+        raise UsageError(Problem(message, hint="list what is to be protected under sensitive"))
     if algorithm.NEEDS.target and not spec.workload.targets:
         message = f"{request.algorithm} needs a target, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
