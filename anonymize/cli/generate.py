@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.exits import telling
+from anonymize.cli.exits import reporting
 from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, PATH, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
 
@@ -25,7 +25,7 @@ EVERY = "all"
 """What --vary means without a value."""
 TABLE = (
     click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="Rows of the table."),
-    click.option("--seed", type=click.IntRange(min=0), help="The same seed, the same table; by default a random one."),
+    click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same table; random by default."),
     OUTPUT,
     OUTPUT_FORMAT,
     click.option("--spec", type=PATH, help="Also write a spec for the table, with its hierarchies beside it."),
@@ -37,10 +37,11 @@ TABLE = (
 
 @click.group(name="generate")
 def generate() -> None:
-    """Make a synthetic table, of any number of rows.
+    """Make a synthetic table of any size.
 
-    The table depends on the seed and the options alone: not on the number of threads, and a shorter one is the
-    beginning of a longer one. Nobody is in it, and nothing in it was measured from data about people.
+    The table depends on nothing but the seed and the options: any number of threads gives the same, and a shorter
+    table is the beginning of a longer one. It holds no real people, and nothing in it was measured from data about
+    people.
     """
 
 
@@ -52,7 +53,7 @@ def generate() -> None:
         type=click.IntRange(1, 10),
         multiple=True,
         default=(1,),
-        help="By which function the group A or B follows; repeated, a column for each.  [default: 1]",
+        help="The function that decides between the groups A and B; repeat it for several columns.  [default: 1]",
     ),
     click.option(
         "--vary",
@@ -148,26 +149,26 @@ def _write(
     if spec == "-":
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed
-    with ExitStack() as stack, progress(quiet) as told:
+    with ExitStack() as stack, progress(quiet) as report_progress:
         target = stack.enter_context(Output(output, force=force, form=output_format))
         others = [
             (stack.enter_context(Output(path, force=force)), text)
             for path, text in (files(roles, Path(spec), output) if spec else {}).items()
         ]
-        target.write(_watched(frames(rows, drawn), rows, told))
+        target.write(_watched(frames(rows, drawn), rows, report_progress))
         for file, text in others:
             file.write_text(text)
         commit([*(file for file, _ in others), target])
     if not quiet:
-        with telling():
+        with reporting():
             click.echo(f"{rows:,} rows, seed {drawn}", err=True)
 
 
 def _watched(
-    frames: Iterable[pl.DataFrame], rows: int, told: Callable[[str, int, int], None]
+    frames: Iterable[pl.DataFrame], rows: int, report_progress: Callable[[str, int, int], None]
 ) -> Iterator[pl.DataFrame]:
     done = 0
     for frame in frames:
         yield frame
         done += frame.height
-        told("generate", done, rows)
+        report_progress("generate", done, rows)

@@ -108,7 +108,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """The console script; in a shell that asks what a word could be, the answer."""
+    """The console script; answers a shell that asks for completions."""
     if instruction := os.environ.get(COMPLETE):
         sys.exit(shell_complete(cli, {}, "anonymize", COMPLETE, instruction))
     exits.run(lambda: run(sys.argv[1:]))

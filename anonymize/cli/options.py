@@ -24,10 +24,10 @@ OVERRIDES = (
     click.option("--suppression", type=float, help="Share of rows that may be suppressed."),
 )
 COLOR = click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours of the summary."
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours."
 )
-QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more: time and memory of each stage.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
 OUTPUT = click.option(
     "-o", "--output", type=PATH, default="-", help="The table; - is standard output. The suffix says the format."
 )
@@ -38,7 +38,7 @@ OUTPUT_FORMAT = click.option(
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
-THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads; by default one a core.")
+THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
 
 
 IN_SPEC = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import telling
+from anonymize.cli.exits import reporting
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -33,13 +33,15 @@ RELEASE_OPTIONS = (
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
     *OVERRIDES,
-    click.option("--seed", type=click.IntRange(min=0), help="Seed of what is random; the system's entropy by default."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
+    ),
     THREADS,
     FORCE,
     click.option(
         "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
     ),
-    click.option("--dry-run", is_flag=True, help="Everything but writing the release; reports are written."),
+    click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
     QUIET,
     VERBOSE,
@@ -113,11 +115,11 @@ def _release(
     from anonymize.request import Request
 
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
-    with progress(quiet) as told:
-        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=told, **rest)
+    with progress(quiet) as report_progress:
+        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=report_progress, **rest)
         report = release(request)
     if not quiet and sys.stderr is not None:
-        with telling():
+        with reporting():
             _summary(report, color, verbose)
 
 

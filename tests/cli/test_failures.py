@@ -159,6 +159,49 @@ def test_bad_command_lines(call: Call, arguments: list[str], code: int) -> None:
     assert call(*arguments).code == code
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mondrain", "spec.yaml"], "No such command 'mondrain'. Did you mean 'mondrian'?\n"),
+        (["topdown", "--help"], "No such command 'topdown'. Did you mean 'top-down'?\n"),
+        (["generalize"], "No such command 'generalize'. Did you mean 'generate'?\n"),
+        (["xyzzy"], "No such command 'xyzzy'.\n"),
+        (["--versoin"], "No such option '--versoin'. Did you mean '--version'?\n"),
+    ],
+)
+def test_a_mistyped_command_gets_the_nearest_one(call: Call, arguments: list[str], message: str) -> None:
+    ended = call(*arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert ended.err.endswith(message)
+
+
+@pytest.mark.parametrize("command", [["randomize"], ["evaluate"], ["validate"]])
+def test_what_a_spec_says_is_not_an_option(call: Call, command: list[str]) -> None:
+    ended = call(*command, "spec.yaml", "--qi", "age")
+    assert ended.code == 2
+    assert ended.err.endswith(f"{command[0]} has no option --qi: in the spec, it goes under quasi_identifiers.\n")
+    assert "--quiet" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known"),
+    [
+        (["generate", "census"], ".ipc"),
+        (["anatomy", "spec.yaml"], ".ipc"),
+        (["hierarchy", "make", "spec.yaml", "zip"], ".csv, .yaml, .yml"),
+    ],
+)
+def test_no_command_writes_under_a_suffix_of_another_kind(
+    desk: Desk, call: Call, arguments: list[str], known: str
+) -> None:
+    desk.fill(spec=SPEC.replace("  k: 3\n", ""))
+    before = desk.files()
+    ended = call(*arguments, "-o", "x.xlsx")
+    assert ended.code == 2
+    assert ended.err.startswith("error: x.xlsx: ") and ended.err.endswith(f"{known} by its suffix\n")
+    assert desk.files() == before
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may do anything")
 def test_no_permission(desk: Desk, call: Call) -> None:
     (desk.folder / "table.csv").chmod(0)
