@@ -105,7 +105,7 @@ def _write(
 
     method, about = given["method"], given["about"]
     head: dict[str, Any] = {"rows": distortion.rows, "method": method, "about": about}
-    with Output(output, force=given["force"], form=None if output != "-" else "csv") as target:
+    with Output(output, force=given["force"]) as target:
         if given["conditions"]:
             options = {"method": method, "about": about, "confidence": given["confidence"]}
             options["separator"] = given["separator"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.cli.conftest import CELLS, Call, Desk
@@ -342,3 +343,5 @@ def test_a_result_goes_to_a_file(call: Call, filled: Desk) -> None:
     assert json.loads((filled.folder / "result.json").read_text(encoding="utf-8"))["rows"] == ROWS
     assert call("reconstruct", "out.csv", "-o", "result.json").code == 2
     assert Path(filled.folder / "result.json").stat().st_size > 0
+    assert call("reconstruct", "out.csv", "-o", "result.parquet").code == 0
+    assert pl.read_parquet(filled.folder / "result.parquet")["count"].sum() == pytest.approx(ROWS)
