@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import Literal, TypeAlias
 
-SUFFIXES = (".csv.gz", ".csv", ".parquet", ".arrow", ".feather", ".ipc")
+OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow"]
+SUFFIXES: dict[str, OutputFormat] = {
+    ".csv": "csv",
+    ".csv.gz": "csv.gz",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+"""The format that each suffix of a table asks for."""
 QIT, ST = ".qit", ".st"
 
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
+from anonymize.names import OutputFormat
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Source, commit
 from anonymize.table.population import populations_of
-from anonymize.table.write import OutputFormat
+from anonymize.table.write import check_suffix, check_table
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,17 @@ class Paths:
     force: bool = False
 
     def check(self, inputs: Iterable[object], named: Iterable[object] = ()) -> None:
-        """Raises UsageError for a report of no known kind, a private file or one of the algorithm's on standard output,
-        two files that are one (`inputs` are read), and an output that is among the files which the spec has `named`."""
+        """Raises UsageError for an output whose suffix is of no known kind, a private file or one of the algorithm's on
+        standard output, two files that are one (`inputs` are read), and an output that is among the files which the
+        spec has `named`."""
+        for path in self.release.tables:
+            check_table(path, self.output_format)
         for path in self.reports:
             kind_of(path)
         for option, path in self.private.items():
             if path == "-":
                 raise UsageError(f"--{option}: is a file; it holds values of the input, and is private")
+            check_suffix(path, "a saved recoding", (".json",))
         if "-" in self.further.values():
             options = [option.replace("_", "-") for option, path in self.further.items() if path == "-"]
             raise UsageError([f"--{option}: is a file" for option in options])

@@ -19,6 +19,7 @@ import polars as pl
 
 from anonymize import __version__, rows
 from anonymize.errors import DataError, Problem
+from anonymize.names import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load, recoder
 from anonymize.report import Clock
@@ -27,7 +28,6 @@ from anonymize.request import Progress, Request
 from anonymize.spec import Spec, make
 from anonymize.table import Table
 from anonymize.table.read import encode_frame, read_columns
-from anonymize.table.write import OutputFormat
 
 
 @dataclass(frozen=True)

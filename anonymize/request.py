@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from anonymize.names import OutputFormat
 from anonymize.spec import Spec
-from anonymize.table.write import OutputFormat
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """(stage, rows done, rows in all)"""

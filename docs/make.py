@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Range
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
@@ -148,7 +149,7 @@ def stray() -> list[Path]:
 
 def filled(text: str) -> str:
     """A page by hand, with its blocks made anew."""
-    return BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text)
+    return BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}\n{block[3]}", text)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -190,8 +191,8 @@ def capital(text: str) -> str:
 def commands() -> dict[str, click.Command]:
     """Every command of the group, by name."""
     context = _group()
-    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
-    return {name: command for name, command in found.items() if command is not None}
+    by_name = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in by_name.items() if command is not None}
 
 
 def _group() -> click.Context:
@@ -257,15 +258,22 @@ def _value(option: click.Option) -> str:
 
 
 def _meaning(option: click.Option) -> tuple[str, str]:
-    """What an option means, and its default: its own, or the one that its help tells."""
-    told = option.help or ""
-    found = DEFAULT.search(told)
-    text = plain(DEFAULT.sub("", told))
-    if found:
-        return text, f"`{found[1]}`" if found[1] in "*," else found[1]
+    """What an option means, with its range, and its default: its own, or the one that its help names."""
+    meaning = option.help or ""
+    default = DEFAULT.search(meaning)
+    text = plain(" ".join(filter(None, (DEFAULT.sub("", meaning), _limits(option.type)))))
+    if default:
+        return text, f"`{default[1]}`" if default[1] in "*," else default[1]
     own = option.to_info_dict()["default"]
-    shown = isinstance(own, str | int | float) and not isinstance(own, bool)
-    return text, f"`{own}`" if shown else ""
+    printable = isinstance(own, str | int | float) and not isinstance(own, bool)
+    return text, f"`{own}`" if printable else ""
+
+
+def _limits(kind: object) -> str:
+    """The range of an option as a sentence; nothing where there is none."""
+    if not isinstance(kind, click.IntRange | click.FloatRange):
+        return ""
+    return capital(f"{Range(kind.min, kind.max, kind.min_open, kind.max_open)}.")
 
 
 # --- pages made from docstrings ---------------------------------------------------------------------------------------
@@ -371,8 +379,8 @@ def metrics() -> str:
         lines += _section(name, _module_doc(metric), f"**Computed as:** {formula} {bounds}")
     lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
     for name, measure in MEASURES.items():
-        told = plain(" ".join((measure.measure.__doc__ or "").split()))
-        lines += _section(name, _module_doc(measure), f"**Given as:** {told}")
+        given = plain(" ".join((measure.measure.__doc__ or "").split()))
+        lines += _section(name, _module_doc(measure), f"**Given as:** {given}")
     return "\n".join([*lines, ""])
 
 
@@ -461,8 +469,8 @@ def _type(value: Mapping[str, Any]) -> str:
 
 def _range(value: Mapping[str, Any]) -> str:
     signs = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
-    told = " ".join(f"{sign} {value[key]}" for key, sign in signs.items() if key in value)
-    return f", {told}" if told else ""
+    limits = " ".join(f"{sign} {value[key]}" for key, sign in signs.items() if key in value)
+    return f", {limits}" if limits else ""
 
 
 def _default(value: Mapping[str, Any], required: bool) -> str:

@@ -18,9 +18,30 @@ from anonymize.algorithms import (
     tds,
     top_down,
 )
-from anonymize.algorithms.base import Algorithm, Context, Needs, files_of, reads_workload, why_not_reusable
+from anonymize.algorithms.base import (
+    Algorithm,
+    Context,
+    Needs,
+    draws,
+    files_of,
+    reads_workload,
+    why_not_reusable,
+    without_effect,
+    wrong_values,
+)
 
-__all__ = ["ALGORITHMS", "Algorithm", "Context", "Needs", "files_of", "reads_workload", "why_not_reusable"]
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "Context",
+    "Needs",
+    "draws",
+    "files_of",
+    "reads_workload",
+    "why_not_reusable",
+    "without_effect",
+    "wrong_values",
+]
 
 ALGORITHMS: dict[str, Algorithm] = {
     mondrian.ID: mondrian,

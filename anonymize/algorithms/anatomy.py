@@ -40,7 +40,7 @@ from anonymize.privacy import MODELS, Requirement, frequency_l_diversity
 from anonymize.table import SensitiveColumn, Table
 
 ID = "anatomy"
-NEEDS = Needs(family="bucketization", sensitive=True, populations=False, reusable=False)
+NEEDS = Needs(family="bucketization", sensitive=True, populations=False, reusable=False, random=True)
 
 
 @dataclass(frozen=True)

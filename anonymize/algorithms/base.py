@@ -1,13 +1,18 @@
-"""What an algorithm is: a module with a manual, an ID, options, a record of what it needs, and one function."""
+"""What an algorithm is: a module with a manual, an ID, options, a record of what it needs, and one function.
+
+What an option may be, and when it has an effect, is declared beside its default: the command line, the check of a
+request, the warnings of a report and the docs are all made from that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.bucketized import Bucketized
-from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
@@ -21,25 +26,23 @@ Found: TypeAlias = Recoding | Bucketized | Randomized
 class Needs:
     """What an algorithm asks of a spec, and what it makes of one.
 
-    `family` is the recoding model's name in the report. `hierarchies`: every quasi-identifier needs one. `sensitive`,
-    `target`: the spec must name one. `monotone`: only monotone privacy models can be enforced. `uses`: the parts of a
-    spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`: what it
-    returns meets the requirements; where it does not guarantee that, the check of the release may find it unsafe.
-    `units`: it can count whom rows are about instead of rows. `populations`: it can count the people of a population.
-    `reusable`: its recoding is a function of the values, which can be saved and applied to other rows, but for values
-    of options that say otherwise.
+    `family` is the recoding model's name in the report. `sensitive`, `target`: the spec must name one. `uses`: the
+    parts of a spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`:
+    what it returns meets the requirements; where it does not guarantee that, the check of the release may find it
+    unsafe. `units`: it can count whom rows are about instead of rows. `populations`: it can count the people of a
+    population. `reusable`: its recoding is a function of the values, which can be saved and applied to other rows,
+    except with values of options that say otherwise. `random`: it draws random numbers, whatever its options are.
     """
 
     family: str
-    hierarchies: bool = False
     sensitive: bool = False
     target: bool = False
-    monotone: bool = False
     uses: frozenset[str] = frozenset()
     guarantees: bool = True
     units: bool = False
     populations: bool = True
     reusable: bool = True
+    random: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,33 @@ class Algorithm(Protocol):
     ID: str
     """Name of its subcommand."""
     Options: Any
-    """Frozen dataclass; a field's metadata has `help` and, where it applies, `choices`."""
+    """Frozen dataclass; its fields are made by `option`."""
     NEEDS: Needs
 
     def run(self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Found:
         """The recoding it finds. Raises InfeasibleError where no release meets the requirements."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The finite numbers that an option takes: from `minimum` to `maximum`, without an end that is open."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    min_open: bool = False
+    max_open: bool = False
+
+    def __contains__(self, number: float) -> bool:
+        low = self.minimum is None or number > self.minimum or (number == self.minimum and not self.min_open)
+        high = self.maximum is None or number < self.maximum or (number == self.maximum and not self.max_open)
+        return low and high and (isinstance(number, int) or math.isfinite(number))
+
+    def __str__(self) -> str:
+        if None not in (self.minimum, self.maximum) and not (self.min_open or self.max_open):
+            return f"from {self.minimum:g} to {self.maximum:g}"
+        low = "" if self.minimum is None else f"{'above' if self.min_open else 'at least'} {self.minimum:g}"
+        high = "" if self.maximum is None else f"{'below' if self.max_open else 'at most'} {self.maximum:g}"
+        return " and ".join(filter(None, (low, high)))
 
 
 def option(
@@ -77,43 +102,101 @@ def option(
     help: str,
     choices: tuple[str, ...] | None = None,
     *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
+    only_with: Mapping[str, Collection[Any]] = MappingProxyType({}),
     workload: frozenset[Any] = frozenset(),
     local: frozenset[Any] = frozenset(),
+    random: frozenset[Any] = frozenset(),
     file: bool = False,
 ) -> Any:
-    """A field of an Options dataclass: the CLI's option and its line in the docs are made from it.
+    """A field of an Options dataclass.
 
-    `workload`: the values with which the algorithm looks at the table's targets and selections. `local`: those with
-    which equal rows may be released differently, so that the recoding is no function of the values.
-    `file`: whether the value is the path of a file that is written, "" for none.
+    `minimum`, `maximum`, `above`: the range of a number. `only_with`: by the name of another option, the values of it
+    without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
+    and selections. `local`: those with which equal rows may be released differently, so that the recoding is no
+    function of the values. `random`: those with which the algorithm draws random numbers. `file`: whether the value is
+    the path of a file that is written, "" for none.
     """
-    more = {"workload": workload, "local": local, "file": file}
-    return field(default=default, metadata={"help": help, "choices": choices, **more})
+    low = minimum if above is None else above
+    metadata = {
+        "help": help,
+        "choices": choices,
+        "range": None if low is None and maximum is None else Range(low, maximum, min_open=above is not None),
+        "only_with": only_with,
+        "workload": workload,
+        "local": local,
+        "random": random,
+        "file": file,
+    }
+    return field(default=default, metadata=metadata)
+
+
+def flag(name: str) -> str:
+    """An option as the command line has it, by the name of its field."""
+    return "--" + name.replace("_", "-")
+
+
+def wrong_values(options: Any) -> list[str]:
+    """What is wrong with options that are not among their choices, or outside their range."""
+    return [
+        f"{flag(each.name)} has to be {wanted}"
+        for each in fields(options)
+        if (wanted := _wanted(each.metadata, getattr(options, each.name))) is not None
+    ]
+
+
+def _wanted(metadata: Mapping[str, Any], value: Any) -> str | None:
+    """What an option has to be where this value is not; None where it is."""
+    choices, numbers = metadata["choices"], metadata["range"]
+    if choices is not None and value not in choices:
+        return f"one of {', '.join(choices)}"
+    return str(numbers) if numbers is not None and value not in numbers else None
+
+
+def without_effect(options: Any) -> Iterator[str]:
+    """A warning for each option that is given (has another value than its default) and changes nothing."""
+    by_name = {each.name: each for each in fields(options)}
+    for each in by_name.values():
+        if getattr(options, each.name) == each.default:
+            continue
+        for name, values in each.metadata["only_with"].items():
+            if (value := getattr(options, name)) not in values:
+                yield f"{flag(each.name)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
+
+
+def _beside(given: str, value: Any, metadata: Mapping[str, Any]) -> str:
+    """How an option is given that leaves another one without effect."""
+    if isinstance(value, bool):
+        return f"with {given}" if value else f"without {given}"
+    return f"with {given} {value}" if metadata["choices"] else f"with {given}"
 
 
 def files_of(options: Any) -> dict[str, str]:
     """The paths of the files that options ask for, by the option's name."""
-    paths = {each.name: getattr(options, each.name) for each in fields(options) if each.metadata.get("file")}
+    paths = {each.name: getattr(options, each.name) for each in fields(options) if each.metadata["file"]}
     return {name: path for name, path in paths.items() if path}
-
-
-def at_least(least: int, **options: float) -> None:
-    """Raises UsageError of the first option, by the name of its field, whose number is below the least, or is none."""
-    for name, value in options.items():
-        if not value >= least:
-            raise UsageError(f"--{name.replace('_', '-')} has to be at least {least}")
 
 
 def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:
     """Why a recoding of the algorithm cannot be saved with these options; None where it can."""
     if not algorithm.NEEDS.reusable:
         return f"{algorithm.ID} may release equal values differently"
-    local = [each for each in fields(options) if getattr(options, each.name) in each.metadata.get("local", ())]
-    names = ", ".join("--" + each.name.replace("_", "-") for each in local)
-    return f"{algorithm.ID} with {names} may release equal values differently" if local else None
+    names = ", ".join(flag(name) for name in _having("local", options))
+    return f"{algorithm.ID} with {names} may release equal values differently" if names else None
 
 
 def reads_workload(algorithm: Algorithm, options: Any) -> bool:
     """Whether the table has to be read with its targets: the algorithm needs one, or an option asks for them."""
-    asked = (getattr(options, each.name) in each.metadata.get("workload", ()) for each in fields(options))
-    return algorithm.NEEDS.target or any(asked)
+    return algorithm.NEEDS.target or bool(_having("workload", options))
+
+
+def draws(algorithm: Algorithm, options: Any) -> bool:
+    """Whether the search draws random numbers, so that a seed has an effect on it."""
+    return algorithm.NEEDS.random or bool(_having("random", options))
+
+
+def _having(property: str, options: Any) -> list[str]:
+    """The options whose value is among those that are declared to have a property."""
+    return [each.name for each in fields(options) if getattr(options, each.name) in each.metadata[property]]

@@ -61,7 +61,7 @@ class Options(Refinable):
     """Options of the subcommand."""
 
     start: str = option("whole", "What rows are merged within: the whole table, or Mondrian's parts.", STARTS)
-    refine: bool = option(True, "Refine the classes once they are found.")
+    refine: bool = option(True, "Refine the classes once they are found.", random=frozenset({True}))
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:

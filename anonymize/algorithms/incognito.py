@@ -42,7 +42,7 @@ from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.rounds import Rounds
-from anonymize.algorithms.lattice.scores import METRICS, Scorer, as_json
+from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, Deadline, Found, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import Problem, UsageError
@@ -59,16 +59,31 @@ class Options:
     """Options of the subcommand."""
 
     metric: str = option("loss", "What nodes are compared by.", METRICS)
-    aggregate: str = option("auto", "How attributes are put together; auto is the metric's own.", ("auto", *AGGREGATES))
+    aggregate: str = option(
+        "auto",
+        "How attributes are put together; auto is the metric's own.",
+        ("auto", *AGGREGATES),
+        only_with={"metric": tuple(DEFAULT_AGGREGATE)},
+    )
     gs_factor: float = option(
-        0.5, "Weight of generalization against suppression in the metric: 0 suppression is free, 1 generalization is."
+        0.5,
+        "Weight of generalization against suppression in the metric: 0 suppression is free, 1 generalization is.",
+        minimum=0,
+        maximum=1,
+        only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg")},
     )
     subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
-    time_limit: float = option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.")
+    time_limit: float = option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.", minimum=0)
     iterate: bool = option(
         False, "Release what is safe, then search again among the rows that are left.", local=frozenset({True})
     )
-    round_share: float = option(0.01, "Share of the rows left that every round of --iterate releases.")
+    round_share: float = option(
+        0.01,
+        "Share of the rows left that every round of --iterate releases.",
+        above=0,
+        maximum=1,
+        only_with={"iterate": (True,)},
+    )
     output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.", file=True)
 
 
@@ -103,19 +118,10 @@ def _told(found: Found, options: Options) -> dict[str, Any]:
 
 
 def _check_options(options: Options, checker: Checker) -> None:
-    """Raises UsageError for options out of their range, or that this lattice is too large for."""
-    problems = [
-        Problem(f"--{name}: {text}")
-        for name, text, fine in (
-            ("gs-factor", "must be from 0 to 1", 0 <= options.gs_factor <= 1),
-            ("round-share", "must be above 0 and at most 1", 0 < options.round_share <= 1),
-            ("time-limit", "must not be negative", options.time_limit >= 0),
-        )
-        if not fine
-    ]
+    """Raises UsageError for options that this lattice is too large for."""
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
     if checker.total > MOST:
         text = f"the lattice has {checker.total} nodes, and this is for {MOST} at most"
-        problems += [Problem(f"--{name}: {text}") for name, asked in whole.items() if asked]
-    if problems:
-        raise UsageError(problems)
+        problems = [Problem(f"--{name}: {text}") for name, asked in whole.items() if asked]
+        if problems:
+            raise UsageError(problems)

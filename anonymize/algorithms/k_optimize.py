@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, at_least, option
+from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
 from anonymize.algorithms.optimize.cells import Cells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
@@ -81,12 +81,14 @@ class Options:
         ("discernibility", "classification"),
         workload=frozenset({"classification"}),
     )
-    level: int = option(0, "Level of the hierarchies whose nodes are the values; 0: the values themselves.")
+    level: int = option(0, "Level of the hierarchies whose nodes are the values; 0: the values themselves.", minimum=0)
     work: int = option(
-        0, f"Stop after so many million numbers read; 0: {WORK} after a first local search, no limit with --time-limit."
+        0,
+        f"Stop after so many million numbers read; 0: {WORK} after a first local search, no limit with --time-limit.",
+        minimum=0,
     )
     time_limit: float = option(
-        0.0, "Stop after so many seconds; 0: no limit. The release may then differ from run to run."
+        0.0, "Stop after so many seconds; 0: no limit. The release may then differ from run to run.", minimum=0
     )
 
 
@@ -106,7 +108,6 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 
 def _check(options: Options, table: Table) -> None:
-    at_least(0, level=options.level, work=options.work, time_limit=options.time_limit)
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Wrong(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))

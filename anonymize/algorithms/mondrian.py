@@ -80,7 +80,10 @@ class Options(Refinable):
     )
     relaxed: bool = option(False, "Rows of equal value may part at a median.", local=frozenset({True}))
     refine: bool = option(
-        False, "Refine the classes: less is lost, regions may overlap, and it takes longer.", local=frozenset({True})
+        False,
+        "Refine the classes: less is lost, regions may overlap, and it takes longer.",
+        local=frozenset({True}),
+        random=frozenset({True}),
     )
 
 

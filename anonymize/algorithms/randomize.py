@@ -54,7 +54,12 @@ from anonymize.table import Table
 
 ID = "randomize"
 NEEDS = Needs(
-    family="randomization", sensitive=True, uses=frozenset({"level or bins"}), populations=False, reusable=False
+    family="randomization",
+    sensitive=True,
+    uses=frozenset({"level or bins"}),
+    populations=False,
+    reusable=False,
+    random=True,
 )
 
 
@@ -62,7 +67,7 @@ NEEDS = Needs(
 class Options:
     """Options of the subcommand."""
 
-    on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"))
+    on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"), only_with={"p": ("",)})
     p: str = option("", "Parameters by hand, NAME=P,...; attributes that are not named are left alone.")
     parameters: str = option("", "File of the recipient's parameters; by default beside the release.")
 

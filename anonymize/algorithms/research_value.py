@@ -51,7 +51,7 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import Search, every_string, joined, spread, subsets
-from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -66,7 +66,9 @@ class Options:
     """Options of the subcommand."""
 
     search: str = option("global", "How the strings are searched.", ("global", "local", "hybrid"))
-    memory_limit: int = option(1_000_000, "Strings that fit in memory; more are searched in subsets of attributes.")
+    memory_limit: int = option(
+        1_000_000, "Strings that fit in memory; more are searched in subsets of attributes.", minimum=1
+    )
 
 
 Choices = Sequence[Sequence[int]]
@@ -75,8 +77,6 @@ Choices = Sequence[Sequence[int]]
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The best string that the search meets."""
-    if options.memory_limit < 1:
-        raise UsageError("--memory-limit has to be at least 1")
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
     choices = pre_pruned(checker)
     found = search(checker, choices, options, research_values(table))

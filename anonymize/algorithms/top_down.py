@@ -43,7 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, at_least, option
+from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.adjust import adjust
 from anonymize.algorithms.clustering.bisect import JOINS, bisect
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
@@ -56,22 +56,21 @@ from anonymize.recoding import Regions
 from anonymize.table import Table
 
 ID = "top-down"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False)
+NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, random=True)
 
 
 @dataclass(frozen=True)
 class Options(Refinable):
     """Options of the subcommand."""
 
-    rounds: int = option(3, "Scans for the two seeds of a cut; fewer where the penalty no longer grows.")
+    rounds: int = option(3, "Scans for the two seeds of a cut; fewer where the penalty no longer grows.", minimum=1)
     join: str = option("rise", "Which group a row joins: where NCP rises least, or where it is lower.", tuple(JOINS))
     start: str = option("whole", "What is cut: the whole table, or Mondrian's parts.", STARTS)
     refine: bool = option(True, "Refine the classes once they are found.")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
-    """The classes that the table is cut into. Raises UsageError for `rounds` below 1."""
-    at_least(1, rounds=options.rounds)
+    """The classes that the table is cut into."""
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
         start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)

@@ -18,6 +18,7 @@ from anonymize.cli.options import (
     REPORTS,
     SPEC,
     THREADS,
+    SpecCommand,
     use_threads,
     with_options,
 )
@@ -58,24 +59,28 @@ _SIZE = _Size()
     click.option("-i", "--input", "path", type=PATH, help="The table, or - for standard input."),
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
-    _columns("--numeric", "numeric", "Those of them that are compared as numbers."),
-    click.option("--unit", help="The column that says whom a row is about, without a spec."),
-    click.option("--unit-from", type=PATH, help="The table this one was made of, row for row, which has the unit."),
+    _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
+    click.option("--unit", help="The column that says which individual a row is about, without a spec."),
+    click.option(
+        "--unit-from", type=PATH, help="The table that this one was made from, row for row, which has the unit column."
+    ),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
-    click.option("--separator", help="Of a CSV, without a spec.  [default: ,]"),
-    click.option("--encoding", help="Of a CSV.  [default: utf8]"),
+    click.option("--separator", help="Separator of a CSV, without a spec.  [default: ,]"),
+    click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
     click.option(
         "--missing-as",
         type=click.Choice(["own-category", "wildcard"]),
-        help="What a missing or suppressed cell is: a value, or anything; over the spec's privacy.missing.",
+        help="Whether a missing or suppressed cell is a value of its own or matches any; over privacy.missing.",
     ),
-    click.option("--st", type=PATH, help="Of a bucketized release, the ST.  [default: beside a table called .qit]"),
-    click.option("--group", help="Of a bucketized release, the column of groups.  [default: group, with an ST]"),
-    click.option("--threshold", type=float, default=0.2, show_default=True, help="A row of higher risk is at risk."),
+    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
+    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    click.option(
+        "--threshold", type=float, default=0.2, show_default=True, help="A row whose risk is higher counts as at risk."
+    ),
     click.option(
         "--subsets",
         type=_SIZE,
@@ -106,7 +111,7 @@ _SIZE = _Size()
         type=click.Choice([AUTO, *FORMATS]),
         default=AUTO,
         show_default=True,
-        help="How the result prints; auto is github in GitHub Actions, else text.",
+        help="Form of the result; auto is github in GitHub Actions, else text.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     THREADS,
@@ -160,17 +165,17 @@ def audit(
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     against = rooms.Against(baseline, no_regress, previous)
     further = Deeper(subsets, fraction, population)
-    found = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
-    shown = chosen(form, os.environ)
-    if sys.stdout is None and shown != "text":
+    audited = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
+    rendering = chosen(form, os.environ)
+    if sys.stdout is None and rendering != "text":
         raise WriteError("<stdout>: cannot be written: it is closed")
     if not quiet or form not in (AUTO, "text"):
-        FORMATS[shown](found.checked, sys.stdout, color)
-    if found.satisfied is False:
-        raise UnsafeError(found.problems)
+        FORMATS[rendering](audited.checked, sys.stdout, color)
+    if audited.satisfied is False:
+        raise UnsafeError(audited.problems)
 
 
-@click.command()
+@click.command(cls=SpecCommand)
 @with_options(
     SPEC,
     click.argument("released", type=PATH, required=False),
@@ -179,29 +184,37 @@ def audit(
     click.option(
         "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
     ),
-    click.option("--st", type=PATH, help="Of a bucketized release, the ST.  [default: beside a table called .qit]"),
-    click.option("--group", help="Of a bucketized release, the column of groups.  [default: group, with an ST]"),
-    click.option("--parameters", type=PATH, help="Of a randomized release, its parameters.  [default: beside it]"),
+    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
+    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
         "--method",
         type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
-        help="Of a randomized release: how it is reconstructed.  [default: inverse]",
+        help="How a randomized release is reconstructed.  [default: inverse]",
     ),
     click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
-    click.option("--algorithm", help="Of models: find the recoding on each training part with this release command."),
+    click.option(
+        "--algorithm", help="With --models: find the recoding on each training part with this release command."
+    ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
-    click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True, help="Of cross-validation."),
+    click.option(
+        "--folds",
+        type=click.IntRange(min=2),
+        default=10,
+        show_default=True,
+        help="Number of folds of the cross-validation.",
+    ),
     click.option(
         "--test-share",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help="One split instead of folds: the share of rows that models are tested on.",
     ),
     click.option("--model", "chosen", multiple=True, metavar="NAME", help="Only this model; repeatable."),
-    click.option("--projection", is_flag=True, help="Also models without the attributes that tell most."),
+    click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(
-        "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="How it prints."
+        "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="Form of the result."
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     REPORTS,
@@ -248,9 +261,9 @@ def evaluate(
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
     models = _protocol(given, count)
-    with progress(quiet) as told:
-        asked = rooms.Evaluate(loaded, released, input_path, models=models, progress=told, **given)
-        report = rooms.evaluate(asked)
+    with progress(quiet) as report_progress:
+        request = rooms.Evaluate(loaded, released, input_path, models=models, progress=report_progress, **given)
+        report = rooms.evaluate(request)
     if form == "json":
         _json(report)
     elif form == "markdown":

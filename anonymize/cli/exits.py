@@ -58,37 +58,37 @@ def run(command: Callable[[], object]) -> NoReturn:
 
 
 def outcome(command: Callable[[], object]) -> int:
-    """The exit code of a command; what went wrong is told on standard error."""
+    """The exit code of a command; what went wrong is written to standard error."""
     try:
         command()
         if sys.stdout is not None:
             sys.stdout.flush()
         return DONE
-    except BaseException as error:  # panics of polars are no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         return _failed(error)
 
 
 def _failed(error: BaseException) -> int:
-    """Tells what went wrong; the exit code that it has."""
+    """Writes what went wrong to standard error; returns its exit code."""
     if _is_broken_pipe(error):
         _silence_stdout()
         return BROKEN_PIPE
     if isinstance(error, click.exceptions.Exit):  # after --help
         return error.exit_code
     if isinstance(error, click.ClickException):
-        with telling():
+        with reporting():
             error.show()
         return USAGE
-    code, lines = _told(error)
-    with telling():
+    code, lines = _described(error)
+    with reporting():
         for line in lines:
             click.echo(line, err=True)
     return code
 
 
 @contextmanager
-def telling() -> Iterator[None]:
-    """For what is told on standard error: that it cannot be written there is no outcome of a command."""
+def reporting() -> Iterator[None]:
+    """For messages on standard error: failing to write one does not change the outcome of a command."""
     try:
         yield
     except (OSError, SystemExit) as error:
@@ -96,8 +96,8 @@ def telling() -> Iterator[None]:
             raise
 
 
-def _told(error: BaseException) -> tuple[int, list[str]]:
-    """The exit code of an error, and the lines that tell it."""
+def _described(error: BaseException) -> tuple[int, list[str]]:
+    """The exit code of an error, and the lines that describe it."""
     if isinstance(error, AnonymizeError):
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
     panic = _interrupted and not isinstance(error, Exception)  # of polars, in whose code the signal was raised

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.exits import telling
+from anonymize.cli.exits import reporting
 from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, PATH, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from anonymize.generate.spec import Roles
-    from anonymize.table.write import OutputFormat
+    from anonymize.names import OutputFormat
 
+EVERY = "all"
+"""What --vary means without a value."""
 TABLE = (
     click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="Rows of the table."),
-    click.option("--seed", type=click.IntRange(min=0), help="The same seed, the same table; by default a random one."),
+    click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same table; random by default."),
     OUTPUT,
     OUTPUT_FORMAT,
     click.option("--spec", type=PATH, help="Also write a spec for the table, with its hierarchies beside it."),
@@ -35,10 +37,11 @@ TABLE = (
 
 @click.group(name="generate")
 def generate() -> None:
-    """Make a synthetic table, of any number of rows.
+    """Make a synthetic table of any size.
 
-    The table depends on the seed and the options alone: not on the number of threads, and a shorter one is the
-    beginning of a longer one. Nobody is in it, and nothing in it was measured from data about people.
+    The table depends on nothing but the seed and the options: any number of threads gives the same, and a shorter
+    table is the beginning of a longer one. It holds no real people, and nothing in it was measured from data about
+    people.
     """
 
 
@@ -50,9 +53,15 @@ def generate() -> None:
         type=click.IntRange(1, 10),
         multiple=True,
         default=(1,),
-        help="By which function the group A or B follows; repeated, a column for each.  [default: 1]",
+        help="The function that decides between the groups A and B; repeat it for several columns.  [default: 1]",
     ),
-    click.option("--vary", is_flag=True, help="Draw the constants of functions 1 to 6 at random."),
+    click.option(
+        "--vary",
+        is_flag=False,
+        flag_value=EVERY,
+        metavar="[N,...]",
+        help="Draw the constants of these functions at random; without N, of all given functions that have constants.",
+    ),
     click.option(
         "--perturb",
         type=click.FloatRange(0, 1),
@@ -63,7 +72,7 @@ def generate() -> None:
     ),
     *TABLE,
 )
-def agrawal(functions: tuple[int, ...], vary: bool, perturb: float, threads: int | None, **given: Any) -> None:
+def agrawal(functions: tuple[int, ...], vary: str | None, perturb: float, threads: int | None, **given: Any) -> None:
     """Nine attributes of people, and a group that follows from them: for classification.
 
     The generator of Agrawal, Imielinski and Swami (1993) with its functions 1 to 10. Columns: salary, commission, age,
@@ -71,18 +80,37 @@ def agrawal(functions: tuple[int, ...], vary: bool, perturb: float, threads: int
     so on. Without --perturb a group follows from the attributes without any exception.
 
     Functions 1 to 6 compare attributes with constants. With --vary these are drawn evenly from the range of their
-    attribute; they follow from the seed. Functions 7 to 10 have no such constants, and --vary refuses them.
+    attribute; they follow from the seed. Functions 7 to 10 have no such constants and stay as they are. To vary some
+    functions and not others, name them: --function 2 --function 4 --function 7 --vary 4.
     """
     count = use_threads(threads)
     from anonymize.generate import agrawal as generator
 
-    fixed = [str(number) for number in functions if number not in generator.VARIED]
-    if vary and fixed:
-        raise UsageError(f"--vary: function {', '.join(fixed)} compares no attribute with a constant")
     if len(set(functions)) < len(functions):
         raise UsageError("--function: the same one is given twice")
-    frames = partial(generator.frames, functions=functions, vary=vary, perturb=perturb, threads=count)
+    varied = _varied(vary, functions, generator.VARIED)
+    frames = partial(generator.frames, functions=functions, varied=varied, perturb=perturb, threads=count)
     _write(frames, generator.roles(functions), **given)
+
+
+def _varied(text: str | None, functions: tuple[int, ...], with_constants: tuple[int, ...]) -> list[int]:
+    """The functions that --vary names, or all those given that have constants. Raises UsageError for others."""
+    if text is None:
+        return []
+    if text == EVERY:
+        varied = [number for number in functions if number in with_constants]
+        if not varied:
+            raise UsageError("--vary: no function that is given compares an attribute with a constant")
+        return varied
+    names = [name.strip() for name in text.split(",")]
+    given = {str(number): number for number in functions}
+    unknown = [name for name in names if name not in given]
+    if unknown:
+        raise UsageError(f"--vary: {', '.join(map(repr, unknown))} is not a function that is given with --function")
+    fixed = [name for name in names if given[name] not in with_constants]
+    if fixed:
+        raise UsageError(f"--vary: function {', '.join(fixed)} compares no attribute with a constant")
+    return [given[name] for name in names]
 
 
 @generate.command()
@@ -115,30 +143,32 @@ def _write(
     from anonymize.cli.progress import progress
     from anonymize.generate.spec import files
     from anonymize.table import OutputFile, commit
+    from anonymize.table.write import check_table
 
+    check_table(output, output_format)
     if spec == "-":
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed
-    with ExitStack() as stack, progress(quiet) as told:
+    with ExitStack() as stack, progress(quiet) as report_progress:
         target = stack.enter_context(OutputFile(output, force=force, form=output_format))
         others = [
             (stack.enter_context(OutputFile(path, force=force)), text)
             for path, text in (files(roles, Path(spec), output) if spec else {}).items()
         ]
-        target.write(_watched(frames(rows, drawn), rows, told))
+        target.write(_watched(frames(rows, drawn), rows, report_progress))
         for file, text in others:
             file.write_text(text)
         commit([*(file for file, _ in others), target])
     if not quiet:
-        with telling():
+        with reporting():
             click.echo(f"{rows:,} rows, seed {drawn}", err=True)
 
 
 def _watched(
-    frames: Iterable[pl.DataFrame], rows: int, told: Callable[[str, int, int], None]
+    frames: Iterable[pl.DataFrame], rows: int, report_progress: Callable[[str, int, int], None]
 ) -> Iterator[pl.DataFrame]:
     done = 0
     for frame in frames:
         yield frame
         done += frame.height
-        told("generate", done, rows)
+        report_progress("generate", done, rows)

@@ -46,25 +46,25 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     from anonymize.spec import load
 
     loaded = load(spec, privacy.PARAMETERS)
-    found = describe(loaded, input_path, attribute)
+    described = describe(loaded, input_path, attribute)
     if as_json:
-        shown = {"attributes": [each.as_json() for each in found]}
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        attributes = [each.as_json() for each in described]
+        click.echo(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False))
     else:
-        _print(found, color)
-    left_out = [name for name in loaded.quasi_identifiers if name not in [each.name for each in found]]
+        _print(described, color)
+    left_out = [name for name in loaded.quasi_identifiers if name not in [each.name for each in described]]
     if left_out and attribute is None:
         click.echo(f"not shown without a table: {', '.join(left_out)}", err=True)
 
 
-def _print(found: list[Described], color: str) -> None:
+def _print(attributes: list[Described], color: str) -> None:
     from rich.text import Text
 
     from anonymize.report.section import figure
     from anonymize.report.terminal import console
 
     out = console(sys.stdout, color)
-    for number, each in enumerate(found):
+    for number, each in enumerate(attributes):
         if number:
             out.print()
         out.print(Text(f"{each.name} ({each.kind}, weight {figure(each.weight)})", "bold"))
@@ -87,8 +87,8 @@ def _table(described: Described) -> Table:
     if weighted:
         table.add_column("weights", justify="right", no_wrap=True)
     table.add_column("rules broken")
-    for at, level in enumerate(described.levels):
-        figures: tuple[int | float | str | None, ...] = (at, level.values, level.occurring, level.research_value)
+    for number, level in enumerate(described.levels):
+        figures: tuple[int | float | str | None, ...] = (number, level.values, level.occurring, level.research_value)
         figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
         broken = "\n".join(_rule(rule.keep_apart, rule.importance) for rule in level.broken)
         table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
@@ -117,12 +117,12 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
     problems: list[Problem] = []
     for name in files:
         try:
-            found = Taxonomy.of("", read(Path(name)))
+            taxonomy = Taxonomy.of("", read(Path(name)))
         except SpecError as error:
             problems += error.problems
             continue
         if not quiet:
-            click.echo(f"{name}: {found.size:,} leaves, {found.height + 1} levels")
+            click.echo(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
     if problems:
         raise SpecError(problems)
 
@@ -145,11 +145,13 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
     from anonymize.report.hierarchies import check_name, text_for
     from anonymize.spec import load
     from anonymize.table import OutputFile, Source, commit, read
+    from anonymize.table.write import check_suffix
 
+    check_suffix(output, "a hierarchy", (".csv", ".yaml", ".yml"))
     loaded = load(spec, privacy.PARAMETERS)
     check_name(loaded, attribute)
     with OutputFile(output, force=force) as target, Source.open(loaded, input_path) as source:
         table = read(loaded, source)
-        found = next(each for each in table.attributes if each.name == attribute)
-        target.write_text(text_for(output, found))
+        definition = next(each for each in table.attributes if each.name == attribute)
+        target.write_text(text_for(output, definition))
         commit([target])

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -58,6 +59,16 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for group in COMMANDS.values() for name in group]
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, which knows no names to suggest where commands are imported on demand."""
+        if not args[0].startswith("-") and args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            nearest = get_close_matches(args[0], self.list_commands(ctx), 1)
+            suggestion = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         for group in COMMANDS.values():
             if cmd_name in group:
@@ -97,7 +108,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """The console script; in a shell that asks what a word could be, the answer."""
+    """The console script; answers a shell that asks for completions."""
     if instruction := os.environ.get(COMPLETE):
         sys.exit(shell_complete(cli, {}, "anonymize", COMPLETE, instruction))
     exits.run(lambda: run(sys.argv[1:]))

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from anonymize.names import SUFFIXES
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=str)
 
@@ -22,20 +24,58 @@ OVERRIDES = (
     click.option("--suppression", type=float, help="Share of rows that may be suppressed."),
 )
 COLOR = click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours of the summary."
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours."
 )
-QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more: time and memory of each stage.")
-FORMATS = ("csv", "csv.gz", "parquet", "arrow")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
 OUTPUT = click.option(
     "-o", "--output", type=PATH, default="-", help="The table; - is standard output. The suffix says the format."
 )
 OUTPUT_FORMAT = click.option(
-    "--output-format", type=click.Choice(FORMATS), help="Format of the output, over the suffix."
+    "--output-format",
+    type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),
+    help="Format of the output, over the suffix.",
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
-THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads; by default one a core.")
+THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
+
+
+IN_SPEC = {
+    "--qi": "quasi_identifiers",
+    "--quasi-identifiers": "quasi_identifiers",
+    "--identifiers": "identifiers",
+    "--sensitive": "sensitive",
+    "--insensitive": "insensitive",
+    "--numeric": "quasi_identifiers, as type: numeric",
+    "--unit": "unit",
+    "--sampling-weight": "sampling_weight",
+    "--separator": "input.separator",
+    "--encoding": "input.encoding",
+    "--missing": "input.missing",
+    "--missing-as": "privacy.missing",
+    "--suppressed": "output.suppressed",
+    "--require": "privacy.models",
+    "--population": "privacy.models",
+    "--target": "workload.targets",
+    "--targets": "workload.targets",
+}
+"""Where a spec says what an option would say, most of them options of `audit`."""
+
+
+class SpecCommand(click.Command):
+    """A command that reads a spec. To an option that it does not have, because the spec says the same, it answers where
+    in the spec that goes; click would suggest another option that is spelled alike."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in IN_SPEC:
+                raise
+            key = IN_SPEC[error.option_name]
+            message = f"{ctx.info_name} has no option {error.option_name}: in the spec, it goes under {key}."
+            raise click.UsageError(message, ctx) from None
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

@@ -6,10 +6,10 @@ import json
 
 import click
 
-from anonymize.cli.options import PATH, QUIET, with_options
+from anonymize.cli.options import PATH, QUIET, SpecCommand, with_options
 
 
-@click.command()
+@click.command(cls=SpecCommand)
 @with_options(
     click.argument("specs", type=PATH, nargs=-1, required=True, metavar="SPEC..."),
     click.option(
@@ -26,7 +26,7 @@ def validate(specs: tuple[str, ...], input_path: str | None, quiet: bool) -> Non
     from anonymize.errors import Problem, SpecError, UsageError
 
     if input_path is not None and len(specs) > 1:
-        raise UsageError("--input: is a table of one spec, and several were given")
+        raise UsageError("--input: goes with one spec, and several were given")
     problems: list[Problem] = []
     for spec in specs:
         try:
@@ -41,7 +41,7 @@ def validate(specs: tuple[str, ...], input_path: str | None, quiet: bool) -> Non
 
 
 def _validate(spec: str, input_path: str | None) -> str:
-    """What to say of a spec beyond that it is valid."""
+    """What to add to the statement that a spec is valid."""
     from anonymize import privacy
     from anonymize.domain import files
     from anonymize.spec import load

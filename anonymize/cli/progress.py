@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from anonymize.cli.exits import raise_interruption
 
 UNITS = {"refine": "passes", "bound": "bound, cost"}
-"""What the stages count that do not count rows."""
+"""What is counted by the stages that do not count rows."""
 BESIDE = frozenset({"bound"})
 """Stages that go on beside the one before them."""
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that is told (stage, rows done, rows in all), some stages of other UNITS; it does nothing off a
-    terminal or when quiet.
+    """A function to call with (stage, rows done, rows in all), or with other UNITS; it shows nothing off a terminal or
+    when quiet.
 
-    0 rows in all: not known yet. Where it is told anything after a signal, it raises KeyboardInterrupt.
+    0 rows in all: not known yet. Called after a signal, it raises KeyboardInterrupt.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, done, total: raise_interruption()
@@ -37,7 +37,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def tell(stage: str, done: int, total: int) -> None:
+        def show(stage: str, done: int, total: int) -> None:
             raise_interruption()
             if stage not in tasks:
                 for before in () if stage in BESIDE else tasks.values():
@@ -45,4 +45,4 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
                 tasks[stage] = bar.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
             bar.update(tasks[stage], completed=done, total=total or None)
 
-        yield tell
+        yield show

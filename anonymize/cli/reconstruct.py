@@ -15,7 +15,9 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
 @with_options(
     click.argument("released", type=PATH),
     click.option("--parameters", type=PATH, help="The release's parameters.  [default: beside it]"),
-    click.option("--attributes", multiple=True, metavar="A,B,...", help="Of the joint table.  [default: all]"),
+    click.option(
+        "--attributes", multiple=True, metavar="A,B,...", help="Attributes of the joint table.  [default: all]"
+    ),
     click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
     click.option(
         "--method",
@@ -36,12 +38,12 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.95,
         show_default=True,
-        help="Of the intervals of counts.",
+        help="Confidence level of the intervals of counts.",
     ),
-    click.option("--separator", help="Of a CSV.  [default: as the parameters say]"),
+    click.option("--separator", help="Separator of a CSV.  [default: as the parameters say]"),
     click.option("-o", "--output", default="-", help="The result; - is standard output."),
     click.option(
-        "--format", "form", type=click.Choice(["csv", "json"]), help="Of the result.  [default: by the suffix]"
+        "--format", "form", type=click.Choice(["csv", "json"]), help="Form of the result.  [default: by the suffix]"
     ),
     click.option("--force", is_flag=True, help="Overwrite an output that exists."),
     THREADS,
@@ -54,8 +56,8 @@ def reconstruct(
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
     values in the original table, with its standard error. It is an estimate of the table as a whole, and says nothing
-    certain of any row. Negative counts of the unbiased estimate are zero within their error; to sum cells of it is
-    sound, and --where does so: `age in 30-40 and sex = M` is answered with a confidence interval.
+    certain about any row. Negative counts of the unbiased estimate are zero within their error. Its cells may be
+    summed, and --where does so: `age in 30-40 and sex = M` is answered with a confidence interval.
 
     Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: that with negative
     cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals are those
@@ -69,14 +71,17 @@ def reconstruct(
     from anonymize import reconstruct as room
     from anonymize.errors import UsageError
     from anonymize.randomization.parameters import Parameters
+    from anonymize.table.write import check_table
 
-    told = Parameters.read(parameters or _beside(released))
+    distortion = Parameters.read(parameters or _beside(released))
+    if form is None:
+        check_table(output, None, (".json",))
     as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
     room.conditions(given["conditions"])
     names = [name for text in given.pop("attributes") for name in text.split(",") if name]
     if names and given["conditions"]:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
-    _write(room, released, told, names, as_json, output, given)
+    _write(room, released, distortion, names, as_json, output, given)
 
 
 def _beside(released: str) -> str:
@@ -90,7 +95,7 @@ def _beside(released: str) -> str:
 
 
 def _write(
-    room: Any, released: str, told: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
+    room: Any, released: str, distortion: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
 ) -> None:
     """The joint table, or the answers to the conditions."""
     import polars as pl
@@ -99,17 +104,17 @@ def _write(
     from anonymize.table import OutputFile, commit
 
     method, about = given["method"], given["about"]
-    head: dict[str, Any] = {"rows": told.rows, "method": method, "about": about}
-    with OutputFile(output, force=given["force"], form=None if output != "-" else "csv") as target:
+    head: dict[str, Any] = {"rows": distortion.rows, "method": method, "about": about}
+    with OutputFile(output, force=given["force"]) as target:
         if given["conditions"]:
             options = {"method": method, "about": about, "confidence": given["confidence"]}
             options["separator"] = given["separator"]
-            answers = [asdict(room.answer(released, told, text, **options)) for text in given["conditions"]]
+            answers = [asdict(room.answer(released, distortion, text, **options)) for text in given["conditions"]]
             head |= {"confidence": given["confidence"], "answers": answers}
             frames = iter([pl.DataFrame(answers)])
         else:
             observed = room.observe(
-                released, told, names or [each.name for each in told.attributes], given["separator"]
+                released, distortion, names or [each.name for each in distortion.attributes], given["separator"]
             )
             frames = room.tables(observed, method, about)
             if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import telling
+from anonymize.cli.exits import reporting
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -21,6 +21,7 @@ from anonymize.cli.options import (
     SPEC,
     THREADS,
     VERBOSE,
+    SpecCommand,
     use_threads,
     with_options,
 )
@@ -32,13 +33,15 @@ RELEASE_OPTIONS = (
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
     *OVERRIDES,
-    click.option("--seed", type=click.IntRange(min=0), help="Seed of what is random; the system's entropy by default."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
+    ),
     THREADS,
     FORCE,
     click.option(
         "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
     ),
-    click.option("--dry-run", is_flag=True, help="Everything but writing the release; reports are written."),
+    click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
     QUIET,
     VERBOSE,
@@ -53,7 +56,7 @@ def command(name: str) -> click.Command:
     algorithm = ALGORITHMS[name]
     options = [_option(field) for field in fields(algorithm.Options)]
 
-    @click.command(name, help=_manual(algorithm.__doc__ or ""))
+    @click.command(name, cls=SpecCommand, help=_manual(algorithm.__doc__ or ""))
     @with_options(SPEC, *options, *RELEASE_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
@@ -64,13 +67,24 @@ def command(name: str) -> click.Command:
 
 def _option(field: Any) -> Any:
     """An algorithm's option: a flag, a choice or a value, with its default."""
-    flag = "--" + field.name.replace("_", "-")
-    told, choices = field.metadata["help"], field.metadata["choices"]
+    from anonymize.algorithms.base import flag
+
+    name, meaning = flag(field.name), field.metadata["help"]
     if isinstance(field.default, bool):
-        either = f"{flag}/--no-{flag.removeprefix('--')}" if field.default else flag
-        return click.option(either, field.name, is_flag=True, default=field.default, help=told)
-    kind = click.Choice(choices) if choices else type(field.default)
-    return click.option(flag, field.name, type=kind, default=field.default, show_default=True, help=told)
+        either = f"{name}/--no-{name.removeprefix('--')}" if field.default else name
+        return click.option(either, field.name, is_flag=True, default=field.default, help=meaning)
+    return click.option(name, field.name, type=_type(field), default=field.default, show_default=True, help=meaning)
+
+
+def _type(field: Any) -> Any:
+    """The values that an option takes: its choices, its range, or all of its default's type."""
+    choices, numbers, kind = field.metadata["choices"], field.metadata["range"], type(field.default)
+    if choices is not None:
+        return click.Choice(choices)
+    if numbers is None:
+        return kind
+    limited = click.IntRange if kind is int else click.FloatRange
+    return limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
 
 
 def _manual(docstring: str) -> str:
@@ -101,11 +115,11 @@ def _release(
     from anonymize.request import Request
 
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
-    with progress(quiet) as told:
-        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=told, **rest)
+    with progress(quiet) as report_progress:
+        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=report_progress, **rest)
         report = release(request)
     if not quiet and sys.stderr is not None:
-        with telling():
+        with reporting():
             _summary(report, color, verbose)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import telling
+from anonymize.cli.exits import reporting
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -55,10 +55,10 @@ def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
     from anonymize.recode import Recode
     from anonymize.recode import recode as walk
 
-    with progress(quiet) as told:
-        report = walk(Recode(**given, progress=told))
+    with progress(quiet) as report_progress:
+        report = walk(Recode(**given, progress=report_progress))
     if not quiet and sys.stderr is not None:
         from anonymize.report.terminal import console, show
 
-        with telling():
+        with reporting():
             show(report, console(sys.stderr, color))

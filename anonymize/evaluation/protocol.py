@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize.algorithms import without_effect
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluation.features import Boxes, matrices
@@ -221,7 +222,9 @@ def _told(protocol: Protocol, splits: int) -> dict[str, Any]:
 
 
 def _warnings(released: Released | None, protocol: Protocol) -> list[str]:
-    if protocol.algorithm is not None or released is None:
+    if protocol.algorithm is not None:
+        return list(without_effect(protocol.options))
+    if released is None:
         return []
     if released.why_apart is not None:
         return [f"models were tested on rows that they were trained on: {released.why_apart}"]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable
+from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
@@ -48,9 +48,12 @@ def search(
 
 
 def check_needs(request: Request) -> None:
-    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: persons or a population that
-    it does not count, no target where it needs one, a recoding that cannot be saved."""
+    """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: a value that the option does
+    not take, individuals or a population that it does not count, no sensitive attribute or target where it needs one, a
+    recoding that cannot be saved."""
     spec, algorithm = request.spec, ALGORITHMS[request.algorithm]
+    if wrong := wrong_values(request.options):
+        raise UsageError(wrong)
     if spec.unit is not None and not algorithm.NEEDS.units:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
@@ -58,6 +61,9 @@ def check_needs(request: Request) -> None:
             if getattr(entry.parameters, "population", None) is not None:
                 message = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
+    if algorithm.NEEDS.sensitive and not spec.sensitive:
+        message = f"{request.algorithm} needs a sensitive attribute, and the spec names none"
+        raise UsageError(Problem(message, hint="list what is to be protected under sensitive"))
     if algorithm.NEEDS.target and not spec.workload.targets:
         message = f"{request.algorithm} needs a target, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))

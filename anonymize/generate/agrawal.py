@@ -11,7 +11,7 @@ LeFevre, DeWitt, Ramakrishnan: Workload-aware anonymization, KDD 2006, figure 6 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -183,18 +183,27 @@ VARIED = tuple(number for number, function in FUNCTIONS.items() if isinstance(fu
 
 
 def frames(
-    rows: int, seed: int, functions: Sequence[int] = (1,), *, vary: bool = False, perturb: float = 0, threads: int = 1
+    rows: int,
+    seed: int,
+    functions: Sequence[int] = (1,),
+    *,
+    varied: Collection[int] = (),
+    perturb: float = 0,
+    threads: int = 1,
 ) -> Iterator[pl.DataFrame]:
     """The table in pieces: COLUMNS as int64, then a group for each function, see `groups`.
 
     Args:
         rows, seed: both at least 0.
-        functions: of FUNCTIONS, each once; of VARIED where `vary`.
-        vary: constants drawn at random, from the seed and the function's number alone.
+        functions: of FUNCTIONS, each once.
+        varied: those of them, all in VARIED, whose constants are drawn at random, from the seed and the function's
+            number alone.
         perturb: in [0, 1], of an attribute's range: so far, up and down together, are amounts and ages moved after the
             groups are known. They stay in their range.
     """
-    chosen = dict(zip(groups(functions), (_function(number, seed, vary) for number in functions), strict=True))
+    chosen = dict(
+        zip(groups(functions), (_function(number, seed, number in varied) for number in functions), strict=True)
+    )
 
     def draw(random: np.random.Generator, count: int) -> pl.DataFrame:
         columns = _attributes(random, count)

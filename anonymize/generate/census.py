@@ -231,10 +231,10 @@ ABOVE: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 
 def roles() -> Roles:
     """What a spec says of the table."""
-    found: dict[str, dict[str, Any]] = {name: {"type": "numeric"} for name in ("age", "hours")}
-    found |= {name: {} for name in ("sex", "race", *ABOVE)} | {"zipcode": {"hierarchy": {"mask": "right"}}}
+    definitions: dict[str, dict[str, Any]] = {name: {"type": "numeric"} for name in ("age", "hours")}
+    definitions |= {name: {} for name in ("sex", "race", *ABOVE)} | {"zipcode": {"hierarchy": {"mask": "right"}}}
     return Roles(
-        definitions={name: found[name] for name in COLUMNS if name in found},
+        definitions={name: definitions[name] for name in COLUMNS if name in definitions},
         hierarchies={
             name: [(leaf, above, "*") for leaf, above in zip(*lines, strict=True)] for name, lines in ABOVE.items()
         },

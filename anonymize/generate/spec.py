@@ -33,8 +33,8 @@ def files(roles: Roles, path: Path, table: str) -> dict[Path, str]:
     `table`: where the table goes, `-` for standard output, which leaves the spec without an input.
     """
     beside = {name: path.with_name(f"{path.stem}-{name}.csv") for name in roles.hierarchies}
-    found = {beside[name]: _lines(paths) for name, paths in roles.hierarchies.items()}
-    return {**found, path: _spec(roles, path, table, {name: file.name for name, file in beside.items()})}
+    hierarchies = {beside[name]: _lines(paths) for name, paths in roles.hierarchies.items()}
+    return {**hierarchies, path: _spec(roles, path, table, {name: file.name for name, file in beside.items()})}
 
 
 def _lines(paths: Sequence[tuple[str, ...]]) -> str:

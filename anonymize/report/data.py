@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from anonymize import __version__
-from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
@@ -279,10 +279,17 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
 
 
 def unused(request: Request) -> list[str]:
-    """A warning of the parts of the spec that the algorithm does not use."""
-    uses = ALGORITHMS[request.algorithm].NEEDS.uses
-    unused = [part for part in _given(request.spec) if part not in uses]
-    return [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
+    """Warnings of the parts of the spec that the algorithm does not use, and of options that change nothing."""
+    algorithm = ALGORITHMS[request.algorithm]
+    unused = [part for part in _given(request.spec) if part not in algorithm.NEEDS.uses]
+    warnings = [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
+    warnings += without_effect(request.options)
+    shuffled = request.spec.output.row_order == "shuffle"
+    if request.seed is not None and not shuffled and not draws(algorithm, request.options):
+        warnings.append(
+            "--seed has no effect: nothing is drawn at random with these options, and rows are not shuffled"
+        )
+    return warnings
 
 
 def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:

@@ -18,24 +18,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias, cast
+from typing import BinaryIO, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
+from anonymize.names import SUFFIXES, OutputFormat
 from anonymize.table.files import chunks, reason, write_all
 
-OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow"]
-SUFFIXES: dict[str, OutputFormat] = {
-    ".csv": "csv",
-    ".csv.gz": "csv.gz",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
@@ -44,6 +36,24 @@ def format_of(path: str | Path) -> OutputFormat:
     """The format that a target's suffix asks for; CSV for any other suffix and for standard output."""
     name = str(path).lower()
     return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), "csv")
+
+
+def check_table(path: str, form: OutputFormat | None, more: Sequence[str] = ()) -> None:
+    """Raises UsageError for a table to be written whose suffix is not a format's, unless a form is given.
+
+    `more`: other suffixes that the command knows.
+    """
+    if form is None:
+        check_suffix(path, "an output", (*SUFFIXES, *more))
+
+
+def check_suffix(path: str, what: str, known: Sequence[str]) -> None:
+    """Raises UsageError for a file whose suffix is none of the known ones: it would not be what its name says.
+
+    A name without a suffix promises nothing, and neither does that of standard output, a device or a pipe.
+    """
+    if Path(path).suffix and not path.lower().endswith(tuple(known)) and not _is_special(Path(path)):
+        raise UsageError(f"{path}: {what} is one of {', '.join(known)} by its suffix")
 
 
 class OutputFile:

@@ -101,15 +101,6 @@ def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
     assert {node["score"] for node in nodes if node["safe"]} == {None}
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("gs_factor", 1.5), ("gs_factor", -0.1), ("round_share", 0.0), ("round_share", 2.0), ("time_limit", -1.0)],
-)
-def test_options_out_of_their_range(option: str, value: float) -> None:
-    with pytest.raises(UsageError, match="must"):
-        run(0, **{option: value})
-
-
 @pytest.mark.parametrize("option", ["subsets", "iterate"])
 def test_what_is_not_for_large_lattices(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incognito, "MOST", 3)

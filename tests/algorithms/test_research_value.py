@@ -16,7 +16,7 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.lattice.nodes import Checked, Checker
 from anonymize.algorithms.lattice.strings import Search, Strings, every_string, joined, spread, subsets, totals
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
-from anonymize.errors import InfeasibleError, UsageError
+from anonymize.errors import InfeasibleError
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -190,11 +190,6 @@ def test_a_table_that_cannot_be_made_safe() -> None:
     for options in (("global",), ("local",), ("hybrid",), ("global", 1)):
         with pytest.raises(InfeasibleError, match="distinct-l-diversity"):
             run(table, wanted, Options(*options), Context())
-
-
-def test_memory_limit_is_a_number_of_strings() -> None:
-    with pytest.raises(UsageError):
-        run(sweeney(), (k_anonymity(2),), Options(memory_limit=0), Context())
 
 
 def test_fewer_strings_than_fit_are_searched_as_a_whole() -> None:

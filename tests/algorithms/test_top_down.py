@@ -11,7 +11,7 @@ from anonymize.algorithms import ALGORITHMS, top_down
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.classes import Partition
-from anonymize.errors import InfeasibleError, UsageError
+from anonymize.errors import InfeasibleError
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, ncp_of, optimum
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables
@@ -117,8 +117,3 @@ def test_equal_rows_are_one_part_that_is_cut_evenly() -> None:
 def test_it_is_registered() -> None:
     assert ALGORITHMS["top-down"] is top_down
     assert top_down.NEEDS.family == "local" and "weights" in top_down.NEEDS.uses
-
-
-def test_rounds_are_at_least_one() -> None:
-    with pytest.raises(UsageError, match="--rounds has to be at least 1"):
-        run(mixed(10), 2, options=top_down.Options(rounds=0))

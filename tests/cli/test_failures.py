@@ -113,6 +113,13 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["-r", "r.md", "-o", "table.csv"], 2, "is given twice"),
         (["-o", "spec.yaml", "--force"], 2, "spec.yaml: is the spec, or a file that it names"),
         (["-o", "./jobs.csv", "--force"], 2, "./jobs.csv: is the spec, or a file that it names"),
+        (
+            ["-o", "x.xlsx"],
+            2,
+            "x.xlsx: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc by its suffix",
+        ),
+        (["-o", "x.dta", "-r", "r.json"], 2, "x.dta: an output is one of"),
+        (["-o", "x.csv", "--save-recoding", "x.yaml"], 2, "x.yaml: a saved recoding is one of .json by its suffix"),
         (["-k", "0"], 2, "-k"),
         (["-k", "many"], 2, "'many' is not a valid integer"),
         (["--suppression", "1.5"], 2, "--suppression"),
@@ -121,6 +128,10 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["--seed", "-1"], 2, "--seed"),
         (["--cut", "magic"], 2, "'magic' is not one of"),
         (["--nonsense"], 2, "No such option"),
+        (["--qi", "age,zip"], 2, "mondrian has no option --qi: in the spec, it goes under quasi_identifiers."),
+        (["--sensitive=job"], 2, "mondrian has no option --sensitive: in the spec, it goes under sensitive."),
+        (["--passes", "-1"], 2, "-1 is not in the range x>=0"),
+        (["--refine", "--time-limit", "nan"], 2, "--time-limit has to be at least 0"),
         (["-i", "none.csv"], 3, "none.csv: cannot be read"),
         (["-i", "."], 3, "cannot be read: is a directory"),
         (["-k", "1000"], 4, "k-anonymity (k=1000) cannot be met"),
@@ -146,6 +157,49 @@ def test_bad_arguments(desk: Desk, call: Call, arguments: list[str], code: int, 
 )
 def test_bad_command_lines(call: Call, arguments: list[str], code: int) -> None:
     assert call(*arguments).code == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mondrain", "spec.yaml"], "No such command 'mondrain'. Did you mean 'mondrian'?\n"),
+        (["topdown", "--help"], "No such command 'topdown'. Did you mean 'top-down'?\n"),
+        (["generalize"], "No such command 'generalize'. Did you mean 'generate'?\n"),
+        (["xyzzy"], "No such command 'xyzzy'.\n"),
+        (["--versoin"], "No such option '--versoin'. Did you mean '--version'?\n"),
+    ],
+)
+def test_a_mistyped_command_gets_the_nearest_one(call: Call, arguments: list[str], message: str) -> None:
+    ended = call(*arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert ended.err.endswith(message)
+
+
+@pytest.mark.parametrize("command", [["randomize"], ["evaluate"], ["validate"]])
+def test_what_a_spec_says_is_not_an_option(call: Call, command: list[str]) -> None:
+    ended = call(*command, "spec.yaml", "--qi", "age")
+    assert ended.code == 2
+    assert ended.err.endswith(f"{command[0]} has no option --qi: in the spec, it goes under quasi_identifiers.\n")
+    assert "--quiet" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known"),
+    [
+        (["generate", "census"], ".ipc"),
+        (["anatomy", "spec.yaml"], ".ipc"),
+        (["hierarchy", "make", "spec.yaml", "zip"], ".csv, .yaml, .yml"),
+    ],
+)
+def test_no_command_writes_under_a_suffix_of_another_kind(
+    desk: Desk, call: Call, arguments: list[str], known: str
+) -> None:
+    desk.fill(spec=SPEC.replace("  k: 3\n", ""))
+    before = desk.files()
+    ended = call(*arguments, "-o", "x.xlsx")
+    assert ended.code == 2
+    assert ended.err.startswith("error: x.xlsx: ") and ended.err.endswith(f"{known} by its suffix\n")
+    assert desk.files() == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may do anything")

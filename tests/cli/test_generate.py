@@ -53,6 +53,19 @@ def test_a_table_on_standard_output_has_a_spec_without_an_input(call: Call, desk
     assert "path" not in (desk.folder / "p.yaml").read_text()
 
 
+def test_some_functions_are_varied_and_others_are_not(call: Call) -> None:
+    def groups(*arguments: object) -> dict[str, list[str]]:
+        shown = ("--function", 2, "--function", 4, "--function", 7)
+        made = call("generate", "agrawal", "--rows", 300, "--seed", 1, "-q", *arguments, *shown)
+        assert (made.code, made.err) == (0, "")
+        return pl.read_csv(made.out).select("group_2", "group_4", "group_7").to_dict(as_series=False)
+
+    plain, every, one = groups(), groups("--vary"), groups("--vary", 4)
+    assert [name for name in plain if plain[name] != every[name]] == ["group_2", "group_4"]
+    assert one == {**plain, "group_4": every["group_4"]}
+    assert groups("--vary", "4, 2") == every
+
+
 def test_all_or_nothing(call: Call, desk: Desk) -> None:
     (desk.folder / "p-elevel.csv").write_text("mine")
     before = desk.files()
@@ -67,7 +80,10 @@ def test_all_or_nothing(call: Call, desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("agrawal", "--vary", "--function", 7), "function 7 compares no attribute"),
+        (("agrawal", "--vary", 7, "--function", 7, "--function", 2), "function 7 compares no attribute"),
+        (("agrawal", "--vary", "--function", 7, "--function", 10), "no function that is given compares an attribute"),
+        (("agrawal", "--vary", "2,3", "--function", 2), "'3' is not a function that is given"),
+        (("agrawal", "--vary", "", "--function", 2), "'' is not a function that is given"),
         (("agrawal", "--function", 2, "--function", 2), "given twice"),
         (("agrawal", "--function", 11), "11"),
         (("agrawal", "--perturb", 1.5), "1.5"),

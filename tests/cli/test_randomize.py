@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.cli.conftest import CELLS, Call, Desk
@@ -308,6 +309,7 @@ def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> No
         (("--where", "age >"), 2, "expected a number"),
         (("--attributes", "none"), 2, "'none' is no attribute"),
         (("--attributes", "sex", "--where", "sex = F"), 2, "--attributes: is about the joint table"),
+        (("-o", "x.xlsx"), 2, "x.xlsx: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .json by"),
         (("--parameters", "none.json"), 3, "none.json: cannot be read"),
         (("--parameters", "out.json"), 3, "is no file of parameters"),
         (("--separator", ";"), 3, "has no column"),
@@ -341,3 +343,5 @@ def test_a_result_goes_to_a_file(call: Call, filled: Desk) -> None:
     assert json.loads((filled.folder / "result.json").read_text(encoding="utf-8"))["rows"] == ROWS
     assert call("reconstruct", "out.csv", "-o", "result.json").code == 2
     assert Path(filled.folder / "result.json").stat().st_size > 0
+    assert call("reconstruct", "out.csv", "-o", "result.parquet").code == 0
+    assert pl.read_parquet(filled.folder / "result.parquet")["count"].sum() == pytest.approx(ROWS)

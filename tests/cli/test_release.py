@@ -304,6 +304,32 @@ def test_a_seed_makes_a_shuffle_repeatable(desk: Desk, call: Call) -> None:
     assert other != kept and sorted(other.splitlines()) == sorted(kept.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "messages"),
+    [
+        ("mondrian", ["--passes", 2], ["--passes has no effect without --refine"]),
+        ("bottom-up", ["--no-refine", "--passes", 2], ["--passes has no effect without --refine"]),
+        ("mondrian", ["--seed", 2], ["--seed has no effect: nothing is drawn at random with these options"]),
+        ("mondrian", ["--seed", 2, "--passes", 1, "--refine"], []),
+        ("top-down", ["--no-refine", "--seed", 2], []),
+    ],
+)
+def test_options_without_effect_are_in_the_report_and_on_stderr(
+    desk: Desk, call: Call, command: str, options: list[object], messages: list[str]
+) -> None:
+    ended = call(command, desk.spec, "-o", "out.csv", "-r", "r.json", *options)
+    warnings = [text for text in json.loads((desk.folder / "r.json").read_text())["warnings"] if "no effect" in text]
+    assert len(warnings) == len(messages)
+    for warning, message in zip(warnings, messages, strict=True):
+        assert warning.startswith(message)
+        assert message in " ".join(ended.err.split())
+
+
+def test_the_seed_of_a_shuffle_has_an_effect(desk: Desk, call: Call) -> None:
+    desk.fill(spec=SPEC + "output: {row_order: shuffle}\n")
+    assert not [text for text in report_of(call, desk, "--seed", 1)["warnings"] if "no effect" in text]
+
+
 # --- options of the command ------------------------------------------------------------------------------------------
 
 

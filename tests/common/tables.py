@@ -158,8 +158,8 @@ _ABOVE = [("<A>", "<AB>"), ("<B>", "<AB>"), ("<C>", "<CD, etc>"), ("<D>", "<CD, 
 
 
 @st.composite
-def _quasi_identifiers(draw: st.DrawFn, names: list[str], needs: Needs, missing: list[str], rows: int) -> list[Column]:
-    kinds = [_binned, _built, _filed, *([] if needs.hierarchies else [_numeric, _flat])]
+def _quasi_identifiers(draw: st.DrawFn, names: list[str], missing: list[str], rows: int) -> list[Column]:
+    kinds = [_binned, _built, _filed, _numeric, _flat]
     found = [draw(draw(st.sampled_from(kinds))(name, missing, rows)) for name in names]
     for column in found:
         column.definition["weight"] = draw(st.sampled_from([1, 0.5, 3]))
@@ -240,7 +240,7 @@ def cases(draw: st.DrawFn, needs: Needs, workload: bool = False) -> Case:
     rows = draw(st.integers(1, 60))
     names = draw(st.permutations(NAMES))
     missing = draw(st.sampled_from(MISSING))
-    quasi = draw(_quasi_identifiers(names[: draw(st.integers(1, 4))], needs, missing, rows))
+    quasi = draw(_quasi_identifiers(names[: draw(st.integers(1, 4))], missing, rows))
     sensitive = [draw(_sensitive(name, missing, rows)) for name in names[4 : 4 + draw(st.integers(needs.sensitive, 2))]]
     privacy = draw(_privacy(sensitive, rows))
     if sensitive and draw(st.integers(0, 3)) == 3:

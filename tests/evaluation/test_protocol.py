@@ -204,6 +204,12 @@ def test_options_are_read_by_their_kind() -> None:
     assert parse_options(ALGORITHMS["k-optimize"], ["time-limit=2.5"]).time_limit == 2.5
 
 
+def test_options_without_effect_are_a_warning(spec: Spec) -> None:
+    options = parse_options(ALGORITHMS["mondrian"], ["passes=2"])
+    report = evaluate(Evaluate(spec, models=Protocol("mondrian", options, folds=2, models=("baseline",))))
+    assert report["warnings"] == ["--passes has no effect without --refine"]
+
+
 @pytest.mark.parametrize("pair", ["cut=none", "relaxed=perhaps", "cut", "nothing=1"])
 def test_options_that_there_are_not_are_refused(pair: str) -> None:
     with pytest.raises(UsageError, match=f"--option {pair}"):

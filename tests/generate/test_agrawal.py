@@ -97,12 +97,19 @@ def test_what_depends_on_what(table: pl.DataFrame) -> None:
 
 
 def test_varied_constants_follow_from_seed_and_function_alone() -> None:
-    one = pl.concat(agrawal.frames(500, 3, (2,), vary=True))["group"]
-    several = pl.concat(agrawal.frames(500, 3, (4, 2), vary=True))
+    one = pl.concat(agrawal.frames(500, 3, (2,), varied=(2,)))["group"]
+    several = pl.concat(agrawal.frames(500, 3, (4, 2), varied=(4, 2)))
     plain = pl.concat(agrawal.frames(500, 3, (2,)))
     assert one.to_list() == several["group_2"].to_list() != plain["group"].to_list()
     assert several.drop("group_2", "group_4").equals(plain.drop("group"))
-    assert len({tuple(pl.concat(agrawal.frames(50, seed, (2,), vary=True))["group"]) for seed in range(5)}) == 5
+    assert len({tuple(pl.concat(agrawal.frames(50, seed, (2,), varied=(2,)))["group"]) for seed in range(5)}) == 5
+
+
+def test_functions_that_are_not_varied_keep_their_constants() -> None:
+    varied = pl.concat(agrawal.frames(500, 3, (2, 4, 7), varied=(4,)))
+    plain = pl.concat(agrawal.frames(500, 3, (2, 4, 7)))
+    changed = [name for name in plain.columns if not varied[name].equals(plain[name])]
+    assert changed == ["group_4"]
 
 
 @pytest.mark.parametrize("number", agrawal.VARIED)

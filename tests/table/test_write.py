@@ -18,8 +18,9 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError, WriteError
+from anonymize.names import OutputFormat
 from anonymize.table import OutputFile, commit
-from anonymize.table.write import OutputFormat, format_of
+from anonymize.table.write import check_table, format_of
 
 FRAME = pl.DataFrame({"a": ["1", None, ""], "b": ["x,y", 'q"q', "é\n"]})
 CSV = b'a,b\n1,"x,y"\n,"q""q"\n"","\xc3\xa9\n"\n'
@@ -425,3 +426,40 @@ def test_a_private_file_is_the_owners_alone_whatever_was_there_before(tmp_path: 
         output.write_text("{}")
         output.commit()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+# --- suffixes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.dta", "x.csv.zst", "x.gz", "csv.txt", "released-1.0", "a/x.json"])
+def test_a_suffix_that_is_not_a_format_is_refused(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / name)
+    with pytest.raises(
+        UsageError, match=r"is one of \.csv, \.csv\.gz, \.parquet, \.arrow, \.feather, \.ipc by its suffix"
+    ):
+        check_table(path, None)
+    check_table(path, "csv")
+
+
+@pytest.mark.parametrize(
+    "name", ["x.csv", "x.CSV.GZ", "x.parquet", "x.arrow", "x.ipc", "x.feather", "x", ".hidden", "a.dir/x", "x.v2.csv"]
+)
+def test_a_format_and_no_suffix_at_all_are_taken(name: str, tmp_path: Path) -> None:
+    check_table(str(tmp_path / name), None)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/null", "/dev/fd/1"])
+def test_what_is_not_a_file_needs_no_suffix(name: str) -> None:
+    check_table(name, None)
+
+
+def test_a_pipe_may_have_any_suffix(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.xlsx"
+    os.mkfifo(pipe)
+    check_table(str(pipe), None)
+
+
+def test_more_suffixes_may_be_known(tmp_path: Path) -> None:
+    check_table(str(tmp_path / "x.json"), None, (".json",))
+    with pytest.raises(UsageError, match=r"\.ipc, \.json by its suffix"):
+        check_table(str(tmp_path / "x.xml"), None, (".json",))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context, at_least, option
+from anonymize.algorithms.base import Context, option
 from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
@@ -52,13 +52,20 @@ LITTLE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Refinable:
-    """Options of an algorithm whose partition can be refined."""
+    """Options of an algorithm whose partition can be refined; its own options have `refine`."""
 
-    passes: int = option(0, "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 2 above 500,000.")
-    time_limit: float = option(0.0, "Seconds of refinement at most, by which reruns may differ; 0: no limit.")
-
-    def __post_init__(self) -> None:
-        at_least(0, passes=self.passes, time_limit=self.time_limit)
+    passes: int = option(
+        0,
+        "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 2 above 500,000.",
+        minimum=0,
+        only_with={"refine": (True,)},
+    )
+    time_limit: float = option(
+        0.0,
+        "Seconds of refinement at most; reruns may then differ; 0: no limit.",
+        minimum=0,
+        only_with={"refine": (True,)},
+    )
 
 
 def refined(

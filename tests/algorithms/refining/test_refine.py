@@ -4,7 +4,6 @@ optimum is known."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining import blocks
 from anonymize.algorithms.refining.refine import Refinable, refined
 from anonymize.classes import Partition
-from anonymize.errors import InfeasibleError, UsageError
+from anonymize.errors import InfeasibleError
 from anonymize.recoding import Regions
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import ncp_of, optimum
@@ -168,16 +167,3 @@ def test_blocks_cover_every_class_once() -> None:
     assert sorted(np.concatenate(found).tolist()) == list(range(start.partition.count))
     assert max(map(len, found)) - min(map(len, found)) <= 1
     assert len(blocks.blocks(codes, start.partition, np.random.default_rng(0))) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"passes": -1}, "--passes has to be at least 0"),
-        ({"time_limit": -1.0}, "--time-limit has to be at least 0"),
-        ({"time_limit": float("nan")}, "--time-limit has to be at least 0"),
-    ],
-)
-def test_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        Refinable(**options)
