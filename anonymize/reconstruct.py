@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import polars as pl
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.randomization import estimate, where
 from anonymize.randomization.estimate import About, Count, Method
+from anonymize.randomization.interval import interval
 from anonymize.randomization.kronecker import Floats
 from anonymize.randomization.parameters import Parameters, Told
 from anonymize.randomization.where import Comparison
@@ -185,19 +185,18 @@ def answer(
 ) -> Answer:
     """How many rows of the original meet a condition.
 
-    The interval is about the unbiased estimate, whatever the method, by the normal distribution, and within the rows.
+    The interval holds the counts that the table does not refute, whatever the method: see `randomization.interval`.
     """
     comparisons = where.parse(text)
     names = list(dict.fromkeys(comparison.name for comparison in comparisons))
     observed = observe(path, parameters, names, separator)
     chosen = [np.ones(len(values)) for values in observed.values]
     for comparison in comparisons:
-        at = names.index(comparison.name)
-        chosen[at] *= observed.attributes[at].chosen(comparison, observed.values[at])
-    found = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * found.standard_error
-    low, high = (min(max(end, 0.0), float(observed.rows)) for end in (found.estimate - reach, found.estimate + reach))
-    return Answer(text, _counted_by(method, observed, chosen, found), found.standard_error, low, high)
+        axis = names.index(comparison.name)
+        chosen[axis] *= observed.attributes[axis].chosen(comparison, observed.values[axis])
+    unbiased = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
+    low, high = interval(observed.shares, observed.p, chosen, observed.rows, about, confidence)
+    return Answer(text, _counted_by(method, observed, chosen, unbiased), unbiased.standard_error, low, high)
 
 
 def _counted_by(method: Method, observed: Observed, chosen: list[Floats], unbiased: Count) -> float:

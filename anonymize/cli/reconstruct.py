@@ -14,8 +14,8 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
 @click.command()
 @with_options(
     click.argument("released", type=PATH),
-    click.option("--parameters", type=PATH, help="The release's parameters.  [default: beside it]"),
-    click.option("--attributes", multiple=True, metavar="A,B,...", help="Of the joint table.  [default: all]"),
+    click.option("--parameters", type=PATH, help="The parameters of the release.  [default: beside it]"),
+    click.option("--attributes", multiple=True, metavar="A,B,...", help="Attributes of the joint table.  [default: all]"),
     click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
     click.option(
         "--method",
@@ -36,12 +36,12 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.95,
         show_default=True,
-        help="Of the intervals of counts.",
+        help="Confidence of the intervals of counts.",
     ),
-    click.option("--separator", help="Of a CSV.  [default: as the parameters say]"),
-    click.option("-o", "--output", default="-", help="The result; - is standard output."),
+    click.option("--separator", help="Separator of a CSV.  [default: as in the parameters]"),
+    click.option("-o", "--output", default="-", help="Where the result goes; - is standard output."),
     click.option(
-        "--format", "form", type=click.Choice(["csv", "json"]), help="Of the result.  [default: by the suffix]"
+        "--format", "form", type=click.Choice(["csv", "json"]), help="Format of the result.  [default: by the suffix]"
     ),
     click.option("--force", is_flag=True, help="Overwrite an output that exists."),
     THREADS,
@@ -53,30 +53,31 @@ def reconstruct(
     """Estimate the original distribution from a randomized table.
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
-    values in the original table, with its standard error. It is an estimate of the table as a whole, and says nothing
-    certain of any row. Negative counts of the unbiased estimate are zero within their error; to sum cells of it is
-    sound, and --where does so: `age in 30-40 and sex = M` is answered with a confidence interval.
+    values in the original table, with its standard error. This is an estimate of the table as a whole; it says nothing
+    certain about any single row. Counts of the unbiased estimate may be negative. They are zero within their error, and
+    sums of them are sound: --where computes such sums. `age in 30-40 and sex = M` is answered with a confidence interval.
 
-    Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: that with negative
-    cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals are those
-    of inverse.
+    Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: the same with
+    negative cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals
+    are those of inverse, whatever the method. An interval contains every count that the table does not refute: for small
+    counts it is not symmetric about the estimate.
 
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
-    >= 30`. Names and values with spaces or signs stand in quotes. Of intervals a range takes those within it, and must
-    not cut one.
+    >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those that
+    lie within it, and must not cut one in two.
     """
     use_threads(threads)
     from anonymize import reconstruct as room
     from anonymize.errors import UsageError
     from anonymize.randomization.parameters import Parameters
 
-    told = Parameters.read(parameters or _beside(released))
+    distortion = Parameters.read(parameters or _beside(released))
     as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
     room.conditions(given["conditions"])
     names = [name for text in given.pop("attributes") for name in text.split(",") if name]
     if names and given["conditions"]:
-        raise UsageError("--attributes: is about the joint table, and --where counts without it")
-    _write(room, released, told, names, as_json, output, given)
+        raise UsageError("--attributes: is about the joint table, and --where prints none")
+    _write(room, released, distortion, names, as_json, output, given)
 
 
 def _beside(released: str) -> str:
@@ -90,7 +91,7 @@ def _beside(released: str) -> str:
 
 
 def _write(
-    room: Any, released: str, told: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
+    room: Any, released: str, distortion: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
 ) -> None:
     """The joint table, or the answers to the conditions."""
     import polars as pl
@@ -99,17 +100,17 @@ def _write(
     from anonymize.table import Output, commit
 
     method, about = given["method"], given["about"]
-    head: dict[str, Any] = {"rows": told.rows, "method": method, "about": about}
+    head: dict[str, Any] = {"rows": distortion.rows, "method": method, "about": about}
     with Output(output, force=given["force"], form=None if output != "-" else "csv") as target:
         if given["conditions"]:
             options = {"method": method, "about": about, "confidence": given["confidence"]}
             options["separator"] = given["separator"]
-            answers = [asdict(room.answer(released, told, text, **options)) for text in given["conditions"]]
+            answers = [asdict(room.answer(released, distortion, text, **options)) for text in given["conditions"]]
             head |= {"confidence": given["confidence"], "answers": answers}
             frames = iter([pl.DataFrame(answers)])
         else:
             observed = room.observe(
-                released, told, names or [each.name for each in told.attributes], given["separator"]
+                released, distortion, names or [each.name for each in distortion.attributes], given["separator"]
             )
             frames = room.tables(observed, method, about)
             if as_json:
