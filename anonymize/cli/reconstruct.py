@@ -15,7 +15,7 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
 @with_options(
     click.argument("released", type=PATH),
     click.option("--parameters", type=PATH, help="The parameters of the release.  [default: beside it]"),
-    click.option("--attributes", multiple=True, metavar="A,B,...", help="Attributes of the joint table.  [default: all]"),
+    click.option("--attributes", multiple=True, metavar="A,B,...", help="Those of the joint table.  [default: all]"),
     click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
     click.option(
         "--method",
@@ -54,17 +54,18 @@ def reconstruct(
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
     values in the original table, with its standard error. This is an estimate of the table as a whole; it says nothing
-    certain about any single row. Counts of the unbiased estimate may be negative. They are zero within their error, and
-    sums of them are sound: --where computes such sums. `age in 30-40 and sex = M` is answered with a confidence interval.
+    certain about any single row. Counts of the unbiased estimate may be negative: they are zero within their error, and
+    sums of them are sound. --where computes such sums: `age in 30-40 and sex = M` is answered with a confidence
+    interval.
 
     Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: the same with
     negative cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals
-    are those of inverse, whatever the method. An interval contains every count that the table does not refute: for small
-    counts it is not symmetric about the estimate.
+    are those of inverse, whatever the method. An interval contains every count that the table does not refute: for
+    small counts it is not symmetric about the estimate.
 
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
-    >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those that
-    lie within it, and must not cut one in two.
+    >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
+    within it, and must not cut one in two.
     """
     use_threads(threads)
     from anonymize import reconstruct as room

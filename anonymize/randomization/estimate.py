@@ -67,13 +67,13 @@ def estimate(observed: Floats, p: Sequence[float], method: Method) -> Floats:
     """
     if method == "bayes":
         return bayes(observed, p)
-    found = unbiased(observed, p)
+    shares = unbiased(observed, p)
     if method == "simplex":
-        return simplex(found)
+        return simplex(shares)
     if method == "clip":
-        found = np.maximum(found, 0.0)
-        return np.asarray(found / found.sum())
-    return found
+        shares = np.maximum(shares, 0.0)
+        return np.asarray(shares / shares.sum())
+    return shares
 
 
 def simplex(point: Floats) -> Floats:

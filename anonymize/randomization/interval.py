@@ -9,8 +9,8 @@ counts this is the interval of the normal distribution. For small ones it is not
 as wide as a row's weight, and the estimated variance is unreliable.
 
 A sum can be so low that it is improbable even for c = 0. Its probability is therefore compared with that for c = 0, so
-that an interval is never empty, and a low sum alone never refutes a small count. In return, the intervals of counts near
-0 (and near the number of rows) hold the truth more often than they promise.
+that an interval is never empty, and a low sum alone never refutes a small count. In return, the intervals of counts
+near 0 (and near the number of rows) hold the truth more often than they promise.
 
 The tails are saddlepoint approximations with a correction for the steps, and not exact. docs/randomization.md says how
 often the intervals held the truth.
@@ -104,10 +104,14 @@ class Profiles:
         return [np.array([[1 - out, out], [1 - kept, kept]]) for out, kept in self.chances]
 
     @cached_property
+    def inverses(self) -> list[Floats]:
+        """The inverse of each of these."""
+        return [np.asarray(np.linalg.inv(matrix), np.float64) for matrix in self.distortion]
+
+    @cached_property
     def weights(self) -> Floats:
         """(2^m,) what a row of each profile adds to the estimate."""
-        inverses = [np.linalg.inv(matrix) for matrix in self.distortion]
-        return _through(inverses, np.append(np.zeros(len(self.counts) - 1), 1.0))
+        return _through(self.inverses, np.append(np.zeros(len(self.counts) - 1), 1.0))
 
     @cached_property
     def estimate(self) -> float:
@@ -123,8 +127,7 @@ class Profiles:
     @cached_property
     def others(self) -> Floats:
         """(2^m,) shares of the original profiles among the rows that do not meet the condition, estimated."""
-        inverses = [np.linalg.inv(matrix).T for matrix in self.distortion]
-        spread = np.maximum(_through(inverses, self.counts), 0.0)
+        spread = np.maximum(_through([matrix.T for matrix in self.inverses], self.counts), 0.0)
         spread[-1] = 0
         if not spread.any():
             spread[:-1] = 1
