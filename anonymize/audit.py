@@ -111,6 +111,13 @@ def audit(
     `unit_from`: the table that this one was made of, row for row, which has the unit where this one does not. Raises
     UsageError or SpecError for options or a spec that make no sense; DataError for a table without rows, that cannot be
     read, lacks a column or has one without a role.
+
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp()) / "released.csv"
+    >>> _ = table.write_text("age,job,ill\\n30-39,cook,flu\\n30-39,cook,flu\\n50-59,clerk,flu\\n50-59,clerk,gout\\n")
+    >>> measured = audit(None, table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2)
+    >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
+    (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     against, further = against or Against(), wanted_risk or Deeper()
     _check(threshold, against, further, [path, against.previous, unit_from, further.population, options.get("st")])

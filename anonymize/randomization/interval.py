@@ -44,7 +44,15 @@ PRECISE = 1e-4
 def interval(
     observed: Floats, p: Sequence[float], chosen: Sequence[Floats], rows: int, about: About, confidence: float
 ) -> tuple[float, float]:
-    """The lowest and the highest count that are not refuted; the arguments are those of `estimate.count`."""
+    """The lowest and the highest count that are not refuted; the arguments are those of `estimate.count`.
+
+    45 of 200 rows show the first of five values. A row keeps its value with probability 0.8, and shows each other one
+    with 0.05, so about (45 - 200 * 0.05) / 0.75 = 46.7 rows had it. Counts from 36 to 58 are compatible with that:
+
+    >>> low, high = interval(np.array([45, 155, 0, 0, 0]) / 200, [0.8], [np.eye(5)[0]], 200, "table", 0.95)
+    >>> round(low), round(high)
+    (36, 58)
+    """
     if not all(wanted.any() for wanted in chosen):
         return 0.0, 0.0
     table = observed

@@ -52,7 +52,12 @@ class _Token:
 
 
 def parse(text: str) -> tuple[Comparison, ...]:
-    """The comparisons, all of which have to hold. Raises UsageError that says at which character it goes wrong."""
+    """The comparisons, all of which have to hold. Raises UsageError that says at which character it goes wrong.
+
+    >>> parse("age in 30-40 and 'zip code' != 02138")
+    (Comparison(name='age', values=(), span=Span(low=30.0, high=40.0, open=False), negated=False),
+     Comparison(name='zip code', values=('02138',), span=None, negated=True))
+    """
     return tuple(_Parser(text).comparisons())
 
 
