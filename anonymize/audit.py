@@ -118,6 +118,13 @@ def audit(request: Audit) -> AuditResult:
     Where neither requires anything, k and the l of every sensitive attribute are measured and nothing is judged. Raises
     UsageError or SpecError for options or a spec that make no sense; DataError for a table without rows, that cannot be
     read, lacks a column or has one without a role.
+
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp()) / "released.csv"
+    >>> _ = table.write_text("age,job,ill\\n30-39,cook,flu\\n30-39,cook,flu\\n50-59,clerk,flu\\n50-59,clerk,gout\\n")
+    >>> measured = audit(None, table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2)
+    >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
+    (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     _check(request)
     against = request.against

@@ -45,7 +45,12 @@ class Partition:
 
     @classmethod
     def of_labels(cls, labels: NDArray[np.integer]) -> Partition:
-        """The partition of rows 0 ... n - 1 in which rows share a class when their labels (n,) are equal."""
+        """The partition of rows 0 ... n - 1 in which rows share a class when their labels (n,) are equal.
+
+        >>> partition = Partition.of_labels(np.array([7, 3, 7, 3, 9]))
+        >>> partition.order.tolist(), partition.starts.tolist()
+        ([0, 2, 1, 3, 4], [0, 2, 4, 5])
+        """
         order = np.argsort(labels, kind="stable").astype(np.uint32)
         edges = np.flatnonzero(np.diff(labels[order])) + 1
         sizes = np.diff(np.concatenate(([0], edges, [len(labels)]))) if len(labels) else np.empty(0, np.int64)
@@ -78,7 +83,12 @@ class Partition:
         return np.repeat(np.arange(self.count), self.sizes)
 
     def boxes(self, codes: Codes) -> tuple[Codes, Codes]:
-        """Lowest and highest code of each class, (classes,) each, from the codes (rows,) of one attribute."""
+        """Lowest and highest code of each class, (classes,) each, from the codes (rows,) of one attribute.
+
+        >>> low, high = Partition.of_labels(np.array([7, 3, 7, 3])).boxes(np.array([5, 1, 2, 1], np.uint8))
+        >>> low.tolist(), high.tolist()
+        ([2, 1], [5, 1])
+        """
         arranged = codes[self.order]
         return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
 
@@ -101,7 +111,11 @@ def starts_of(sizes: Ints) -> Ints:
 
 
 def concatenated_ranges(starts: Ints, sizes: Ints) -> Ints:
-    """The indices `starts[i] ... starts[i] + sizes[i] - 1` of every i, one after the other."""
+    """The indices `starts[i] ... starts[i] + sizes[i] - 1` of every i, one after the other.
+
+    >>> concatenated_ranges(np.array([10, 3]), np.array([2, 3])).tolist()
+    [10, 11, 3, 4, 5]
+    """
     offsets = starts_of(sizes)
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
 

@@ -84,6 +84,21 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
     """The same of a table in memory, in which a null is a missing value: what is released, in order, and the counts.
 
     What passes through comes out as it is, of any type. Raises DataError as `recode` does.
+
+    >>> import tempfile
+    >>> from anonymize.algorithms import ALGORITHMS
+    >>> from anonymize.privacy import PARAMETERS
+    >>> from anonymize.recoding.saved import load
+    >>> from anonymize.release import release
+    >>> folder = tempfile.mkdtemp()
+    >>> pl.DataFrame({"age": [31, 34, 52, 58]}).write_csv(f"{folder}/table.csv")
+    >>> content = {"version": 1, "input": {"path": f"{folder}/table.csv"}, "privacy": {"k": 2}}
+    >>> spec = make(content | {"quasi_identifiers": {"age": {"type": "numeric"}}}, PARAMETERS)
+    >>> files = {"output": f"{folder}/released.csv", "save_recoding": f"{folder}/recoding.json"}
+    >>> _ = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), **files))
+    >>> recoded, counts = recode_frame(load(f"{folder}/recoding.json"), pl.DataFrame({"age": [33, 57]}))
+    >>> recoded["age"].to_list()
+    ['[31-34]', '[52-58]']
     """
     spec = spec_of(saved, frame.columns, "the table")
     recoded = recoder(saved, encode_frame(spec, frame))

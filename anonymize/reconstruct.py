@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.randomization import estimate, where
 from anonymize.randomization.estimate import About, Count, Method
+from anonymize.randomization.interval import interval
 from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.parameters import Parameters, Told
+from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.randomization.where import Comparison
 from anonymize.spec import make
 from anonymize.table import Source
@@ -33,7 +33,7 @@ FIGURES = ("count", "standard_error")
 class Observed:
     """The joint distribution of some attributes in the randomized table: an axis for each, with its values."""
 
-    attributes: tuple[Told, ...]
+    attributes: tuple[DistortedAttribute, ...]
     values: tuple[tuple[str, ...], ...]
     shares: Floats
     rows: int
@@ -80,43 +80,43 @@ def observe(path: str, parameters: Parameters, names: Sequence[str], separator: 
     return Observed(tuple(attributes), tuple(values), shares, source.rows)
 
 
-def _spec(attributes: Sequence[Told], separator: str) -> Any:
+def _spec(attributes: Sequence[DistortedAttribute], separator: str) -> Any:
     """A spec that reads the table as text."""
     return make(
         {"version": 1, "input": {"separator": separator}, "quasi_identifiers": [a.name for a in attributes]}, {}
     )
 
 
-def _check_columns(source: Source, attributes: Sequence[Told]) -> None:
+def _check_columns(source: Source, attributes: Sequence[DistortedAttribute]) -> None:
     lacking = [each.name for each in attributes if each.name not in source.columns]
     if lacking:
         hint = f"it has {', '.join(source.columns)}"
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
 
 
-def _text(attribute: Told) -> pl.Expr:
+def _text(attribute: DistortedAttribute) -> pl.Expr:
     """The column as text; missing is the empty text, as which it is written."""
     return pl.col(attribute.name).cast(pl.String).fill_null("")
 
 
-def _values(source: Source, attribute: Told) -> tuple[str, ...]:
+def _values(source: Source, attribute: DistortedAttribute) -> tuple[str, ...]:
     """The attribute's values; of one that was left alone those of the table, sorted."""
     if attribute.values is not None:
         return attribute.values
-    found = source.scan().select(_text(attribute).unique().sort()).collect(engine="streaming")
-    return tuple(found[attribute.name].to_list())
+    distinct = source.scan().select(_text(attribute).unique().sort()).collect(engine="streaming")
+    return tuple(distinct[attribute.name].to_list())
 
 
-def _counted(source: Source, attributes: Sequence[Told], values: Sequence[tuple[str, ...]]) -> Floats:
+def _counted(source: Source, attributes: Sequence[DistortedAttribute], values: Sequence[tuple[str, ...]]) -> Floats:
     """The joint counts, an axis for each attribute."""
     shape = [len(each) for each in values]
     counts = np.zeros(int(np.prod(shape)))
     codes = [
-        _text(attribute).cast(pl.Enum(each), strict=False).to_physical().cast(pl.Int64).alias(str(at))
-        for at, (attribute, each) in enumerate(zip(attributes, values, strict=True))
+        _text(attribute).cast(pl.Enum(each), strict=False).to_physical().cast(pl.Int64).alias(str(axis))
+        for axis, (attribute, each) in enumerate(zip(attributes, values, strict=True))
     ]
     for batch in source.scan().select(codes).collect_batches(chunk_size=PIECE):
-        unknown = [attributes[at].name for at, series in enumerate(batch.get_columns()) if series.null_count()]
+        unknown = [attributes[axis].name for axis, series in enumerate(batch.get_columns()) if series.null_count()]
         if unknown:
             message = f"{', '.join(unknown)}: has values that are not among those of its parameters"
             raise DataError(Problem(message, file=source.name))
@@ -141,10 +141,10 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
     clash = [name for name in FIGURES if name in names]
     if clash:
         raise UsageError(f"an attribute is called {clash[0]}, as a column of the result is: leave it out")
-    found = estimate.estimate(observed.shares, observed.p, method)
-    known = found if method == "inverse" else None
+    estimated = estimate.estimate(observed.shares, observed.p, method)
+    known = estimated if method == "inverse" else None
     variances = estimate.variances(observed.shares, observed.p, observed.rows, about, known).ravel()
-    shares = found.ravel()
+    shares = estimated.ravel()
     texts = [pl.Series(each, dtype=pl.String) for each in observed.values]
     for start in range(0, max(shares.size, 1), PIECE):
         cells = slice(start, min(start + PIECE, shares.size))
@@ -156,12 +156,12 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
 
 def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
     """The place along each axis of some cells of the flattened table, which is small enough for 32 bits."""
-    left, found = np.arange(cells.start, cells.stop, dtype=np.uint32), []
+    left, places = np.arange(cells.start, cells.stop, dtype=np.uint32), []
     for size in reversed(shape):
         above = left // np.uint32(size)
-        found.append(pl.Series(left - above * np.uint32(size)))
+        places.append(pl.Series(left - above * np.uint32(size)))
         left = above
-    return found[::-1]
+    return places[::-1]
 
 
 # --- counts ----------------------------------------------------------------------------------------------------------
@@ -184,19 +184,18 @@ def answer(
 ) -> Answer:
     """How many rows of the original meet a condition.
 
-    The interval is about the unbiased estimate, whatever the method, by the normal distribution, and within the rows.
+    The interval holds the counts that the table does not refute, whatever the method: see `randomization.interval`.
     """
     comparisons = where.parse(text)
     names = list(dict.fromkeys(comparison.name for comparison in comparisons))
     observed = observe(path, parameters, names, separator)
     chosen = [np.ones(len(values)) for values in observed.values]
     for comparison in comparisons:
-        at = names.index(comparison.name)
-        chosen[at] *= observed.attributes[at].chosen(comparison, observed.values[at])
-    found = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * found.standard_error
-    low, high = (min(max(end, 0.0), float(observed.rows)) for end in (found.estimate - reach, found.estimate + reach))
-    return Answer(text, _counted_by(method, observed, chosen, found), found.standard_error, low, high)
+        axis = names.index(comparison.name)
+        chosen[axis] *= observed.attributes[axis].chosen(comparison, observed.values[axis])
+    unbiased = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
+    low, high = interval(observed.shares, observed.p, chosen, observed.rows, about, confidence)
+    return Answer(text, _counted_by(method, observed, chosen, unbiased), unbiased.standard_error, low, high)
 
 
 def _counted_by(method: Method, observed: Observed, chosen: list[Floats], unbiased: Count) -> float:

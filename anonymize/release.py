@@ -29,6 +29,25 @@ def release(request: Request) -> dict[str, Any]:
 
     Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the release was made,
     measured and found not to meet its requirements.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from anonymize.privacy import PARAMETERS
+    >>> from anonymize.spec import make
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "table.csv").write_text("age,job\\n31,cook\\n34,cook\\n52,clerk\\n58,clerk\\n")
+    >>> content = {"version": 1, "input": {"path": str(folder / "table.csv")}, "privacy": {"k": 2}}
+    >>> spec = make(content | {"quasi_identifiers": {"age": {"type": "numeric"}}, "insensitive": ["job"]}, PARAMETERS)
+    >>> options = ALGORITHMS["mondrian"].Options()
+    >>> report = release(Request(spec, "mondrian", options, output=str(folder / "released.csv"), threads=1))
+    >>> print((folder / "released.csv").read_text(), end="")
+    age,job
+    [31-34],cook
+    [31-34],cook
+    [52-58],clerk
+    [52-58],clerk
+    >>> report["privacy"]["satisfied"], report["classes"]["min_size"]
+    (True, 2)
     """
     check_needs(request)
     spec, family, clock = request.spec, family_of(request.algorithm), Clock()

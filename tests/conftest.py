@@ -1,5 +1,5 @@
 """How hypothesis runs: the same examples every time, as they are found, or new ones, shrunk, with
-HYPOTHESIS_PROFILE=explore."""
+HYPOTHESIS_PROFILE=explore. Tests whose examples are costly take a share of the profile's number of examples."""
 
 import os
 

@@ -46,9 +46,9 @@ from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement, disclosure
 from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
-from anonymize.randomization.joint import MOST_CELLS, Axis, Guarded, pose
+from anonymize.randomization.joint import MOST_CELLS, Guarded, JointAxis, pose
 from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import Problem as Posed
+from anonymize.randomization.problem import DistortionProblem
 from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
 
@@ -165,7 +165,7 @@ def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on
     quasi = [column for column in columns if column.role == "quasi-identifier"]
     sensitive = [column for column in columns if column.role == "sensitive"]
     free = _may(columns, on)
-    axes = [Axis(column.original, column.size, column.name in free) for column in quasi]
+    axes = [JointAxis(column.original, column.size, column.name in free) for column in quasi]
     guarded = [
         Guarded(column.original, column.missing, column.name in free, _bounds(column, requirements))
         for column in sensitive
@@ -221,7 +221,7 @@ def _unknown_values(columns: Sequence[Distorted], requirements: tuple[Requiremen
             yield f"disclosure: {told}"
 
 
-def _explain(posed: Posed, requirement: Requirement, on: str) -> Problem:
+def _explain(posed: DistortionProblem, requirement: Requirement, on: str) -> Problem:
     """Why even the strongest distortion does not keep the bound, and what would."""
     what = {"qi": "the quasi-identifiers", "sensitive": "the sensitive attributes", "both": "all attributes"}[on]
     cells = posed.sensitive[0]

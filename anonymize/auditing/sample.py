@@ -10,7 +10,7 @@ from typing import Any
 from anonymize.auditing.table import Audited
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import people
-from anonymize.risk import FrequencySet, Text, analyse, journalist, population_uniques, sampled
+from anonymize.risk import Text, TextFrequencySet, analyse, journalist, population_uniques, sampled
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) 
     return {name: value for name, value in found.as_dict().items() if name != "absent"}
 
 
-def _subsets(table: Audited, frequency: FrequencySet, size: int) -> dict[str, Any]:
+def _subsets(table: Audited, frequency: TextFrequencySet, size: int) -> dict[str, Any]:
     try:
         return analyse(frequency, list(table.shown), size or None).as_dict()
     except ValueError as error:

@@ -55,17 +55,19 @@ def reconstruct(
     """Estimate the original distribution from a randomized table.
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
-    values in the original table, with its standard error. It is an estimate of the table as a whole, and says nothing
-    certain about any row. Negative counts of the unbiased estimate are zero within their error. Its cells may be
-    summed, and --where does so: `age in 30-40 and sex = M` is answered with a confidence interval.
+    values in the original table, with its standard error. This is an estimate of the table as a whole; it says nothing
+    certain about any single row. Counts of the unbiased estimate may be negative: they are zero within their error, and
+    sums of them are sound. --where computes such sums: `age in 30-40 and sex = M` is answered with a confidence
+    interval.
 
-    Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: that with negative
-    cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals are those
-    of inverse.
+    Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: the same with
+    negative cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals
+    are those of inverse, whatever the method. An interval contains every count that the table does not refute: for
+    small counts it is not symmetric about the estimate.
 
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
-    >= 30`. Names and values with spaces or signs stand in quotes. Of intervals a range takes those within it, and must
-    not cut one.
+    >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
+    within it, and must not cut one in two.
     """
     use_threads(threads)
     from anonymize import reconstruct as room

@@ -190,6 +190,9 @@ def template(interval: str, *, half_open: bool = False) -> Callable[[str, str], 
     """A function that fills in a template with `{low}` and, after it, `{high}`.
 
     `half_open` ends a template that ends with `]` with `)` instead; any other stays as it is.
+
+    >>> template("[{low}-{high}]", half_open=True)("30", "40")
+    '[30-40)'
     """
     head, middle, tail = _parts(interval)
     if half_open:

@@ -28,7 +28,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.metrics import distributions
 from anonymize.randomization.estimate import Method, estimate
-from anonymize.randomization.parameters import Parameters, Told
+from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.table import Attribute, SensitiveColumn
 
 MOST_CELLS = 20_000_000
@@ -175,7 +175,7 @@ def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: M
     return found
 
 
-def _shown(axes: Axes, told: Told, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
+def _shown(axes: Axes, told: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
     """(rows,) which of its categories each text is; of an attribute that was left alone, which leaf."""
     if told.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)

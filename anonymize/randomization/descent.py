@@ -127,9 +127,9 @@ def least_distance(columns: Floats, limits: Floats, guess: Bools) -> Floats | No
     stacked = np.concatenate([-columns, -limits[None]])
     target = np.zeros(len(stacked))
     target[-1] = 1
-    found = nonnegative(stacked, target, guess)
-    left = 1 - float(stacked[-1] @ found)
-    return found / left if left > 1e-12 else None
+    weights = nonnegative(stacked, target, guess)
+    left = 1 - float(stacked[-1] @ weights)
+    return weights / left if left > 1e-12 else None
 
 
 def nonnegative(matrix: Floats, target: Floats, guess: Bools) -> Floats:

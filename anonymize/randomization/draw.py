@@ -1,7 +1,7 @@
 """Drawing distorted values: a row keeps its value with probability x = p - q, else it gets any value, all alike.
 
 That is P: p = x + (1 - x) / d. Whether a row keeps its value is decided by 32 random bits against a threshold, so x is
-a multiple of 2^-32 and the released table is distorted by exactly the p that is told. The new value is drawn by
+a multiple of 2^-32 and the released table is distorted by exactly the p that is published. The new value is drawn by
 multiplying 64 bits with d; of d values none is likelier than another by more than d / 2^53.
 
 The bits come from the operating system, or, for experiments, from a generator with a seed.

@@ -30,7 +30,13 @@ SETTLED = 1e-9
 
 
 def unbiased(observed: Floats, p: Sequence[float]) -> Floats:
-    """P^-1 lambda, for an observed distribution (d1, ..., dm); same shape."""
+    """P^-1 lambda, for an observed distribution (d1, ..., dm); same shape.
+
+    60 % of the rows have the first of two values. With p = 0.8 it is shown by 0.6 * 0.8 + 0.4 * 0.2 of them:
+
+    >>> unbiased(np.array([0.56, 0.44]), [0.8]).round(6).tolist()
+    [0.6, 0.4]
+    """
     return kronecker.apply([kronecker.inverse(*each) for each in zip(p, observed.shape, strict=True)], observed)
 
 
@@ -67,13 +73,13 @@ def estimate(observed: Floats, p: Sequence[float], method: Method) -> Floats:
     """
     if method == "bayes":
         return bayes(observed, p)
-    found = unbiased(observed, p)
+    shares = unbiased(observed, p)
     if method == "simplex":
-        return simplex(found)
+        return simplex(shares)
     if method == "clip":
-        found = np.maximum(found, 0.0)
-        return np.asarray(found / found.sum())
-    return found
+        shares = np.maximum(shares, 0.0)
+        return np.asarray(shares / shares.sum())
+    return shares
 
 
 def simplex(point: Floats) -> Floats:

@@ -13,15 +13,15 @@ import numpy as np
 
 from anonymize.classes import Codes, Integers, Runs
 from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.problem import Problem
-from anonymize.randomization.risk import Cells, Ints
+from anonymize.randomization.problem import DistortionProblem
+from anonymize.randomization.risk import DisclosureCells, Ints
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is worked on."""
 
 
 @dataclass(frozen=True)
-class Axis:
+class JointAxis:
     """A quasi-identifier: its codes (rows,), below `size`, and whether it may be distorted."""
 
     codes: Codes
@@ -40,7 +40,7 @@ class Guarded:
     l: Floats  # noqa: E741
 
 
-def pose(axes: Sequence[Axis], guarded: Sequence[Guarded]) -> Problem:
+def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded]) -> DistortionProblem:
     """The problem. Its parameters: the quasi-identifiers that are free, one for all others if there are any, then the
     sensitive attributes."""
     free = [axis for axis in axes if axis.free]
@@ -48,7 +48,7 @@ def pose(axes: Sequence[Axis], guarded: Sequence[Guarded]) -> Problem:
     rest = [axis for axis in axes if not axis.free]
     if rest:
         combined, size = _combined(rest)
-        free, shape = [*free, Axis(combined, size, False)], [*shape, size]
+        free, shape = [*free, JointAxis(combined, size, False)], [*shape, size]
     number: Integers = np.zeros(len(axes[0].codes), np.min_scalar_type(int(np.prod(shape))))
     for axis in free:
         number *= number.dtype.type(axis.size)
@@ -56,19 +56,19 @@ def pose(axes: Sequence[Axis], guarded: Sequence[Guarded]) -> Problem:
     counts = np.bincount(number, minlength=int(np.prod(shape)))
     pi = (counts / len(number)).reshape(shape)
     flags = [axis.free for axis in free] + [each.free for each in guarded]
-    return Problem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags))
+    return DistortionProblem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags))
 
 
-def _combined(axes: Sequence[Axis]) -> tuple[Codes, int]:
+def _combined(axes: Sequence[JointAxis]) -> tuple[Codes, int]:
     """(rows,) a number for each combination of codes that occurs, and how many there are."""
     number, size = np.zeros(len(axes[0].codes), np.int64), 1
     for axis in axes:
-        found, inverse = np.unique(number * axis.size + axis.codes, return_inverse=True)
-        number, size = inverse.astype(np.int64), len(found)
+        combinations, inverse = np.unique(number * axis.size + axis.codes, return_inverse=True)
+        number, size = inverse.astype(np.int64), len(combinations)
     return number.astype(np.uint32), size
 
 
-def _cells(number: Integers, counts: Ints, guarded: Guarded) -> Cells:
+def _cells(number: Integers, counts: Ints, guarded: Guarded) -> DisclosureCells:
     """The cells of one sensitive attribute that occur."""
     runs = Runs.count_values(number, guarded.codes, len(counts), len(guarded.l))
     present = counts.copy()
@@ -79,4 +79,4 @@ def _cells(number: Integers, counts: Ints, guarded: Guarded) -> Cells:
         exposed[absent] = 0
     shares = runs.counts / counts[runs.classes]
     exposed /= np.maximum(present[runs.classes], 1)
-    return Cells(runs.classes, shares, exposed, guarded.l[runs.codes], len(guarded.l))
+    return DisclosureCells(runs.classes, shares, exposed, guarded.l[runs.codes], len(guarded.l))

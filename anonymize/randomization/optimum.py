@@ -6,7 +6,7 @@ early where it comes near what an earlier one has found. The best of all starts 
 the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
 Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
-attribute. The problem has several local optima in general: what is found is the best of these, and it is told so. The
+attribute. In general the problem has several local optima; the result is the best of those that were reached. The
 solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from anonymize.randomization.descent import Task, descend
 from anonymize.randomization.draw import representable
 from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.problem import Problem
+from anonymize.randomization.problem import DistortionProblem
 from anonymize.randomization.risk import Ints
 
 WORST = 12
@@ -36,7 +36,7 @@ LARGE = 1 << 18
 """Cells of the joint table from which on a search has fewer starts."""
 
 
-def optimum(problem: Problem) -> Floats | None:
+def optimum(problem: DistortionProblem) -> Floats | None:
     """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds.
 
     Where the table meets them without distortion, every p is 1.
@@ -47,37 +47,37 @@ def optimum(problem: Problem) -> Floats | None:
     least = problem.lowest()
     if not problem.variables or not _fine(problem, problem.full(least)):
         return None
-    found: list[Floats] = []
+    optima: list[Floats] = []
     active = np.zeros(0, np.int64)
     for start in _starts(problem, least):
-        chosen, active = _search(problem, start, active, found)
-        found.append(chosen)
-    best = min(found, key=lambda chosen: problem.loss(problem.full(chosen)))
+        chosen, active = _search(problem, start, active, optima)
+        optima.append(chosen)
+    best = min(optima, key=lambda chosen: problem.loss(problem.full(chosen)))
     return _rounded(problem, _settled(problem, best, least))
 
 
-def _fine(problem: Problem, p: Floats) -> bool:
+def _fine(problem: DistortionProblem, p: Floats) -> bool:
     return _beyond(problem, p) <= 0
 
 
-def _beyond(problem: Problem, p: Floats) -> float:
+def _beyond(problem: DistortionProblem, p: Floats) -> float:
     """Log of how far the worst bound is exceeded; at most 0 where all are kept."""
     return float(np.log(problem.excess(p).max(initial=LEAST_EXCESS))) - 1e-12
 
 
-def _starts(problem: Problem, least: Floats) -> Iterator[Floats]:
+def _starts(problem: DistortionProblem, least: Floats) -> Iterator[Floats]:
     """Points on the bound: from no distortion straight down, and bent towards each variable."""
     count = len(problem.variables)
     bends = [np.ones(count)]
     if count > 1 and problem.pi.size <= LARGE:
-        bends += [np.where(np.arange(count) == at, 4.0, 1.0) for at in range(count)]
+        bends += [np.where(np.arange(count) == axis, 4.0, 1.0) for axis in range(count)]
     elif count > 1:
         bends.append(np.arange(1.0, count + 1))
     for bend in bends:
         yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, WIDE)  # type: ignore[misc]
 
 
-def _on_bound(problem: Problem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
+def _on_bound(problem: DistortionProblem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
     """A point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, and behind which, at most `width`
     on, one is broken; t = 1 where it is fine.
 
@@ -95,15 +95,15 @@ def _on_bound(problem: Problem, path: Callable[[float], Floats], width: float = 
             break
         middle = (low + high) / 2 if step % 3 == 2 else low + (high - low) * max(below / (below - above), 0.0)
         middle = min(max(middle, low + width / 2), high - width / 2)
-        found = beyond(middle)
-        if found <= 0:
-            low, below, above = middle, found, above / 2
+        excess = beyond(middle)
+        if excess <= 0:
+            low, below, above = middle, excess, above / 2
         else:
-            high, above, below = middle, found, below / 2
+            high, above, below = middle, excess, below / 2
     return path(low)
 
 
-def _search(problem: Problem, start: Floats, active: Ints, known: Sequence[Floats]) -> tuple[Floats, Ints]:
+def _search(problem: DistortionProblem, start: Floats, active: Ints, known: Sequence[Floats]) -> tuple[Floats, Ints]:
     """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one; and the
     bounds that it was given, with those that were active before."""
     chosen, active = start, np.union1d(_worst(problem, start), active)
@@ -116,21 +116,21 @@ def _search(problem: Problem, start: Floats, active: Ints, known: Sequence[Float
     return chosen, active
 
 
-def _worst(problem: Problem, chosen: Floats, above: float = 0.0) -> Ints:
+def _worst(problem: DistortionProblem, chosen: Floats, above: float = 0.0) -> Ints:
     """Numbers, ascending, of the bounds of largest excess."""
     excess = problem.excess(problem.full(chosen))
     worst = np.argpartition(excess, -min(WORST, len(excess)))[-WORST:]
     return np.sort(worst[excess[worst] > above])
 
 
-def _solved(problem: Problem, start: Floats, active: Ints, known: Sequence[Floats]) -> Floats:
+def _solved(problem: DistortionProblem, start: Floats, active: Ints, known: Sequence[Floats]) -> Floats:
     """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
     task = _task(problem, active)
-    found = descend(task, start, known)
-    return _by_scipy(task, start) if found is None else found
+    stationary = descend(task, start, known)
+    return _by_scipy(task, start) if stationary is None else stationary
 
 
-def _task(problem: Problem, active: Ints) -> Task:
+def _task(problem: DistortionProblem, active: Ints) -> Task:
     """Both sides as logarithms."""
     seen: dict[bytes, Floats] = {}
 
@@ -170,7 +170,7 @@ def _by_scipy(task: Task, start: Floats) -> Floats:
     return np.asarray(np.clip(result.x, task.low, task.high))
 
 
-def _settled(problem: Problem, chosen: Floats, least: Floats) -> Floats:
+def _settled(problem: DistortionProblem, chosen: Floats, least: Floats) -> Floats:
     """The point moved onto the bound; what is 1 but for the solver's tolerance is 1, unless that breaks the bound."""
     for fixed in (chosen > 1 - TOUCHING, np.zeros(len(chosen), np.bool_)):
         snapped, bottom = np.where(fixed, 1.0, chosen), np.where(fixed, 1.0, least)
@@ -181,7 +181,7 @@ def _settled(problem: Problem, chosen: Floats, least: Floats) -> Floats:
     return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t)
 
 
-def _rounded(problem: Problem, chosen: Floats) -> Floats:
+def _rounded(problem: DistortionProblem, chosen: Floats) -> Floats:
     """Parameters that can be drawn exactly, none of them above what was found."""
-    sizes = [problem.sizes[at] for at in problem.variables]
+    sizes = [problem.sizes[axis] for axis in problem.variables]
     return problem.full(np.array([representable(p, d) for p, d in zip(chosen, sizes, strict=True)]))

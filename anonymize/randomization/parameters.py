@@ -21,7 +21,7 @@ Bounds = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
-class Told:
+class DistortedAttribute:
     """An attribute: p, its values, and what each spans where they are numbers.
 
     `values` is None where the attribute was left alone: then they are those of the table.
@@ -47,8 +47,8 @@ class Told:
             return np.array([self._within(comparison.span, each) for each in bounds], np.float64)
         if not set(comparison.values) <= set(values):
             raise UsageError(f"--where: {self.name} has no such value")
-        found = np.array([value in comparison.values for value in values], np.float64)
-        return 1 - found if comparison.negated else found
+        equal = np.array([value in comparison.values for value in values], np.float64)
+        return 1 - equal if comparison.negated else equal
 
     def _within(self, span: Span, bounds: Bounds | None) -> bool:
         """Whether a value lies in a span as a whole."""
@@ -84,7 +84,7 @@ class Parameters:
 
     rows: int
     separator: str
-    attributes: tuple[Told, ...]
+    attributes: tuple[DistortedAttribute, ...]
 
     @classmethod
     def read(cls, path: str) -> Parameters:
@@ -98,13 +98,13 @@ class Parameters:
         try:
             if (content["format"], content["version"]) != (FORMAT, VERSION):
                 raise ValueError
-            attributes = tuple(_told(each) for each in content["attributes"])
+            attributes = tuple(_attribute(each) for each in content["attributes"])
             return cls(int(content["rows"]), str(content["separator"]), attributes)
         except (KeyError, TypeError, ValueError):
             message = f"is no file of parameters that randomize writes (version {VERSION})"
             raise DataError(Problem(message, file=path)) from None
 
-    def named(self, names: list[str]) -> list[Told]:
+    def named(self, names: list[str]) -> list[DistortedAttribute]:
         """Some of the attributes. Raises UsageError for one that there is not, or is named twice."""
         known = {each.name: each for each in self.attributes}
         wrong = [f"{name!r} is no attribute of the parameters: they have {', '.join(known)}" for name in names]
@@ -115,15 +115,17 @@ class Parameters:
         return [known[name] for name in names]
 
 
-def _told(each: dict[str, Any]) -> Told:
+def _attribute(each: dict[str, Any]) -> DistortedAttribute:
     """An attribute. Raises ValueError, KeyError or TypeError for what is none."""
     values = tuple(map(str, each["values"])) if "values" in each else None
-    found: list[Bounds | None] = [None if pair is None else (pair[0], pair[1]) for pair in each.get("bounds") or ()]
+    spans: list[Bounds | None] = [None if pair is None else (pair[0], pair[1]) for pair in each.get("bounds") or ()]
     p = float(each["p"])
     size = 1 if values is None else len(values)
-    if not (p == 1 or (values is not None and 1 / size < p < 1)) or (found and len(found) != size):
+    if not (p == 1 or (values is not None and 1 / size < p < 1)) or (spans and len(spans) != size):
         raise ValueError
     if values is not None and len(set(values)) != size:
         raise ValueError
-    bounds = tuple(found) if "bounds" in each else None
-    return Told(str(each["name"]), str(each["role"]), p, values, bounds, bool(each.get("half_open", False)))
+    bounds = tuple(spans) if "bounds" in each else None
+    return DistortedAttribute(
+        str(each["name"]), str(each["role"]), p, values, bounds, bool(each.get("half_open", False))
+    )

@@ -15,19 +15,19 @@ import numpy as np
 
 from anonymize.randomization import kronecker
 from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.risk import Cells, Identification, Ints
+from anonymize.randomization.risk import DisclosureCells, Identification, Ints
 
 LEAST = 1e-6
 """How far above 1 / d a p is, at least, of what lies between 1 / d and 1: at 1 / d nothing could be undone."""
 
 
 @dataclass(frozen=True)
-class Problem:
+class DistortionProblem:
     """A joint distribution `pi` of the quasi-identifiers, the cells of every sensitive attribute, and which of their
     parameters are free: the others stay 1. Parameters are one array, quasi-identifiers first."""
 
     pi: Floats
-    sensitive: tuple[Cells, ...]
+    sensitive: tuple[DisclosureCells, ...]
     free: tuple[bool, ...]
 
     @cached_property
@@ -38,7 +38,9 @@ class Problem:
     @cached_property
     def variables(self) -> list[int]:
         """The parameters that can be chosen: those free, of attributes with several values."""
-        return [at for at, (free, size) in enumerate(zip(self.free, self.sizes, strict=True)) if free and size > 1]
+        return [
+            index for index, (free, size) in enumerate(zip(self.free, self.sizes, strict=True)) if free and size > 1
+        ]
 
     def full(self, chosen: Floats) -> Floats:
         """All parameters, given the variables."""
@@ -48,32 +50,32 @@ class Problem:
 
     def lowest(self) -> Floats:
         """The least value of each variable."""
-        uniform = 1 / np.array([self.sizes[at] for at in self.variables], np.float64)
+        uniform = 1 / np.array([self.sizes[index] for index in self.variables], np.float64)
         return uniform + LEAST * (1 - uniform)
 
     # --- the objective ---
 
     def loss(self, p: Floats) -> float:
         """Log of the product of the variables' norms."""
-        return float(sum(np.log(kronecker.norm_squared(p[at], self.sizes[at])) for at in self.variables))
+        return float(sum(np.log(kronecker.norm_squared(p[index], self.sizes[index])) for index in self.variables))
 
     def loss_slope(self, p: Floats) -> Floats:
         """(variables,) its gradient."""
-        sizes = np.array([self.sizes[at] for at in self.variables], np.float64)
-        gap = np.array([kronecker.distortion(p[at], self.sizes[at])[0] for at in self.variables])
+        sizes = np.array([self.sizes[index] for index in self.variables], np.float64)
+        gap = np.array([kronecker.distortion(p[index], self.sizes[index])[0] for index in self.variables])
         return np.asarray(-2 * sizes / (gap * (gap * gap + sizes - 1)))
 
     def loss_curvature(self, p: Floats) -> Floats:
         """(variables,) its second derivatives; there are no mixed ones."""
-        sizes = np.array([self.sizes[at] for at in self.variables], np.float64)
-        gap = np.array([kronecker.distortion(p[at], self.sizes[at])[0] for at in self.variables])
+        sizes = np.array([self.sizes[index] for index in self.variables], np.float64)
+        gap = np.array([kronecker.distortion(p[index], self.sizes[index])[0] for index in self.variables])
         whole = gap * gap + sizes - 1
         return np.asarray(2 * sizes**2 / (sizes - 1) * (3 * gap * gap + sizes - 1) / (gap * whole) ** 2)
 
     # --- the bounds ---
 
     @cached_property
-    def _bounded(self) -> tuple[Cells, ...]:
+    def _bounded(self) -> tuple[DisclosureCells, ...]:
         """The cells that can bind: of an attribute that is left alone, one a group."""
         alone = [not free for free in self.free[self.pi.ndim :]]
         return tuple(cells.worst() if left else cells for cells, left in zip(self.sensitive, alone, strict=True))
@@ -99,30 +101,30 @@ class Problem:
         ]
         return np.concatenate(parts)
 
-    def excess_slope(self, p: Floats, at: Ints) -> Floats:
+    def excess_slope(self, p: Floats, numbers: Ints) -> Floats:
         """(at, variables) gradient of some of the bounds."""
         known = self._identification(p).probability
         slopes = self._identification(p).slopes([axis for axis in self.variables if axis < self.pi.ndim])
         begin, rows = 0, []
         for number, cells in enumerate(self._bounded):
-            mine = at[(at >= begin) & (at < begin + len(cells.groups))] - begin
+            mine = numbers[(numbers >= begin) & (numbers < begin + len(cells.groups))] - begin
             rows.append(self._slopes(number, cells, mine, p, known, slopes))
             begin += len(cells.groups)
         return np.concatenate(rows)
 
     def _slopes(
-        self, number: int, cells: Cells, mine: Ints, p: Floats, known: Floats, slopes: dict[int, Floats]
+        self, number: int, cells: DisclosureCells, mine: Ints, p: Floats, known: Floats, slopes: dict[int, Floats]
     ) -> Floats:
         """The gradients of the bounds of one sensitive attribute."""
         own = self.pi.ndim + number
         guessed, groups = cells.reconstructed(p[own])[mine], cells.groups[mine]
         weight = cells.exposed[mine] * cells.l[mine]
         columns = []
-        for at in self.variables:
-            if at < self.pi.ndim:
-                columns.append(slopes[at][groups] * guessed)
+        for index in self.variables:
+            if index < self.pi.ndim:
+                columns.append(slopes[index][groups] * guessed)
             else:
-                slope = cells.reconstructed_slope(p[own])[mine] if at == own else np.zeros(len(mine))
+                slope = cells.reconstructed_slope(p[own])[mine] if index == own else np.zeros(len(mine))
                 columns.append(known[groups] * slope)
         return weight[:, None] * np.stack(columns, axis=1) if columns else np.zeros((len(mine), 0))
 

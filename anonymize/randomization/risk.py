@@ -30,7 +30,7 @@ Chances: TypeAlias = Sequence[float] | Floats
 
 
 @dataclass(frozen=True)
-class Cells:
+class DisclosureCells:
     """The cells (a, u) of one sensitive attribute that occur, sorted by group, then value.
 
     `groups` (C,) number of each cell's combination of quasi-identifiers, its place in the flattened joint table.
@@ -60,12 +60,12 @@ class Cells:
         """(C,) which of the groups that occur each cell belongs to."""
         return np.cumsum(np.diff(self.groups, prepend=-1) != 0) - 1
 
-    def worst(self) -> Cells:
+    def worst(self) -> DisclosureCells:
         """Of every group the cell with the largest exposed share times l: enough where S is left alone."""
         weight = self.exposed * self.l
         order = np.lexsort((weight, self.owner))
         last = order[np.append(self.starts[1:], len(order)) - 1]
-        return Cells(self.groups[last], self.shares[last], self.exposed[last], self.l[last], self.size)
+        return DisclosureCells(self.groups[last], self.shares[last], self.exposed[last], self.l[last], self.size)
 
     def reconstructed(self, p: float) -> Floats:
         """(C,) R_S."""

@@ -52,7 +52,12 @@ class _Token:
 
 
 def parse(text: str) -> tuple[Comparison, ...]:
-    """The comparisons, all of which have to hold. Raises UsageError that says at which character it goes wrong."""
+    """The comparisons, all of which have to hold. Raises UsageError that says at which character it goes wrong.
+
+    >>> parse("age in 30-40 and 'zip code' != 02138")
+    (Comparison(name='age', values=(), span=Span(low=30.0, high=40.0, open=False), negated=False),
+     Comparison(name='zip code', values=('02138',), span=None, negated=True))
+    """
     return tuple(_Parser(text).comparisons())
 
 
@@ -88,8 +93,8 @@ class _Parser:
 
     def _within(self, name: str) -> Comparison:
         token = self._next()
-        if token.kind == "word" and (found := _RANGE.fullmatch(token.text)):
-            low, high = float(found[1]), float(found[2])
+        if token.kind == "word" and (range_match := _RANGE.fullmatch(token.text)):
+            low, high = float(range_match[1]), float(range_match[2])
             if low > high:
                 raise self._wrong("expected a range from the lower number to the higher")
             return Comparison(name, span=Span(low, high))
@@ -111,12 +116,12 @@ class _Parser:
     def _next(self) -> _Token:
         if not self._text[self._at :].strip():
             return _Token("", "end")
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
             raise self._wrong("a quote is not closed")
-        self._at = found.end()
-        kind = found.lastgroup or "end"
-        text = found[kind]
+        self._at = match.end()
+        kind = match.lastgroup or "end"
+        text = match[kind]
         return _Token(text[1:-1].replace(text[0] * 2, text[0]) if kind == "quoted" else text, kind)
 
     def _wrong(self, what: str) -> UsageError:

@@ -122,7 +122,11 @@ def escaped(text: str) -> str:
 
 
 def format_number(number: float) -> str:
-    """At most six decimals, without an exponent, a trailing zero or a bare decimal point."""
+    """At most six decimals, without an exponent, a trailing zero or a bare decimal point.
+
+    >>> format_number(1e6), format_number(2.50), format_number(-0.0000001)
+    ('1000000', '2.5', '0')
+    """
     text = np.format_float_positional(number, precision=6, unique=True, fractional=True, trim="-")
     return "0" if text == "-0" else text
 

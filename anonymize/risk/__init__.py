@@ -8,21 +8,21 @@ not show. Nothing here decides whether a table is safe; `anonymize.verify` does.
 
 from __future__ import annotations
 
-from anonymize.risk.frequency import FrequencySet
+from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import Estimate, estimate, individual_risk
 from anonymize.risk.journalist import Journalist, journalist
-from anonymize.risk.population import Uniqueness, population_uniques
+from anonymize.risk.population import PopulationUniqueness, population_uniques
 from anonymize.risk.sample import Text, merged, sampled
 from anonymize.risk.subsets import Analysis, Subset, analyse, feasible_size
 
 __all__ = [
     "Analysis",
     "Estimate",
-    "FrequencySet",
     "Journalist",
+    "PopulationUniqueness",
     "Subset",
     "Text",
-    "Uniqueness",
+    "TextFrequencySet",
     "analyse",
     "estimate",
     "feasible_size",

@@ -18,7 +18,7 @@ DENSE = 1 << 16
 
 
 @dataclass(frozen=True)
-class FrequencySet:
+class TextFrequencySet:
     """C distinct combinations, in the order in which they first occur.
 
     `codes` (attributes, C) uint32, equal where the texts are; `spans` (attributes,) one more than the largest code;
@@ -46,7 +46,7 @@ class FrequencySet:
         wild: Sequence[str] = (),
         weight: str | None = None,
         units: pl.Series | None = None,
-    ) -> FrequencySet:
+    ) -> TextFrequencySet:
         """The frequency set of a table's text, read in one streaming pass.
 
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
@@ -55,11 +55,11 @@ class FrequencySet:
         whom each row is about; of the rows of one unit with one combination only the first counts.
         """
         names = [name for columns in attributes for name in columns]
-        query = [_code(name, fill, wild).alias(f"c{at}") for at, name in enumerate(names)]
+        query = [_code(name, fill, wild).alias(f"c{number}") for number, name in enumerate(names)]
         if weight is not None:
             query.append(pl.col(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
-        codes = [rows[f"c{at}"].to_numpy() for at in range(len(names))]
+        codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
         return _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
@@ -89,18 +89,18 @@ def _code(name: str, fill: str | None, wild: Sequence[str]) -> pl.Expr:
 
 def _by_attribute(codes: list[NDArray[np.uint32]], columns: list[int]) -> list[NDArray[Any]]:
     """The codes of each attribute: of several columns, a number for each combination."""
-    found: list[NDArray[Any]] = []
+    by_attribute: list[NDArray[Any]] = []
     for count in columns:
         mine, codes = codes[:count], codes[count:]
-        found.append(mine[0] if count == 1 else _combined(mine)[0].astype(np.uint32))
-    return found
+        by_attribute.append(mine[0] if count == 1 else _combined(mine)[0].astype(np.uint32))
+    return by_attribute
 
 
-def _counted(columns: list[NDArray[Any]], weights: Floats | None) -> FrequencySet:
+def _counted(columns: list[NDArray[Any]], weights: Floats | None) -> TextFrequencySet:
     labels, count = _combined(columns)
     first = _firsts(labels, count)
     order = np.argsort(first)
-    return FrequencySet(
+    return TextFrequencySet(
         codes=np.array([column[first[order]] for column in columns], np.uint32).reshape(len(columns), count),
         spans=tuple(int(column.max(initial=0)) + 1 for column in columns),
         counts=np.bincount(labels, minlength=count)[order],
@@ -128,8 +128,8 @@ def refined(labels: Ints, count: int, codes: NDArray[Any], span: int) -> tuple[I
     """
     keys = labels * span + codes
     if count * span > max(DENSE_PER_ROW * len(keys), DENSE):
-        found, numbers = np.unique(keys, return_inverse=True)
-        return numbers.astype(np.int64), len(found)
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        return numbers.astype(np.int64), len(distinct)
     seen = np.zeros(count * span, np.bool_)
     seen[keys] = True
     number = np.cumsum(seen) - 1

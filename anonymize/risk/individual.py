@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.risk.frequency import Floats, FrequencySet, Ints
+from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
 from anonymize.verify.wildcard import matching
 
 LARGE = 50
@@ -52,8 +52,8 @@ def individual_risk(counts: Ints, weights: Floats) -> Floats:
 def _series(size: Floats, q: Floats) -> Floats:
     """2F1(1, 1; f + 1; q)."""
     term, total = np.ones_like(q), np.ones_like(q)
-    for at in range(TERMS):
-        term = term * ((at + 1) / (size + 1 + at) * q)
+    for step in range(TERMS):
+        term = term * ((step + 1) / (size + 1 + step) * q)
         total += term
     return total
 
@@ -61,8 +61,8 @@ def _series(size: Floats, q: Floats) -> Floats:
 def _recurrence(size: Ints, p: Floats, q: Floats) -> Floats:
     """I(f), f below `LARGE` and q above `HALF`."""
     value = -np.log(p) / q
-    for at in range(1, int(size.max(initial=1))):
-        value = np.where(size > at, (1 / at - p * value) / q, value)
+    for step in range(1, int(size.max(initial=1))):
+        value = np.where(size > step, (1 / step - p * value) / q, value)
     return value
 
 
@@ -88,18 +88,18 @@ class Estimate:
         return {name: value for name, value in self.__dict__.items() if name != "rows"}
 
 
-def _matched(frequency: FrequencySet) -> tuple[Ints, Floats]:
+def _matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
     """(C,) rows compatible with each combination, and the sum of their weights."""
-    columns = [f"q{at}" for at in range(len(frequency.codes))]
+    columns = [f"q{number}" for number in range(len(frequency.codes))]
     keys = pl.DataFrame(dict(zip(columns, frequency.codes, strict=True))).select(
         pl.when(pl.col(name) != 0).then(pl.col(name)).alias(name) for name in columns
     )
     known = keys.with_row_index("class").with_columns(rows=frequency.counts, weight=frequency.weights)
-    found = matching(known, columns, ["rows", "weight"])
-    return found["rows"].to_numpy().astype(np.int64), found["weight"].to_numpy().astype(np.float64)
+    sums = matching(known, columns, ["rows", "weight"])
+    return sums["rows"].to_numpy().astype(np.int64), sums["weight"].to_numpy().astype(np.float64)
 
 
-def estimate(frequency: FrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
+def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
     """The risks of a sample from its frequency set, which has weights; at risk is who has more than the threshold.
 
     `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.

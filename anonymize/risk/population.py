@@ -29,7 +29,7 @@ _ACCURATE = 1e-9
 
 
 @dataclass(frozen=True)
-class Uniqueness:
+class PopulationUniqueness:
     """`share` of the population that is unique, by an estimator, for a sampling fraction."""
 
     fraction: float
@@ -41,7 +41,7 @@ class Uniqueness:
         return {"sampling_fraction": self.fraction, "uniques": self.share, "estimator": self.estimator}
 
 
-def population_uniques(counts: Ints, fraction: float) -> Uniqueness:
+def population_uniques(counts: Ints, fraction: float) -> PopulationUniqueness:
     """The estimate for classes of `counts` (C,) rows in a sample that is a share of the population, in (0, 1].
 
     A sample without uniques gives 0. ValueError for any other fraction.
@@ -50,12 +50,12 @@ def population_uniques(counts: Ints, fraction: float) -> Uniqueness:
         raise ValueError("a sampling fraction is above 0 and at most 1")
     sizes, classes = np.unique(counts, return_counts=True)
     if not len(sizes) or sizes[0] != 1:
-        return Uniqueness(fraction, 0.0, "none")
+        return PopulationUniqueness(fraction, 0.0, "none")
     if fraction <= SMALL_FRACTION:
-        found = pitman(sizes, classes, fraction)
-        if found:
-            return Uniqueness(fraction, found, "pitman")
-    return Uniqueness(fraction, zayatz(sizes, classes, fraction), "zayatz")
+        share = pitman(sizes, classes, fraction)
+        if share:
+            return PopulationUniqueness(fraction, share, "pitman")
+    return PopulationUniqueness(fraction, zayatz(sizes, classes, fraction), "zayatz")
 
 
 def zayatz(sizes: Ints, classes: Ints, fraction: float) -> float:
@@ -74,9 +74,9 @@ def _drawn_once(population: int, sizes: Ints, rows: int) -> Floats:
     size = sizes.astype(np.float64)
     possible = population - size >= rows - 1
     logs = np.array([_log_ways(population - int(each), rows - 1) for each in sizes[possible]])
-    found = np.zeros(len(sizes))
-    found[possible] = np.exp(np.log(size[possible]) + logs - _log_ways(population, rows))
-    return found
+    probability = np.zeros(len(sizes))
+    probability[possible] = np.exp(np.log(size[possible]) + logs - _log_ways(population, rows))
+    return probability
 
 
 def _log_ways(total: int, chosen: int) -> float:

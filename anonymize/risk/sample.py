@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.risk.frequency import FrequencySet
+from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import estimate
 from anonymize.spec import Missing, Spec
 
@@ -33,33 +33,33 @@ class Text:
     def _fill(self) -> str | None:
         return self.missing.fill
 
-    def frequency(self) -> FrequencySet:
+    def frequency(self) -> TextFrequencySet:
         """The frequency set in which missing is a value of its own, with weights where the spec has them."""
         weight = self.spec.sampling_weight
-        return FrequencySet.of(self.frame, self.shown, fill=self._fill, weight=weight, units=self.units)
+        return TextFrequencySet.of(self.frame, self.shown, fill=self._fill, weight=weight, units=self.units)
 
-    def wild_frequency(self) -> FrequencySet:
+    def wild_frequency(self) -> TextFrequencySet:
         """The same, each column by itself and a missing or suppressed cell as the code 0."""
         columns = [[name] for names in self.shown for name in names]
         wild = [*self.missing.texts, self.spec.output.suppressed]
         weight = self.spec.sampling_weight
-        return FrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)
+        return TextFrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)
 
 
-def sampled(text: Text, threshold: float, frequency: FrequencySet | None = None) -> dict[str, Any]:
+def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
     """What sampling weights add to the report's block `risk`: `sample`, and under `wildcard` the same in that meaning
     of missing, where the spec declares it. Nothing without weights. `frequency`: that of the text, if it is known."""
     if text.spec.sampling_weight is None:
         return {}
-    found = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold).as_dict()}
+    figures = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold).as_dict()}
     if text.spec.privacy.missing != "wildcard":
-        return found
-    return found | {"wildcard": {"sample": estimate(text.wild_frequency(), threshold, wildcard=True).as_dict()}}
+        return figures
+    return figures | {"wildcard": {"sample": estimate(text.wild_frequency(), threshold, wildcard=True).as_dict()}}
 
 
-def merged(risk: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def merged(risk: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
     """The block `risk` with what was found besides."""
-    block = {**risk, **found}
-    if "wildcard" in found:
-        block["wildcard"] = {**risk["wildcard"], **found["wildcard"]}
+    block = {**risk, **figures}
+    if "wildcard" in figures:
+        block["wildcard"] = {**risk["wildcard"], **figures["wildcard"]}
     return block

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.risk.frequency import FrequencySet, Ints, refined
+from anonymize.risk.frequency import Ints, TextFrequencySet, refined
 
 Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
@@ -80,7 +80,7 @@ class Analysis:
         return {"subsets": [subset.as_dict() for subset in self.subsets], "special_uniques": special}
 
 
-def analyse(frequency: FrequencySet, names: Sequence[str], max_size: int | None = None) -> Analysis:
+def analyse(frequency: TextFrequencySet, names: Sequence[str], max_size: int | None = None) -> Analysis:
     """Walks every subset of at most `max_size` attributes (None: as many as are feasible).
 
     `names` are those of the frequency set's attributes. ValueError for a size below 1, or with too many subsets.
@@ -98,7 +98,7 @@ def analyse(frequency: FrequencySet, names: Sequence[str], max_size: int | None 
     total = sum(walk.shares)
     return Analysis(
         max_size=size,
-        subsets=tuple(_subset(walk.found[mask], [names[at] for at in _members(mask)], rows) for mask in masks),
+        subsets=tuple(_subset(walk.found[mask], [names[member] for member in _members(mask)], rows) for mask in masks),
         rows=rows,
         uniques=int(np.count_nonzero(walk.scores)),
         score_max=int(walk.scores.max(initial=0)),
@@ -112,11 +112,11 @@ def analyse(frequency: FrequencySet, names: Sequence[str], max_size: int | None 
 def score(size: int, attributes: int, max_size: int) -> int:
     """What a minimal subset of a size adds to a row's score: the product of `attributes - i` for i from `size` to
     `max_size`, which is to be below `attributes`: that is the number of ways to grow the subset, one by one."""
-    return math.prod(attributes - at for at in range(size, min(max_size, attributes - 1) + 1))
+    return math.prod(attributes - smaller for smaller in range(size, min(max_size, attributes - 1) + 1))
 
 
 def _members(mask: int) -> list[int]:
-    return [at for at in range(mask.bit_length()) if mask >> at & 1]
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
 
 
 def _subset(figures: _Figures, names: list[str], rows: int) -> Subset:
@@ -153,7 +153,7 @@ class _Group:
 class _Walk:
     """The subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order."""
 
-    frequency: FrequencySet
+    frequency: TextFrequencySet
     size: int
     found: dict[int, _Figures] = field(default_factory=dict)
     unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
@@ -180,19 +180,19 @@ class _Walk:
         labels, count = refined(group.labels, group.count, codes, self.frequency.spans[attribute])
         sizes = _sums(labels, self.frequency.counts[group.rows], count)
         alone = sizes[labels] == 1
-        found = group.rows[alone]
-        minimal = self._minimal(mask, parent, found)
+        uniques = group.rows[alone]
+        minimal = self._minimal(mask, parent, uniques)
         known = int(np.count_nonzero(before))
         self.found[mask] = _Figures(
             distinct=known + count,
             alike=int((sizes * (sizes - 1) // 2).sum()),
-            uniques=known + len(found),
+            uniques=known + len(uniques),
             minimal=len(minimal),
         )
         self._credit(mask, minimal)
         if mask.bit_count() < self.size:
             unique = before.copy()
-            unique[found] = True
+            unique[uniques] = True
             self.unique[mask] = np.packbits(unique)
             self._grow(mask, attribute, _Group(group.rows[~alone], labels[~alone], count), unique)
 

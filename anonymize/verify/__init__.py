@@ -15,18 +15,18 @@ from __future__ import annotations
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, text_of
-from anonymize.verify.twins import TWINS, Bound
+from anonymize.verify.twins import TWINS, TwinBound
 from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
 
 __all__ = [
     "CSV",
     "THRESHOLD",
     "TWINS",
-    "Bound",
     "Check",
     "People",
     "Result",
     "Shown",
+    "TwinBound",
     "Verdict",
     "Wildcard",
     "checks_of",

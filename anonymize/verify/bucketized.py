@@ -66,9 +66,9 @@ def check_together(groups: pl.DataFrame, counts: pl.DataFrame, group: str) -> No
 
     `groups`: the column of groups, and `len`, the rows of each. `counts`: that column and `count`, in any order.
     """
-    told = counts.group_by(group).agg(told=pl.col(COUNT).sum())
-    both = told.join(groups.select(group, rows=pl.col("len").cast(pl.Int64)), on=group, how="full", nulls_equal=True)
-    off = both.filter(pl.col("told").ne_missing(pl.col("rows"))).height
+    totals = counts.group_by(group).agg(listed=pl.col(COUNT).sum())
+    both = totals.join(groups.select(group, rows=pl.col("len").cast(pl.Int64)), on=group, how="full", nulls_equal=True)
+    off = both.filter(pl.col("listed").ne_missing(pl.col("rows"))).height
     if off:
         raise DataError(
             f"{off} groups have other numbers of rows in the sensitive table: the files do not belong together"

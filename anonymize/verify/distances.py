@@ -13,7 +13,7 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.errors import DataError
-from anonymize.verify.table import Rows, texts_of
+from anonymize.verify.table import TextRows, texts_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -29,7 +29,7 @@ class Overall:
 
     @classmethod
     def of(
-        cls, entries: pl.DataFrame, rows: Rows, subject: Subject, missing: Sequence[str], tree: Tree | None
+        cls, entries: pl.DataFrame, rows: TextRows, subject: Subject, missing: Sequence[str], tree: Tree | None
     ) -> Overall:
         """From the entries of a table's classes. Values of a categorical attribute are numbers of texts, from 1."""
         attribute, numeric = subject
@@ -51,7 +51,7 @@ class Overall:
         """The ordered distance of each class; without a tree in the order of values, else in that of its leaves."""
         if self.tree is None or self.texts is None:
             return ordered(entries, self.counts)
-        place = {leaf: at for at, leaf in enumerate(self.tree)}
+        place = {leaf: number for number, leaf in enumerate(self.tree)}
         return ordered(entries, self.counts[pl.Series([place[leaf] for leaf in self._leaves]).arg_sort()])
 
     def hierarchical(self, entries: pl.DataFrame) -> pl.DataFrame:
@@ -65,13 +65,13 @@ class Overall:
         known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
         if self.texts is None:
             known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
-            found = [known.get(value) for value in self.counts["value"]]
+            leaves = [known.get(value) for value in self.counts["value"]]
         else:
-            found = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
-        unknown = found.count(None)
+            leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
+        unknown = leaves.count(None)
         if unknown:
             raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
-        return [leaf for leaf in found if leaf is not None]
+        return [leaf for leaf in leaves if leaf is not None]
 
 
 def _number(text: str) -> float | None:
@@ -149,5 +149,5 @@ def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
     surplus = children.join(table, on=child, maintain_order="left").group_by("class", node, maintain_order=True)
     nodes = surplus.agg(pl.col("share").sum(), surplus=extra.clip(0).sum())
     lack = pl.col("surplus") - extra
-    found = nodes.join(whole, on=node, maintain_order="left").with_columns(moved=pl.min_horizontal("surplus", lack))
-    return found.group_by("class", maintain_order=True).agg(pl.col("moved").sum().clip(0))
+    surpluses = nodes.join(whole, on=node, maintain_order="left").with_columns(moved=pl.min_horizontal("surplus", lack))
+    return surpluses.group_by("class", maintain_order=True).agg(pl.col("moved").sum().clip(0))

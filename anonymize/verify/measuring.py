@@ -9,8 +9,8 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import Rows, Table, classes_of, entries_of, read, texts_of_classes, whole
-from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, Bound
+from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
 from anonymize.verify.verdict import THRESHOLD, Check, Figures, Parameters, Result, Subject, Tree, Verdict, Wildcard
 from anonymize.verify.wildcard import Matched
 
@@ -41,7 +41,7 @@ def measure(
     attribute has other values.
     """
     fill = "" if not null_missing or "" in missing else None
-    table = Table(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
@@ -50,7 +50,7 @@ def measure(
     classes = classes_of(rows)
     if looked_up:
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
-    shown = classes.filter(~pl.col("suppressed"))["size"]
+    sizes = classes.filter(~pl.col("suppressed"))["size"]
 
     def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
@@ -60,13 +60,15 @@ def measure(
         rows=rows.count,
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
         results=_results(checks, plain, classes),
-        classes=class_sizes(shown),
+        classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
     )
 
 
-def _overall(rows: Rows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None) -> Overall:
+def _overall(
+    rows: TextRows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
+) -> Overall:
     """The table as a whole: somebody who is in several classes is counted in each, and once here."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
     return Overall.of(whole, rows, subject, missing, tree)
@@ -89,7 +91,7 @@ def _journalist(classes: pl.DataFrame) -> Figures:
 
 
 def _wildcard(
-    rows: Rows,
+    rows: TextRows,
     classes: pl.DataFrame,
     checks: Sequence[Check],
     wild: Sequence[str],
@@ -119,18 +121,18 @@ def _results(
     """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
     results: dict[int, Result] = {}
     for subject in dict.fromkeys((check.attribute, check.numeric) for check in checks):
-        mine = [at for at, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
-        asked = [checks[at] for at in mine]
+        mine = [index for index, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
+        of_subject = [checks[index] for index in mine]
         if subject[0] is None:
-            measured = _of_classes(classes, asked)
+            measured = _of_classes(classes, of_subject)
         else:
-            pieces, overall = made(subject, next((check.tree for check in asked if check.tree is not None), None))
-            measured = pl.concat([_measured(some, entries, asked, overall) for some, entries in pieces])
-        results |= {at: _result(checks[at], measured, place) for place, at in enumerate(mine)}
-    return tuple(results[at] for at in range(len(checks)))
+            pieces, overall = made(subject, next((check.tree for check in of_subject if check.tree is not None), None))
+            measured = pl.concat([_measured(some, entries, of_subject, overall) for some, entries in pieces])
+        results |= {index: _result(checks[index], measured, place) for place, index in enumerate(mine)}
+    return tuple(results[index] for index in range(len(checks)))
 
 
-def _bounds(check: Check) -> list[Bound]:
+def _bounds(check: Check) -> list[TwinBound]:
     """The bounds that a check is about: those with a parameter; all where nothing is required."""
     bounds = TWINS[check.model]
     return [bound for bound in bounds if bound.parameter in check.parameters or not _requires(check)]
@@ -143,8 +145,8 @@ def _requires(check: Check) -> bool:
 def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
     """The figures of the classes, `f` and the numbers of check and bound."""
     return {
-        f"f{at}.{number}": bound.figure(check.parameters)
-        for at, check in enumerate(checks)
+        f"f{index}.{number}": bound.figure(check.parameters)
+        for index, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
     }
 
@@ -218,12 +220,12 @@ def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
     )
 
 
-def _failing(bound: Bound, figures: pl.Expr, check: Check) -> pl.Expr:
+def _failing(bound: TwinBound, figures: pl.Expr, check: Check) -> pl.Expr:
     unmet = bound.failing(figures, float(check.parameters[bound.parameter]))
     return unmet if bound.fails is None else unmet & bound.fails(check.parameters)
 
 
-def _weakest(bound: Bound, figures: pl.Series) -> float | int | None:
+def _weakest(bound: TwinBound, figures: pl.Series) -> float | int | None:
     """What all classes meet: the worst figure; None of no classes, and where it is infinite."""
     worst = figures.min() if bound.compared == "at least" else figures.max()
     if not isinstance(worst, int | float) or worst == float("inf"):

@@ -47,7 +47,7 @@ class People:
 
     def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:
         """(classes,) how many people lie under each, and how many under none. `classes`: the text of every column."""
-        names = [f"q{at}" for at in range(len(self.shown))]
+        names = [f"q{number}" for number in range(len(self.shown))]
         absent = self.missing[0] if self.missing else ""
 
         def texts(column: str, null: str) -> pl.Expr:
@@ -63,23 +63,25 @@ class People:
             for each, name in zip(self.shown, names, strict=True)
         ]
         steps = _prefixes(classes, self.shown)
-        found = [_reached(piece, names, covers, steps) for piece in people.iter_slices(PIECE)]
-        pairs = pl.concat(found).join(people.select("person", "people"), on="person")
+        reached = [_reached(piece, names, covers, steps) for piece in people.iter_slices(PIECE)]
+        pairs = pl.concat(reached).join(people.select("person", "people"), on="person")
         sums = pairs.group_by("step").agg(pl.col("people").sum())
         last = classes.select(step=pl.int_range(pl.len(), dtype=pl.Int64))
         matched = last.join(sums, on="step", how="left", maintain_order="left")["people"].fill_null(0).cast(pl.Int64)
         inside = people.join(pairs.select(pl.col("person").unique()), on="person", how="semi")
         return matched, int(people["people"].sum()) - int(inside["people"].sum())
 
-    def _covers(self, shown: Shown, classes: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
+    def _covers(self, attribute: Shown, classes: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
         """Which texts of the release each value lies under: `value`, and the released texts (`t0`, `t1`)."""
-        texts = classes.select(pl.col(name).alias(f"t{at}") for at, name in enumerate(shown.columns)).unique()
+        texts = classes.select(
+            pl.col(name).alias(f"t{number}") for number, name in enumerate(attribute.columns)
+        ).unique()
         columns = texts.columns
         parts = []
         hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.suppressed for name in columns))
         parts.append(values.alias("value").to_frame().join(hidden, how="cross"))
-        parts.append(_labels(shown, texts, values, absent))
-        if shown.numeric:
+        parts.append(_labels(attribute, texts, values, absent))
+        if attribute.numeric:
             parts.append(self._numbers(texts, values, absent))
         return pl.concat([part.select("value", *columns) for part in parts]).unique()
 
@@ -99,7 +101,7 @@ class People:
         inside = inside.filter(~pl.col("half") | (pl.col("number") < pl.col("high")))
         gone = ends.filter(pl.all_horizontal(pl.col(name) == absent for name in texts.columns))
         nobody = numbers.filter(pl.col("value") == absent).join(gone, how="cross")
-        return pl.concat([found.select("value", *texts.columns) for found in (inside, nobody)])
+        return pl.concat([part.select("value", *texts.columns) for part in (inside, nobody)])
 
     def _ends(self, texts: pl.DataFrame) -> list[pl.Expr]:
         """The ends of the interval that each text is, null where it is none; and whether it lacks its upper end."""
@@ -121,14 +123,14 @@ class People:
         return [pl.coalesce(single, low).alias("low"), pl.coalesce(single, high).alias("high"), half.alias("half")]
 
 
-def _labels(shown: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
+def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
     """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike.
 
     Of numbers under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
     """
-    tree: Mapping[str, tuple[str, ...]] = shown.tree or {}
+    tree: Mapping[str, tuple[str, ...]] = attribute.tree or {}
     root = next((path[-1] for path in tree.values()), None)
-    if shown.numeric:
+    if attribute.numeric:
         by_number = {number: path for leaf, path in tree.items() if (number := _number(leaf)) is not None}
         numbers = [_number(value) for value in values]
         paths = [
@@ -151,15 +153,15 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _prefixes(classes: pl.DataFrame, shown: Sequence[Shown]) -> list[pl.DataFrame]:
+def _prefixes(classes: pl.DataFrame, attributes: Sequence[Shown]) -> list[pl.DataFrame]:
     """Attribute by attribute, from what classes show so far (`before`) and next (`t0`, `t1`) to what they show then
     (`step`); the last step is the class."""
     so_far = pl.zeros(classes.height, dtype=pl.Int64, eager=True)
     steps = []
-    for at, each in enumerate(shown):
+    for number, each in enumerate(attributes):
         texts = [classes[name].alias(f"t{n}") for n, name in enumerate(each.columns)]
         frame = pl.DataFrame([so_far.alias("before"), *texts])
-        if at == len(shown) - 1:
+        if number == len(attributes) - 1:
             so_far = pl.int_range(classes.height, dtype=pl.Int64, eager=True)
         else:
             so_far = frame.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series()
@@ -171,10 +173,10 @@ def _reached(
     people: pl.DataFrame, names: Sequence[str], covers: Sequence[pl.DataFrame], steps: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:
     """The classes (`step`) under which each person (`person`) lies."""
-    found = people.select("person", pl.lit(0, pl.Int64).alias("step"))
+    reached = people.select("person", pl.lit(0, pl.Int64).alias("step"))
     for name, cover, step in zip(names, covers, steps, strict=True):
         texts = [column for column in step.columns if column.startswith("t")]
         values = people.select("person", value=pl.col(name))
-        shown = found.rename({"step": "before"}).join(values, on="person").join(cover, on="value")
-        found = shown.join(step, on=["before", *texts]).select("person", "step")
-    return found
+        covered = reached.rename({"step": "before"}).join(values, on="person").join(cover, on="value")
+        reached = covered.join(step, on=["before", *texts]).select("person", "step")
+    return reached

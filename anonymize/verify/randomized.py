@@ -48,13 +48,13 @@ def measure_randomized(
     for each attribute of `parameters`, which is the recipient's file as it was written. Raises DataError for a release
     of another number of rows.
     """
-    attributes = [each | {"column": f"a{at}"} for at, each in enumerate(parameters["attributes"])]
+    attributes = [each | {"column": f"a{number}"} for number, each in enumerate(parameters["attributes"])]
     original = original.select(pl.col(each["name"]).alias(each["column"]) for each in attributes)
     distorted = [each for each in attributes if "values" in each]
-    shown = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
-    if shown.height != original.height:
+    released = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
+    if released.height != original.height:
         raise DataError("the table changed while it was being verified")
-    wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], shown[each["column"]])]
+    wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], released[each["column"]])]
     results = tuple(_result(bound, attributes, original) for bound in bounds)
     nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
     return Verdict(original.height, 0, results, *nothing), wrong
@@ -103,11 +103,11 @@ def _moves(before: pl.Series, after: pl.Series, size: int) -> pl.DataFrame:
 def _surprise(hits: int, tries: int, chance: float) -> float:
     """-log of a bound on the probability of a share at least so far off: tries times KL(hits / tries, chance)."""
     share = hits / tries if tries else chance
-    found = 0.0
+    divergence = 0.0
     for part, expected in ((share, chance), (1 - share, 1 - chance)):
         if part > 0:
-            found += part * math.log(part / expected) if expected > 1e-15 else (math.inf if part > 1e-15 else 0.0)
-    return tries * found
+            divergence += part * math.log(part / expected) if expected > 1e-15 else (math.inf if part > 1e-15 else 0.0)
+    return tries * divergence
 
 
 # --- the risk --------------------------------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
     groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / original.height)
     cells = cells.join(_identified(groups.unnest("group"), quasi), on="group")
     cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[own["column"]].n_unique())
-    asked = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
-    risks = cells.select("rows", risk=pl.col("identified") * pl.col("exposed") * pl.col("guessed"), l=asked)
+    required = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
+    risks = cells.select("rows", risk=pl.col("identified") * pl.col("exposed") * pl.col("guessed"), l=required)
     excess = (risks["risk"] * risks["l"]).rename("excess")
     broken = risks.filter(excess > 1 + _TOLERANCE)["rows"]
     worst = excess.max()
@@ -173,8 +173,8 @@ def _identified(occurring: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> 
     cells = _through(cells, moved, fixed, "pi", "seen", 1)
     cells = cells.with_columns(inverse=pl.when(pl.col("seen") > 0).then(1 / pl.col("seen")).otherwise(0.0))
     cells = _through(cells, moved, fixed, "inverse", "back", 2)
-    found = cells.filter(pl.col("pi") > 0)
-    return found.select(group=pl.struct(names), identified=pl.col("pi") * pl.col("back"))
+    occurring = cells.filter(pl.col("pi") > 0)
+    return occurring.select(group=pl.struct(names), identified=pl.col("pi") * pl.col("back"))
 
 
 def _through(

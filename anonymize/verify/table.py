@@ -37,7 +37,7 @@ def text_of(path: Path, form: str, separator: str) -> pl.LazyFrame:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
     `units`: (rows,) whom each row is about; None: every row is about somebody else.
@@ -55,106 +55,106 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbering:
     """(rows,) numbers below `span`: two rows have the same one where what is numbered is the same."""
 
     of_row: pl.Series
     span: int
 
     @property
-    def dense(self) -> Numbers:
+    def dense(self) -> Numbering:
         """The same in the same order, without gaps."""
         ranks = self.of_row.rank("dense") - 1
-        return Numbers(ranks, whole(ranks.max()) + 1 if len(ranks) else 1)
+        return Numbering(ranks, whole(ranks.max()) + 1 if len(ranks) else 1)
 
     def runs(self) -> pl.DataFrame:
         """The different numbers, ascending (`value`), and how many rows have each (`len`)."""
         return self.of_row.sort().rle().struct.unnest()
 
 
-def pair(first: Numbers, second: Numbers) -> tuple[Numbers, int]:
+def pair(first: Numbering, second: Numbering) -> tuple[Numbering, int]:
     """Numbers of both together, ordered by the first, then the second; and what parts them: first * span + second."""
     if first.span * second.span >= _MOST:
         first = first.dense
     if first.span * second.span >= _MOST:
         second = second.dense
     joined = first.of_row.cast(pl.UInt64) * second.span + second.of_row
-    return Numbers(joined, first.span * second.span), second.span
+    return Numbering(joined, first.span * second.span), second.span
 
 
 @dataclass(frozen=True)
-class Column:
+class NumberedColumn:
     """A column of texts: 0 for a null, else 1 + the position among `texts`."""
 
-    numbers: Numbers
+    numbers: Numbering
     texts: pl.Series
 
 
 @dataclass(frozen=True)
-class Rows:
+class TextRows:
     """The rows of a table as numbers.
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
-    none; `values`: the column of each sensitive attribute; `units`: see `Table`; `shown`: the columns of the
+    none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `shown`: the columns of the
     quasi-identifiers, where they were asked for.
     """
 
-    classes: Numbers
+    classes: Numbering
     hidden: int | None
-    values: Mapping[str, Column]
-    units: Numbers | None
-    shown: Sequence[Column] = ()
+    values: Mapping[str, NumberedColumn]
+    units: Numbering | None
+    shown: Sequence[NumberedColumn] = ()
 
     @property
     def count(self) -> int:
         return len(self.classes.of_row)
 
     @property
-    def together(self) -> Rows:
+    def together(self) -> TextRows:
         """The same rows as one class."""
-        return replace(self, classes=Numbers(pl.repeat(0, self.count, dtype=pl.UInt32, eager=True), 1))
+        return replace(self, classes=Numbering(pl.repeat(0, self.count, dtype=pl.UInt32, eager=True), 1))
 
 
-def read(table: Table, attributes: Sequence[str], suppressed: str, keep: bool = False) -> Rows:
+def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: bool = False) -> TextRows:
     """Reads quasi-identifiers and sensitive attributes. Raises DataError for units that are not those of these rows.
 
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
     columns = _columns(table, [*table.quasi_identifiers, *attributes])
-    shown = columns[: len(table.quasi_identifiers)]
-    classes = shown[0].numbers
-    for column in shown[1:]:
+    released = columns[: len(table.quasi_identifiers)]
+    classes = released[0].numbers
+    for column in released[1:]:
         classes = pair(classes, column.numbers)[0]
-    values = dict(zip(attributes, columns[len(shown) :], strict=True))
-    hidden, units = _hidden(shown, suppressed, classes), _units(table, len(classes.of_row))
-    return Rows(classes, hidden, values, units, shown if keep else ())
+    values = dict(zip(attributes, columns[len(released) :], strict=True))
+    hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
+    return TextRows(classes, hidden, values, units, released if keep else ())
 
 
-def _columns(table: Table, names: Sequence[str]) -> list[Column]:
+def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
     categories = [pl.Categories.random() for _ in names]
     kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
     queries = [
-        (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(at))
-        for at, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(number))
+        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
     coded = table.frame.select(queries).collect(engine="streaming")
     texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
     pairs = zip(coded.get_columns(), texts, strict=True)
-    return [Column(Numbers(codes, len(known) + 1), known) for codes, known in pairs]
+    return [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
 
 
-def _hidden(shown: Sequence[Column], suppressed: str, classes: Numbers) -> int | None:
-    numbers = [column.texts.index_of(suppressed) for column in shown]
-    if None in numbers:
+def _hidden(columns: Sequence[NumberedColumn], suppressed: str, classes: Numbering) -> int | None:
+    codes = [column.texts.index_of(suppressed) for column in columns]
+    if None in codes:
         return None
-    frame = pl.DataFrame([column.numbers.of_row.alias(str(at)) for at, column in enumerate(shown)])
-    same = [pl.col(str(at)) == number + 1 for at, number in enumerate(numbers) if number is not None]
+    frame = pl.DataFrame([column.numbers.of_row.alias(str(number)) for number, column in enumerate(columns)])
+    same = [pl.col(str(number)) == code + 1 for number, code in enumerate(codes) if code is not None]
     first = frame.select(pl.all_horizontal(same)).to_series().index_of(True)
     return None if first is None else whole(classes.of_row[first])
 
 
-def _units(table: Table, rows: int) -> Numbers | None:
+def _units(table: TextTable, rows: int) -> Numbering | None:
     if table.units is None:
         return None
     if len(table.units) != rows:
@@ -164,10 +164,10 @@ def _units(table: Table, rows: int) -> Numbers | None:
         codes = codes.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
         raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
-    return Numbers(codes, len(codes) and whole(codes.max()) + 1)
+    return Numbering(codes, len(codes) and whole(codes.max()) + 1)
 
 
-def classes_of(rows: Rows) -> pl.DataFrame:
+def classes_of(rows: TextRows) -> pl.DataFrame:
     """One row a class, in the order of their numbers: `class` (from 0), its `size`, its `rows` (more than its size
     where several are about one unit), whether it is `suppressed`."""
     runs = rows.classes.runs()
@@ -181,7 +181,7 @@ def classes_of(rows: Rows) -> pl.DataFrame:
     return classes if rows.units is None else classes.with_columns(size=_units_of(rows.classes, rows.units)["len"])
 
 
-def entries_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
+def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
     """How often each present value of a sensitive attribute occurs in each class: `class`, `value`, `count`.
 
     In the order of classes, then of values. A value is a number, or the rank of a text. Raises DataError for texts of a
@@ -191,7 +191,7 @@ def entries_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataF
     column = rows.values[attribute or ""]
     values = (_numbers if numeric else _ranks)(column, missing, attribute or "")
     ranks = values["rank"].gather(column.numbers.of_row)
-    joined, span = pair(rows.classes, Numbers(ranks, values.height))
+    joined, span = pair(rows.classes, Numbering(ranks, values.height))
     runs = joined.runs() if rows.units is None else _units_of(joined, rows.units)
     owner = pl.col("value") // span
     entries = runs.lazy().select(
@@ -206,7 +206,7 @@ def entries_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataF
     return present.with_columns(number_of.gather(present["rank"]).alias("value")).drop("rank")
 
 
-def values_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
+def values_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """(rows,) the `value` of a sensitive attribute that `entries_of` counts, null where it is missing."""
     attribute, numeric = subject
     column = rows.values[attribute or ""]
@@ -215,18 +215,18 @@ def values_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series
     return number.gather(column.numbers.of_row).alias("value")
 
 
-def texts_of_classes(rows: Rows, names: Sequence[str]) -> pl.DataFrame:
+def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
     """One row a class, in their order: the text of each quasi-identifier, or null."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    shown = []
+    columns = []
     for name, column in zip(names, rows.shown, strict=True):
         texts = pl.Series(name, [None], dtype=pl.String).append(column.texts)
-        shown.append(texts.gather(column.numbers.of_row.gather(first)))
-    return pl.DataFrame(shown)
+        columns.append(texts.gather(column.numbers.of_row.gather(first)))
+    return pl.DataFrame(columns)
 
 
-def texts_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
+def texts_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
     column = rows.values[subject[0] or ""]
     texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
@@ -234,21 +234,21 @@ def texts_of(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     return ranked.sort("rank")["text"]
 
 
-def _units_of(numbers: Numbers, units: Numbers) -> pl.DataFrame:
+def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
     """The different numbers, ascending (`value`), and how many units have each (`len`)."""
     joined, span = pair(numbers, units)
     owners = (joined.runs()["value"] // span).rle().struct.unnest()
     return owners.with_columns(numbers.runs()["value"])  # pair may have renumbered them
 
 
-def _ranks(column: Column, missing: Sequence[str], attribute: str) -> pl.DataFrame:
+def _ranks(column: NumberedColumn, missing: Sequence[str], attribute: str) -> pl.DataFrame:
     """Of each number of a column, the `rank` of its text among the present ones, from 1; 0 where it is missing."""
     texts = pl.DataFrame({"text": pl.concat([pl.Series([None], dtype=pl.String), column.texts])})
     present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text"))
     return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))
 
 
-def _numbers(column: Column, missing: Sequence[str], attribute: str) -> pl.DataFrame:
+def _numbers(column: NumberedColumn, missing: Sequence[str], attribute: str) -> pl.DataFrame:
     """As `_ranks`, of the texts as numbers, and the `number` itself: a whole one if all of them are."""
     texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
     bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text").str.strip_chars()))

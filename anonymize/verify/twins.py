@@ -37,7 +37,7 @@ def outside(given: Given) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class Bound:
+class TwinBound:
     """The figure that a parameter bounds.
 
     `whole`: it is a count. `of_table`: it is one of the table, from the columns of classes; a class then fails, where
@@ -107,10 +107,10 @@ def _riskier(than: Callable[[Given], float]) -> Callable[[Given], pl.Expr]:
     return lambda given: than(given) * (1 + TOLERANCE) + NEGLIGIBLE < 1 / SIZE
 
 
-def _risk(parameter: str, figure: Callable[[Given], pl.Expr], than: str | None = None) -> Bound:
+def _risk(parameter: str, figure: Callable[[Given], pl.Expr], than: str | None = None) -> TwinBound:
     """A bound of the table; where it is not met, classes are at fault whose risk is above the parameter of `than`."""
     allowed = than or parameter
-    return Bound(parameter, figure, "at most", of_table=True, fails=_riskier(lambda given: float(given[allowed])))
+    return TwinBound(parameter, figure, "at most", of_table=True, fails=_riskier(lambda given: float(given[allowed])))
 
 
 def _highest(given: Given) -> pl.Expr:
@@ -132,39 +132,39 @@ def _at_risk(given: Given) -> pl.Expr:
     return WEIGHT.filter(_riskier(lambda given: float(threshold))(given)).sum() / WEIGHT.sum()
 
 
-TWINS: dict[str, tuple[Bound, ...]] = {
-    "k-anonymity": (Bound("k", lambda given: SIZE, whole=True),),
+TWINS: dict[str, tuple[TwinBound, ...]] = {
+    "k-anonymity": (TwinBound("k", lambda given: SIZE, whole=True),),
     "alpha-k-anonymity": (
-        Bound("alpha", lambda given: COUNT.max() / COUNT.sum(), "at most"),
-        Bound("k", lambda given: SIZE, whole=True),
+        TwinBound("alpha", lambda given: COUNT.max() / COUNT.sum(), "at most"),
+        TwinBound("k", lambda given: SIZE, whole=True),
     ),
-    "distinct-l-diversity": (Bound("l", lambda given: pl.len(), whole=True),),
-    "entropy-l-diversity": (Bound("l", _perplexity),),
-    "frequency-l-diversity": (Bound("l", lambda given: COUNT.sum() / COUNT.max()),),
-    "recursive-cl-diversity": (Bound("c", _top_to_rest, "below"),),
-    "squared-error-diversity": (Bound("error", _spread),),
-    "p-sensitivity": (Bound("p", lambda given: VALUE.n_unique(), whole=True),),
+    "distinct-l-diversity": (TwinBound("l", lambda given: pl.len(), whole=True),),
+    "entropy-l-diversity": (TwinBound("l", _perplexity),),
+    "frequency-l-diversity": (TwinBound("l", lambda given: COUNT.sum() / COUNT.max()),),
+    "recursive-cl-diversity": (TwinBound("c", _top_to_rest, "below"),),
+    "squared-error-diversity": (TwinBound("error", _spread),),
+    "p-sensitivity": (TwinBound("p", lambda given: VALUE.n_unique(), whole=True),),
     "k-e-anonymity": (
-        Bound("k", lambda given: VALUE.n_unique(), whole=True),
-        Bound("e", lambda given: VALUE.max() - VALUE.min()),
+        TwinBound("k", lambda given: VALUE.n_unique(), whole=True),
+        TwinBound("e", lambda given: VALUE.max() - VALUE.min()),
     ),
-    "t-closeness": (Bound("t", _distance, "at most"),),
-    "basic-beta-likeness": (Bound("beta", _gain, "at most"),),
-    "enhanced-beta-likeness": (Bound("beta", _capped_gain, "at most"),),
-    "delta-disclosure": (Bound("delta", _log_ratio, "below"),),
-    "k-map": (Bound("k", crowd, whole=True),),
+    "t-closeness": (TwinBound("t", _distance, "at most"),),
+    "basic-beta-likeness": (TwinBound("beta", _gain, "at most"),),
+    "enhanced-beta-likeness": (TwinBound("beta", _capped_gain, "at most"),),
+    "delta-disclosure": (TwinBound("delta", _log_ratio, "below"),),
+    "k-map": (TwinBound("k", crowd, whole=True),),
     "delta-presence": (
-        Bound("min", lambda given: pl.when(outside(given) > 0).then(0.0).otherwise(SIZE / crowd(given))),
-        Bound("max", lambda given: SIZE / crowd(given), "at most"),
+        TwinBound("min", lambda given: pl.when(outside(given) > 0).then(0.0).otherwise(SIZE / crowd(given))),
+        TwinBound("max", lambda given: SIZE / crowd(given), "at most"),
     ),
     "risk": (
         _risk("prosecutor_max", _highest),
-        Bound("journalist_max", lambda given: (1 / _among(given)).max(), "at most", of_table=True, fails=_too_few),
+        TwinBound("journalist_max", lambda given: (1 / _among(given)).max(), "at most", of_table=True, fails=_too_few),
         _risk("marketer", lambda given: (WEIGHT / SIZE).sum() / WEIGHT.sum()),
         _risk("records_at_risk", _at_risk, "threshold"),
     ),
     "sample-uniqueness": (
-        Bound(
+        TwinBound(
             "share",
             lambda given: WEIGHT.filter(SIZE == 1).sum() / WEIGHT.sum(),
             "at most",

@@ -43,15 +43,15 @@ class Check:
         return distance == "hierarchical" or (distance == "ordered" and not self.numeric)
 
 
-def _told(figures: Parameters) -> str:
+def _listed(figures: Parameters) -> str:
     texts = {n: "none" if v is None else v if isinstance(v, str) else format(v, ".6g") for n, v in figures.items()}
     return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
-def checks_of(spec: Spec, asked: Iterable[Any]) -> list[Check]:
+def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
     """The checks that measure requirements (model, attribute, required()) of a spec, in their order, without trees."""
     numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
-    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in asked]
+    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in requirements]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Result:
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
         failing = f"{self.failing_rows} rows in {self.failing_classes} classes fail"
-        return f"{self.model} ({_told(self.required)}){about} is not met: {_told(self.achieved)}; {failing}"
+        return f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.table import Column, Rows, entries_of, values_of
+from anonymize.verify.table import NumberedColumn, TextRows, entries_of, values_of
 from anonymize.verify.verdict import Subject
 
 ENTRIES = 20_000_000
@@ -52,8 +52,8 @@ def meetings(keys: pl.DataFrame, columns: Sequence[str]) -> Iterator[list[Meetin
         for other, frame in frames.items():
             by_shared.setdefault(mask & other, []).append(frame)
         yield [
-            Meeting(own, pl.concat(found), [name for at, name in enumerate(columns) if common >> at & 1])
-            for common, found in by_shared.items()
+            Meeting(own, pl.concat(frames_of), [name for bit, name in enumerate(columns) if common >> bit & 1])
+            for common, frames_of in by_shared.items()
         ]
 
 
@@ -94,13 +94,13 @@ class Matched:
     `keys`: the number of rows that are compatible with each (`reach`), and its values, null where anything matches.
     """
 
-    rows: Rows
+    rows: TextRows
     classes: pl.DataFrame
     keys: pl.DataFrame
     columns: list[str]
 
     @classmethod
-    def of(cls, rows: Rows, classes: pl.DataFrame, wild: Sequence[str]) -> Matched:
+    def of(cls, rows: TextRows, classes: pl.DataFrame, wild: Sequence[str]) -> Matched:
         """Of rows that were read with their columns. `wild`: texts that match anything, as a null does."""
         keys = _keys(rows, wild)
         columns = [name for name in keys.columns if name != "class"]
@@ -113,28 +113,28 @@ class Matched:
         """Some classes, numbered from 0, and how often each sensitive value occurs in the rows compatible with each:
         `class`, `value`, `count`, in the order of both. Every class is in one piece."""
         entries = _entries(self.rows, subject, missing)
-        for found in _spread(self.keys, self.columns, entries):
-            classes = self.classes[found.classes].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"))
-            local = pl.col("class").replace_strict(found.classes, classes["class"], return_dtype=pl.UInt32)
-            yield classes, found.entries.with_columns(local).sort("class", "value")
+        for spread in _spread(self.keys, self.columns, entries):
+            classes = self.classes[spread.classes].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"))
+            local = pl.col("class").replace_strict(spread.classes, classes["class"], return_dtype=pl.UInt32)
+            yield classes, spread.entries.with_columns(local).sort("class", "value")
 
 
-def _keys(rows: Rows, wild: Sequence[str]) -> pl.DataFrame:
+def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
     """One row a class, in their order: `class`, and a number of what each column shows, null if anything matches."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    shown = [_shown(column, first, wild).alias(f"q{at}") for at, column in enumerate(rows.shown)]
-    return pl.DataFrame(shown).with_row_index("class")
+    values = [_shown(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.shown)]
+    return pl.DataFrame(values).with_row_index("class")
 
 
-def _shown(column: Column, rows: pl.Series, wild: Sequence[str]) -> pl.Series:
+def _shown(column: NumberedColumn, rows: pl.Series, wild: Sequence[str]) -> pl.Series:
     texts = pl.Series([None], dtype=pl.String).append(column.texts)
     number = pl.int_range(pl.len(), dtype=pl.UInt32)
     known = texts.to_frame("text").select(pl.when(~pl.col("text").is_in(list(wild))).then(number)).to_series()
     return known.gather(column.numbers.of_row.gather(rows))
 
 
-def _entries(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
+def _entries(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
     """The sensitive values in each class, with the rows that have each; or, one by one, with the units that do."""
     if rows.units is None:
         return entries_of(rows, subject, missing)
@@ -142,12 +142,12 @@ def _entries(rows: Rows, subject: Subject, missing: Sequence[str]) -> pl.DataFra
     return owners.with_columns(rows.units.of_row.alias("unit")).drop_nulls("value").unique()
 
 
-def _units(rows: Rows, keys: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+def _units(rows: TextRows, keys: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     """The number of units that each class is compatible with."""
     assert rows.units is not None
     owners = pl.DataFrame([rows.classes.dense.of_row.cast(pl.UInt32).alias("class"), rows.units.of_row.alias("unit")])
     entries = owners.unique().with_columns(value=pl.lit(0, pl.UInt32))
-    return pl.concat([found.entries for found in _spread(keys, columns, entries)]).sort("class")["count"]
+    return pl.concat([spread.entries for spread in _spread(keys, columns, entries)]).sort("class")["count"]
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ def _spread(keys: pl.DataFrame, columns: Sequence[str], entries: pl.DataFrame) -
                 _joined(own, total, meeting.shared).select("class", *each, *sums)
                 for meeting, total in zip(row, totals, strict=True)
             ]
-            found = pl.concat(parts)
-            found = found if sums else found.unique().with_columns(count=pl.lit(1, pl.Int64))
-            yield _Spread(own["class"], _summed(found, ["class", "value"], ["count"]))
+            joined = pl.concat(parts)
+            joined = joined if sums else joined.unique().with_columns(count=pl.lit(1, pl.Int64))
+            yield _Spread(own["class"], _summed(joined, ["class", "value"], ["count"]))
 
 
 def _slices(own: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from anonymize.families.steps import check_needs
 
 from anonymize.algorithms import ALGORITHMS, Algorithm, Needs, draws, without_effect, wrong_values
 from anonymize.algorithms.base import Range, option
 from anonymize.errors import UsageError
+from anonymize.families.steps import check_needs
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request

@@ -23,7 +23,7 @@ from anonymize.algorithms.lattice.search import find
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.release import release
 from anonymize.request import Request
-from anonymize.risk import FrequencySet, analyse, population_uniques
+from anonymize.risk import TextFrequencySet, analyse, population_uniques
 from anonymize.risk.population import zayatz
 from anonymize.spec import make
 from anonymize.table import Table
@@ -117,8 +117,8 @@ def test_prosecutor_risk_of_an_optimum(case: dict[str, Any]) -> None:
     assert verdict.risk[RISKS[case["measure"]]] == case["expected"]
 
 
-def frequency(case: dict[str, Any]) -> FrequencySet:
-    return FrequencySet.of(adult(), [[name] for name in case["quasi_identifiers"]])
+def frequency(case: dict[str, Any]) -> TextFrequencySet:
+    return TextFrequencySet.of(adult(), [[name] for name in case["quasi_identifiers"]])
 
 
 @pytest.mark.parametrize("case", cases("sample_uniqueness"))
@@ -134,7 +134,7 @@ def test_sample_uniqueness(case: dict[str, Any]) -> None:
 def test_population_uniqueness(case: dict[str, Any]) -> None:
     if case["state"] == "output":
         table = generalized(case["dataset"], tuple(case["quasi_identifiers"]), "rank")
-        counts = FrequencySet.of(table, [[name] for name in table.columns]).counts
+        counts = TextFrequencySet.of(table, [[name] for name in table.columns]).counts
         assert population_uniques(counts, case["sampling_fraction"]).share == case["expected"]
         return
     found = population_uniques(frequency(case).counts, case["sampling_fraction"])
@@ -153,7 +153,7 @@ def test_population_uniqueness(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", cases("alpha_separation"))
 def test_separation(case: dict[str, Any]) -> None:
     frame = pl.DataFrame(case["records"], schema=case["columns"], orient="row")
-    found = analyse(FrequencySet.of(frame, [[name] for name in case["columns"]]), case["columns"])
+    found = analyse(TextFrequencySet.of(frame, [[name] for name in case["columns"]]), case["columns"])
     wanted = set(case["quasi_identifiers"])
     assert [s.separation for s in found.subsets if set(s.attributes) == wanted] == [case["expected"]]
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.randomization.problem import Problem
-from anonymize.randomization.risk import Cells
+from anonymize.randomization.problem import DistortionProblem
+from anonymize.randomization.risk import DisclosureCells
 
 SHARED = Path(os.environ.get("ANONYMIZE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
 ADULT = SHARED / "data" / "adult.csv"
@@ -22,19 +22,19 @@ ESGRO = (("education", "sex", "race", "salary-class"), "occupation")
 EMGRW = (("education", "marital-status", "sex", "race"), "workclass")
 
 
-def cells_of(joint: NDArray[np.float64], l: float = 2.0) -> Cells:  # noqa: E741
+def cells_of(joint: NDArray[np.float64], l: float = 2.0) -> DisclosureCells:  # noqa: E741
     """The cells of a joint table of which the last axis is the sensitive attribute."""
     flat = joint.reshape(-1, joint.shape[-1])
     groups, values = np.nonzero(flat)
     shares = flat[groups, values] / flat.sum(axis=1)[groups]
-    return Cells(groups, shares, shares, np.full(len(groups), l), joint.shape[-1])
+    return DisclosureCells(groups, shares, shares, np.full(len(groups), l), joint.shape[-1])
 
 
-def problem_of(joint: NDArray[np.float64], l: float, on: str) -> Problem:  # noqa: E741
+def problem_of(joint: NDArray[np.float64], l: float, on: str) -> DistortionProblem:  # noqa: E741
     """The problem of RR-QI ("qi"), RR-S ("sensitive") or RR-Both ("both")."""
     pi = joint.sum(axis=-1)
     free = (*[on != "sensitive"] * pi.ndim, on != "qi")
-    return Problem(pi, (cells_of(joint, l),), free)
+    return DistortionProblem(pi, (cells_of(joint, l),), free)
 
 
 def adult(columns: tuple[tuple[str, ...], str]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 
@@ -82,6 +82,7 @@ def test_the_shortest_point_of_a_polyhedron(seed: int) -> None:
 
 
 @pytest.mark.parametrize("on", ["qi", "both"])
+@settings(max_examples=settings().max_examples // 3)
 @given(seed=st.integers(0, 300))
 def test_scipy_finds_no_better_parameters(seed: int, on: str) -> None:
     random = np.random.default_rng(seed)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from anonymize.randomization import kronecker
 from anonymize.randomization.draw import representable
 from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import Problem
+from anonymize.randomization.problem import DistortionProblem
 from tests.randomization.matrices import Matrix
 from tests.randomization.tables import ADULT, DISEASES, EMGRW, ESGRO, adult, problem_of
 
 needs_adult = pytest.mark.skipif(not ADULT.is_file(), reason="adult.csv is not there: set ANONYMIZE_SHARED")
 
 
-def norms(problem: Problem, p: Matrix) -> float:
+def norms(problem: DistortionProblem, p: Matrix) -> float:
     """The product over the quasi-identifiers."""
     return float(np.prod([kronecker.norm_squared(p[at], problem.sizes[at]) for at in range(problem.pi.ndim)]))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.randomization.parameters import Parameters, Told
+from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.randomization.where import parse
 
 SEX = {"name": "sex", "role": "quasi-identifier", "p": 0.8, "values": ["F", "M"]}
@@ -30,7 +30,7 @@ def read(tmp_path: Path, **changes: Any) -> Parameters:
 
 def test_a_file(tmp_path: Path) -> None:
     found = read(tmp_path)
-    assert found == Parameters(9, ";", (Told("sex", "quasi-identifier", 0.8, ("F", "M")),))
+    assert found == Parameters(9, ";", (DistortedAttribute("sex", "quasi-identifier", 0.8, ("F", "M")),))
     assert found.named(["sex"]) == [found.attributes[0]]
     with pytest.raises(UsageError, match="'age' is no attribute of the parameters: they have sex"):
         found.named(["age"])
@@ -66,15 +66,15 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         Parameters.read(str(tmp_path / "x.json"))
 
 
-AGES = Told(
+AGES = DistortedAttribute(
     "age",
     "quasi-identifier",
     0.5,
     ("<20", "[20-29]", "[30-39]", ">=40", "?"),
     ((None, 19), (20, 29), (30, 39), (40, None), None),
 )
-HALVES = Told("h", "quasi-identifier", 0.5, ("[0-10)", "[10-20)"), ((0, 10), (10, 20)), half_open=True)
-PLAIN = Told("n", "quasi-identifier", 1.0)
+HALVES = DistortedAttribute("h", "quasi-identifier", 0.5, ("[0-10)", "[10-20)"), ((0, 10), (10, 20)), half_open=True)
+PLAIN = DistortedAttribute("n", "quasi-identifier", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,23 @@ PLAIN = Told("n", "quasi-identifier", 1.0)
         (AGES, "age != [20-29]", [1, 0, 1, 1, 1]),
         (HALVES, "h in 0-10", [1, 0]),
         (HALVES, "h >= 10", [0, 1]),
+        (HALVES, "h < 10", [1, 0]),
+        (HALVES, "h <= 10", [1, 0]),
+        (HALVES, "h > 20", [0, 0]),
+        (AGES, "age <= 19", [1, 0, 0, 0, 0]),
+        (AGES, "age < 30", [1, 1, 0, 0, 0]),
+        (AGES, "age > 29", [0, 0, 1, 1, 0]),
+        (AGES, "age >= 20", [0, 1, 1, 1, 0]),
+        (AGES, "age in 30-39", [0, 0, 1, 0, 0]),
+        (AGES, "age > 19", [0, 1, 1, 1, 0]),
+        (PLAIN, "n >= 2", [0, 1, 1, 0]),
+        (PLAIN, "n < 2", [1, 0, 0, 0]),
+        (PLAIN, "n <= 2", [1, 1, 0, 0]),
         (PLAIN, "n in 2-3", [0, 1, 1, 0]),
         (PLAIN, "n > 2", [0, 0, 1, 0]),
     ],
 )
-def test_what_a_comparison_takes(told: Told, text: str, expected: list[int]) -> None:
+def test_what_a_comparison_takes(told: DistortedAttribute, text: str, expected: list[int]) -> None:
     (comparison,) = parse(text)
     assert told.chosen(comparison, told.values or ("1", "2", "3", "x")).tolist() == expected
 
@@ -107,7 +119,7 @@ def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
 def test_a_range_over_what_are_no_numbers_is_refused(values: tuple[str, ...]) -> None:
     (comparison,) = parse("sex < 3")
     with pytest.raises(UsageError, match="the values of sex are no numbers"):
-        Told("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
+        DistortedAttribute("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
 
 
 def test_a_value_that_there_is_not_is_refused_without_its_text() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization.problem import Problem
+from anonymize.randomization.problem import DistortionProblem
 from anonymize.randomization.risk import Identification
 from tests.randomization.matrices import Matrix, distortion, product
 from tests.randomization.tables import DISEASES, cells_of, problem_of
@@ -16,7 +16,7 @@ FEMALE_CANCER = 3
 """Of the six cells of DISEASES."""
 
 
-def risks(problem: Problem, *p: float) -> Matrix:
+def risks(problem: DistortionProblem, *p: float) -> Matrix:
     """The risk of every cell, RR-Both."""
     (cells,) = problem.sensitive
     known = Identification(problem.pi, p[:-1]).probability

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk import FrequencySet
+from anonymize.risk import TextFrequencySet
 from anonymize.risk.frequency import refined
 
 CELLS = st.sampled_from(["a", "b", "", None])
@@ -15,7 +15,7 @@ CELLS = st.sampled_from(["a", "b", "", None])
 
 def test_combinations_in_order_with_rows_and_weights() -> None:
     frame = pl.DataFrame({"x": ["1", "01", "1", "2"], "y": ["a", "a", "a", "a"], "w": ["1.5", "2", " 3 ", "4"]})
-    found = FrequencySet.of(frame, [["x"], ["y"]], weight="w")
+    found = TextFrequencySet.of(frame, [["x"], ["y"]], weight="w")
     assert found.counts.tolist() == [2, 1, 1]
     assert found.weights is not None and found.weights.tolist() == [4.5, 2.0, 4.0]
     assert found.rows == 4 and found.codes.shape == (2, 3)
@@ -24,39 +24,39 @@ def test_combinations_in_order_with_rows_and_weights() -> None:
 
 def test_a_null_is_a_value_of_its_own_unless_it_is_filled() -> None:
     frame = pl.DataFrame({"x": ["", None, "", "1"]})
-    assert FrequencySet.of(frame, [["x"]]).counts.tolist() == [2, 1, 1]
-    assert FrequencySet.of(frame, [["x"]], fill="").counts.tolist() == [3, 1]
+    assert TextFrequencySet.of(frame, [["x"]]).counts.tolist() == [2, 1, 1]
+    assert TextFrequencySet.of(frame, [["x"]], fill="").counts.tolist() == [3, 1]
 
 
 def test_two_columns_are_one_attribute() -> None:
     frame = pl.DataFrame({"low": ["1", "1", "2"], "high": ["5", "6", "6"]})
-    found = FrequencySet.of(frame, [["low", "high"]])
+    found = TextFrequencySet.of(frame, [["low", "high"]])
     assert found.codes.shape == (1, 3) and found.counts.tolist() == [1, 1, 1]
 
 
 def test_texts_that_match_anything_are_one_code() -> None:
     frame = pl.DataFrame({"x": ["?", "1", "*", None], "y": ["a"] * 4})
-    found = FrequencySet.of(frame, [["x"], ["y"]], wild=["?", "*"])
+    found = TextFrequencySet.of(frame, [["x"], ["y"]], wild=["?", "*"])
     assert found.counts.tolist() == [3, 1] and found.codes[0].tolist()[0] == 0 and found.codes[1].min() > 0
 
 
 def test_a_unit_counts_once_for_a_combination() -> None:
     frame = pl.DataFrame({"x": ["a", "a", "b", "a", "b"], "w": ["1", "9", "3", "2", "4"]})
     units = pl.Series(["one", "one", "one", "two", "one"])
-    found = FrequencySet.of(frame, [["x"]], weight="w", units=units)
+    found = TextFrequencySet.of(frame, [["x"]], weight="w", units=units)
     assert found.weights is not None
     assert (found.counts.tolist(), found.weights.tolist()) == ([2, 1], [3.0, 3.0])
 
 
 def test_no_rows() -> None:
-    found = FrequencySet.of(pl.DataFrame({"x": []}, schema={"x": pl.String}), [["x"]])
+    found = TextFrequencySet.of(pl.DataFrame({"x": []}, schema={"x": pl.String}), [["x"]])
     assert found.rows == 0 and found.codes.shape == (1, 0)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=30))
 def test_the_same_as_counting_tuples(rows: list[tuple[str | None, ...]]) -> None:
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row").cast(pl.String)
-    found = FrequencySet.of(frame, [["a"], ["b"], ["c"]])
+    found = TextFrequencySet.of(frame, [["a"], ["b"], ["c"]])
     distinct = list(dict.fromkeys(rows))
     assert found.counts.tolist() == [rows.count(row) for row in distinct]
     for at in range(3):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk import Analysis, FrequencySet, analyse, feasible_size
+from anonymize.risk import Analysis, TextFrequencySet, analyse, feasible_size
 from anonymize.risk import subsets as room
 from anonymize.risk.subsets import score
 
@@ -31,7 +31,7 @@ GUIDELINE: Rows = [
 def analysed(rows: Rows, max_size: int | None = None) -> Analysis:
     names = [f"q{at}" for at in range(len(rows[0]))]
     frame = pl.DataFrame(rows, schema=names, orient="row")
-    return analyse(FrequencySet.of(frame, [[name] for name in names]), names, max_size)
+    return analyse(TextFrequencySet.of(frame, [[name] for name in names]), names, max_size)
 
 
 def brute(rows: Rows, max_size: int) -> tuple[dict[tuple[int, ...], tuple[int, int, int, int]], list[int]]:
@@ -118,5 +118,5 @@ def test_one_row_and_none() -> None:
     assert [subset.minimal_uniques for subset in found.subsets] == [1, 1, 0]
     assert found.subsets[0].separation is None
     frame = pl.DataFrame({"x": []}, schema={"x": pl.String})
-    nothing = analyse(FrequencySet.of(frame, [["x"]]), ["x"])
+    nothing = analyse(TextFrequencySet.of(frame, [["x"]]), ["x"])
     assert nothing.rows == 0 and nothing.subsets[0].distinct == 0.0 and nothing.score_max == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.errors import DataError
 from anonymize.randomization.draw import distorted, representable, seeded_bits
-from anonymize.randomization.joint import Axis, Guarded, pose
+from anonymize.randomization.joint import Guarded, JointAxis, pose
 from anonymize.verify.randomized import Bound, measure_randomized
 
 ROWS = 5000
@@ -55,7 +55,7 @@ def test_the_risk_is_that_of_the_search(seed: int, moved: tuple[str, ...]) -> No
     random, table = np.random.default_rng(seed), original(seed).head(200)
     p = drawn(**{name: random.uniform(1 / SIZES[name] + 0.05, 0.99) for name in moved})
     missing = 1 if seed % 3 == 0 else None
-    axes = [Axis(table[name].to_numpy(), SIZES[name], name in p) for name in ("a", "b")]
+    axes = [JointAxis(table[name].to_numpy(), SIZES[name], name in p) for name in ("a", "b")]
     posed = pose(axes, [Guarded(table["s"].to_numpy(), missing, "s" in p, np.array([2.0, 3.0, 2.0]))])
     chosen = [p[name] for name in ("a", "b") if name in p] + [1.0] * (posed.pi.ndim - len({"a", "b"} & p.keys()))
     worst, _ = posed.risk([*chosen, p.get("s", 1.0)])
