@@ -29,8 +29,8 @@ def spec(**output: Any) -> Spec:
 
 
 def saved(recoding: Recoding, **output: Any) -> Saved:
-    asked = spec(**output)
-    return save(recoding, TABLE, render(recoding, TABLE, asked.output, drop=False), asked, "toy", drop=False)
+    requested = spec(**output)
+    return save(recoding, TABLE, render(recoding, TABLE, requested.output, drop=False), requested, "toy", drop=False)
 
 
 def test_regions_are_a_tree_over_segments() -> None:
