@@ -55,14 +55,11 @@ class Paths:
         """Raises UsageError for an output whose suffix is of no known kind, a private file or one of the algorithm's on
         standard output, two files that are one (`inputs` are read), and an output that is among the files which the
         spec has `named`."""
-        for path in self.release.tables:
-            check_table(path, self.output_format)
         for path in self.reports:
             kind_of(path)
         for option, path in self.private.items():
             if path == "-":
                 raise UsageError(f"--{option}: is a file; it holds values of the input, and is private")
-            check_suffix(path, "a saved recoding", (".json",))
         if "-" in self.further.values():
             options = [option.replace("_", "-") for option, path in self.further.items() if path == "-"]
             raise UsageError([f"--{option}: is a file" for option in options])
@@ -75,6 +72,10 @@ class Paths:
         ]
         _refuse_twice([*inputs, *outputs])
         _refuse_overwriting(outputs, named)
+        for path in self.release.tables:
+            check_table(path, self.output_format)
+        for path in self.private.values():
+            check_suffix(path, "a saved recoding", (".json",))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ MODULES = (
     "randomization.interval",
     "randomization.where",
     "recode",
-    "recoding.showing",
+    "recoding.numbers",
     "release",
 )
 

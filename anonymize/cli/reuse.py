@@ -1,4 +1,4 @@
-"""Commands that use what a release left: `recode`."""
+"""Commands that use what a release left behind: `recode`."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
 
     RECODING is what a release command wrote with --save-recoding. Every row shows what the release shows for the class
     that it falls into; direct identifiers are left out, all other columns pass through. The table has the columns of
-    the one that was released; those which are no quasi-identifiers may be absent.
+    the one that was released; those that are not quasi-identifiers may be absent.
 
-    Rows fall outside where the recoding has no answer, or one that was made without them: a value that it does not
-    know, a number beyond all that it was made from, a class that was suppressed, a value that its class does not span,
-    a combination that no class has. Those of the first and the third kind are released suppressed. They are counted,
-    and the exit code is 0 all the same.
+    A row falls outside where the recoding has no answer for it, or one that was made without such rows: a value that
+    the recoding does not know, a number beyond all that it was made from, a class that was suppressed, a value that its
+    class does not span, a combination that no class has. Rows of the first and the third kind are released suppressed.
+    All of them are counted, and the exit code is still 0.
 
-    Nothing is measured. The guarantees of the release are about the rows that it was made from: `audit` says whether
-    the new table is safe to publish.
+    Nothing is measured. The guarantees of the release hold for the rows that it was made from: `audit` says whether the
+    new table is safe to publish.
     """
     use_threads(threads)
     from anonymize.cli.progress import progress

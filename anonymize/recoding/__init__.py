@@ -3,33 +3,35 @@
 An algorithm finds a `Recoding`; `render` turns it into `Released`: for every released column of a quasi-identifier the
 distinct texts it shows, and which of them each class shows. Rows are looked up through their class, so a text exists
 once however many rows show it.
+
+A kind of recoding is one subclass of `Recoding`, which knows how it is shown, saved and levelled. How one
+quasi-identifier is shown, and what that costs, is an `Appearance`.
 """
 
 from __future__ import annotations
 
-from anonymize.recoding.columns import ReleasedColumn, Shown, named
-from anonymize.recoding.generalized import Generalized
+from anonymize.recoding.appearance import Appearance
+from anonymize.recoding.base import Recoding
+from anonymize.recoding.categories import escaped
+from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.levels import Levels
+from anonymize.recoding.numbers import format_number
 from anonymize.recoding.regions import Regions
-from anonymize.recoding.released import Recoding, Released, render
-from anonymize.recoding.showing import Showing, escaped, format_number
+from anonymize.recoding.released import render
 from anonymize.recoding.single import Cut, SingleDimensional
-from anonymize.recoding.tree import Tree
+from anonymize.recoding.tree import CutTree
 
 __all__ = [
+    "Appearance",
     "Cut",
-    "Generalized",
+    "CutTree",
     "Levels",
     "Recoding",
     "Regions",
     "Released",
     "ReleasedColumn",
-    "Showing",
-    "Shown",
     "SingleDimensional",
-    "Tree",
     "escaped",
     "format_number",
-    "named",
     "render",
 ]

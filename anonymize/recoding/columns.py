@@ -1,4 +1,4 @@
-"""A released column: the distinct texts in it, and which of them each class shows."""
+"""What is written of a release: its columns, the distinct texts in them, and which of them each class shows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anonymize.classes import Ints
+from anonymize.classes import Floats, Ints
 
-Shown: TypeAlias = tuple[list[str], Ints]
-"""The distinct texts of a released column, and which of them each class shows (classes,)."""
+ClassTexts: TypeAlias = tuple[list[str], Ints]
+"""Distinct texts, and which of them each class shows (classes,)."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,38 @@ class ReleasedColumn:
     of_class: Ints
 
 
-def named(attribute: str, shown: list[Shown], suffixes: list[str], suppressed: str) -> list[ReleasedColumn]:
+@dataclass(frozen=True)
+class Released:
+    """A release before it is written.
+
+    Classes of the recoding that read the same are one class here, as they are to whoever reads the release. `class_of`
+    (rows,) int32: class of each row of the input, -1 for a row that is dropped. `columns`: one or two released columns
+    for each quasi-identifier. `sizes` (classes,). `ncp`, `loss`: per quasi-identifier, (classes,) unweighted normalized
+    certainty penalty and Iyengar's loss of a cell of the class (the mean over its rows).
+
+    Rows that are published suppressed, and classes that read the same as they do, form one more class, numbered
+    `len(sizes)`; `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
+    """
+
+    class_of: NDArray[np.int32]
+    columns: tuple[ReleasedColumn, ...]
+    sizes: Ints
+    ncp: tuple[Floats, ...]
+    loss: tuple[Floats, ...]
+    suppressed_rows: int
+    dropped_rows: int
+
+    def columns_of(self, attribute: str) -> list[ReleasedColumn]:
+        """The released columns that a quasi-identifier became."""
+        return [column for column in self.columns if column.attribute == attribute]
+
+
+def released_columns(
+    attribute: str, contents: list[ClassTexts], suffixes: list[str], suppressed: str
+) -> list[ReleasedColumn]:
     """The columns, with the class of suppressed rows added after the others, and every text once."""
     columns = []
-    for (texts, of_class), suffix in zip(shown, suffixes, strict=True):
+    for (texts, of_class), suffix in zip(contents, suffixes, strict=True):
         texts, of_class = [*texts, suppressed], np.append(of_class, len(texts))
         distinct = list(dict.fromkeys(texts))
         if len(distinct) < len(texts):

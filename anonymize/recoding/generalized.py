@@ -1,4 +1,4 @@
-"""How a quasi-identifier reads at levels of its hierarchy."""
+"""How a quasi-identifier appears at levels of its hierarchy."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Codes, Floats, Ints
-from anonymize.domain.taxonomy import Taxonomy
-from anonymize.recoding.columns import ReleasedColumn, named
-from anonymize.recoding.showing import positions
+from anonymize.recoding.appearance import BOUNDS, Appearance
+from anonymize.recoding.categories import leaf_positions
+from anonymize.recoding.columns import ReleasedColumn, released_columns
 from anonymize.spec import Output
 from anonymize.table import Attribute
 
 
 @dataclass(frozen=True)
-class Generalized:
-    """One quasi-identifier at levels of its hierarchy: `codes` (classes,) of a row of each class, `level` (classes,).
+class Generalized(Appearance):
+    """One quasi-identifier at levels of its hierarchy.
 
-    The spec's `output` says how suppressed rows read. A label stands where the attribute is numeric too; with `bounds`
-    in both columns, so that a release has the same columns whatever the algorithm.
+    `codes` (classes,): the value of a row of each class. `level` (classes,): the level at which it is shown. `output`
+    says how suppressed rows read. Numbers read as labels, too; with `numeric: bounds` the label stands in both columns,
+    so that a release has the same columns whatever the algorithm.
     """
 
     attribute: Attribute
@@ -39,14 +40,14 @@ class Generalized:
     def columns(self) -> list[ReleasedColumn]:
         """The column, or the two, that the attribute is released as."""
         nodes, first, of_class = np.unique(self.nodes, return_index=True, return_inverse=True)
-        domain = self.attribute.domain
-        if isinstance(domain, Taxonomy) and self.output.categorical == "bounds":
-            ends = positions(domain, domain.start[nodes], domain.stop[nodes] - 1, of_class)
-            return named(self.attribute.name, ends, ["_low", "_high"], self.output.suppressed)
-        shown = self.attribute.generalization.text_of(self.codes[first], nodes), of_class
-        two = domain.kind == "numeric" and self.output.numeric == "bounds"
-        suffixes = ["_low", "_high"] if two else [""]
-        return named(self.attribute.name, [shown] * len(suffixes), suffixes, self.output.suppressed)
+        kind, hierarchy = self.attribute.domain.kind, self.attribute.hierarchy
+        if kind == "categorical" and self.output.categorical == "bounds":
+            contents = leaf_positions(hierarchy, hierarchy.start[nodes], hierarchy.stop[nodes] - 1, of_class)
+        else:
+            labels = self.attribute.generalization.text_of(self.codes[first], nodes), of_class
+            contents = [labels] * (2 if kind == "numeric" and self.output.numeric == "bounds" else 1)
+        suffixes = BOUNDS if len(contents) == 2 else [""]
+        return released_columns(self.attribute.name, contents, suffixes, self.output.suppressed)
 
     def costs(self) -> tuple[Floats, Floats]:
         """(classes,) NCP and loss of each class's node."""

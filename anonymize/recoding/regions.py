@@ -8,12 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Partition
-from anonymize.recoding.tree import Tree
+from anonymize.classes import Codes, Partition
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.recoding.appearance import Appearance
+from anonymize.recoding.base import Recoding
+from anonymize.recoding.categories import CategoricalRegions
+from anonymize.recoding.columns import Released
+from anonymize.recoding.numbers import NumericRegions
+from anonymize.recoding.saved.contents import Contents, refusal
+from anonymize.recoding.saved.regions import contents_of_tree
+from anonymize.recoding.tree import CutTree
+from anonymize.spec import Output, Spec
+from anonymize.table import Attribute, Table
 
 
 @dataclass(frozen=True)
-class Regions:
+class Regions(Recoding):
     """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
@@ -26,11 +37,43 @@ class Regions:
     partition: Partition
     suppressed: NDArray[np.uint32]
     cut: str | None = None
-    tree: Tree | None = None
+    tree: CutTree | None = None
     refinement: dict[str, Any] | None = None
+
+    @property
+    def regions(self) -> Partition:
+        """The classes, all of them."""
+        return self.partition
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        found = {"regions": self.partition.count, "suppressed_rows": len(self.suppressed)}
-        told = {"cut": self.cut, "refinement": self.refinement}
-        return {"kind": self.KIND, **{key: value for key, value in told.items() if value is not None}, **found}
+        optional = {"cut": self.cut, "refinement": self.refinement}
+        return {
+            "kind": self.KIND,
+            **{name: value for name, value in optional.items() if value is not None},
+            "regions": self.partition.count,
+            "suppressed_rows": len(self.suppressed),
+        }
+
+    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+        """The region of each class, or points and sets of the values in it."""
+        return [region_appearance(a, self.partition, *self.partition.boxes(a.codes), output) for a in table.attributes]
+
+    def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
+        """A tree of cuts, where there is one and it parts all rows alike."""
+        if self.tree is None:
+            raise refusal("its regions were not found by cuts that part all rows alike")
+        if len(self.suppressed):
+            raise refusal(f"{len(self.suppressed)} rows are suppressed for what they have beside quasi-identifiers")
+        return contents_of_tree(self.tree, self.partition, table, released, spec)
+
+
+def region_appearance(
+    attribute: Attribute, partition: Partition, low: Codes, high: Codes, output: Output
+) -> NumericRegions | CategoricalRegions:
+    """How an attribute appears in regions whose lowest and highest codes are `low` and `high` (classes,)."""
+    domain = attribute.domain
+    if isinstance(domain, Numeric):
+        return NumericRegions(attribute.name, attribute.codes, partition, low, high, output, domain)
+    assert isinstance(domain, Taxonomy)
+    return CategoricalRegions(attribute.name, attribute.codes, partition, low, high, output, domain)

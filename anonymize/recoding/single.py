@@ -15,20 +15,25 @@ from numpy.typing import NDArray
 from anonymize.classes import Codes, Floats, Ints, Partition
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.recoding.columns import ReleasedColumn, Shown
+from anonymize.recoding.appearance import Appearance
+from anonymize.recoding.base import Recoding
+from anonymize.recoding.categories import CategoricalIntervals
+from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.generalized import Generalized
-from anonymize.recoding.showing import Showing, positions
-from anonymize.spec import Output
-from anonymize.table import Attribute
+from anonymize.recoding.numbers import NumericRegions
+from anonymize.recoding.saved import segments
+from anonymize.recoding.saved.contents import Contents
+from anonymize.spec import Output, Spec
+from anonymize.table import Attribute, Table
 
 
 @dataclass(frozen=True)
 class Cut:
     """How the leaves of one attribute are parted.
 
-    `starts` (intervals,) int64: the first leaf of each interval, ascending, the first of them 0. `labelled`: of a
-    numeric attribute these are leaves of its hierarchy, every interval is a node and reads as that does; else they are
-    the codes of its numbers. A categorical attribute's leaves are the same either way.
+    `starts` (intervals,) int64: the first leaf of each interval, ascending, the first of them 0. `labelled`: for a
+    numeric attribute these are leaves of its hierarchy, and every interval is a node and reads as that node does;
+    otherwise they are the codes of its numbers. A categorical attribute's leaves are the same either way.
     """
 
     starts: Ints
@@ -49,7 +54,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class SingleDimensional:
+class SingleDimensional(Recoding):
     """Single-dimensional recoding: every cell is released as the interval of leaves that its value lies in.
 
     `partition`: the classes; the rows of one lie in the same interval of every attribute. `cuts`: by name, how each
@@ -75,78 +80,81 @@ class SingleDimensional:
         suppressed = len(self.suppressed)
         return {"kind": self.KIND, "intervals": intervals, **(self.chosen or {}), "suppressed_rows": suppressed}
 
+    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+        """The interval that the values of each class lie in."""
+        return [ByInterval.of(a, self.cuts[a.name], self.partition, output) for a in table.attributes]
 
-@dataclass(frozen=True)
-class Interval(Showing):
-    """As `Showing`, where the classes are intervals of leaves. One that is a node reads as the node, any other as the
-    set of its values."""
-
-    def _nodes(self, domain: Taxonomy) -> Shown:
-        node = domain.lca(self.low, self.high)
-        whole = (domain.start[node] == self.low) & (domain.stop[node] == self.high.astype(np.int64) + 1)
-        labels, of_label = super()._nodes(domain)
-        if whole.all():
-            return labels, of_label
-        sets, of_set = self._sets(domain)
-        return labels + sets, np.where(whole, of_label, len(labels) + of_set)
-
-    def _positions(self, domain: Taxonomy) -> list[Shown]:
-        return positions(domain, *self._distinct())
+    def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
+        """Segments that are the intervals."""
+        parted = []
+        for attribute in table.attributes:
+            cut = self.cuts[attribute.name]
+            by_code = isinstance(attribute.domain, Numeric) and not cut.labelled
+            parted.append((segments.of_numbers if by_code else segments.of_leaves)(attribute, cut.starts, spec))
+        return segments.contents(parted, self.partition, self.suppressed, table, released)
 
 
 @dataclass(frozen=True)
-class ByInterval:
-    """One quasi-identifier of a single-dimensional release: `shown` says how the intervals in which there are rows
-    read, `interval` (classes,) which of them each class has."""
+class ByInterval(Appearance):
+    """One quasi-identifier of a single-dimensional release.
 
-    shown: Showing | Generalized
-    interval: Ints
+    `intervals`: how the intervals appear in which there are rows. `interval_of` (classes,): which of them each class
+    has.
+    """
+
+    intervals: Appearance
+    interval_of: Ints
 
     @classmethod
     def of(cls, attribute: Attribute, cut: Cut, partition: Partition, output: Output) -> ByInterval:
-        """How an attribute reads in the classes of a partition."""
+        """How an attribute appears in the classes of a partition."""
         labelled = cut.labelled and isinstance(attribute.domain, Numeric)
         leaves = attribute.generalization.leaf_of(attribute.codes) if labelled else attribute.codes
         interval_of_row = cut.interval_of(leaves[partition.order])
-        present, interval = np.unique(interval_of_row[partition.starts[:-1]], return_inverse=True)
-        together = _together(interval_of_row, partition)
-        if labelled:
-            return cls(_labels(attribute, cut, present, together, output), interval)
-        return cls(_intervals(attribute, cut, present, together, output), interval)
+        present, interval_of = np.unique(interval_of_row[partition.starts[:-1]], return_inverse=True)
+        rows = _by_interval(interval_of_row, partition)
+        return cls((_labels if labelled else _intervals)(attribute, cut, present, rows, output), interval_of)
 
     def columns(self) -> list[ReleasedColumn]:
-        """The column, or the two, that the attribute is released as."""
-        pick = np.append(self.interval, -1)
-        return [replace(column, of_class=column.of_class[pick]) for column in self.shown.columns()]
+        """The columns of the intervals, from which each class takes the text of its own."""
+        pick = np.append(self.interval_of, -1)
+        return [replace(column, of_class=column.of_class[pick]) for column in self.intervals.columns()]
 
     def costs(self) -> tuple[Floats, Floats]:
         """(classes,) NCP and loss of a cell of each class."""
-        ncp, loss = self.shown.costs()
-        return ncp[self.interval], loss[self.interval]
+        ncp, loss = self.intervals.costs()
+        return ncp[self.interval_of], loss[self.interval_of]
 
 
-def _together(interval_of_row: Ints, partition: Partition) -> Partition:
-    """The rows of a partition, put together by their intervals, which are in ascending order."""
+def _by_interval(interval_of_row: Ints, partition: Partition) -> Partition:
+    """The rows of a partition in one class for each interval that has any, the intervals in ascending order.
+
+    A stable sort by interval puts the rows of each side by side; a class begins wherever the number changes.
+    """
     order = np.argsort(interval_of_row, kind="stable")
     edges = np.flatnonzero(np.diff(interval_of_row[order])) + 1
     starts = np.concatenate(([0], edges, [len(order)])) if len(order) else np.zeros(1, np.int64)
     return Partition(partition.order[order], starts.astype(np.int64))
 
 
-def _intervals(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Interval:
-    """Intervals of codes. Of categories, one that is shown as a set of values is as narrow as its rows allow."""
+def _intervals(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Appearance:
+    """Intervals of codes. One of categories that is shown as a set of values is as narrow as its rows allow."""
     low, high = cut.starts[present], cut.stops(attribute.domain.size)[present] - 1
-    domain = attribute.domain
-    if isinstance(domain, Taxonomy) and len(present):
+    domain, kind = attribute.domain, attribute.codes.dtype
+    if isinstance(domain, Numeric):
+        ends = low.astype(kind), high.astype(kind)
+        return NumericRegions(attribute.name, attribute.codes, rows, *ends, output, domain)
+    assert isinstance(domain, Taxonomy)
+    if len(present):
         node = domain.lca(low, high)
         whole = (domain.start[node] == low) & (domain.stop[node] == high + 1) & (output.categorical != "set")
         least, most = rows.boxes(attribute.codes)
         low, high = np.where(whole, low, least), np.where(whole, high, most)
-    kind = attribute.codes.dtype
-    return Interval(attribute, rows, low.astype(kind), high.astype(kind), output)
+    ends = low.astype(kind), high.astype(kind)
+    return CategoricalIntervals(attribute.name, attribute.codes, rows, *ends, output, domain)
 
 
-def _labels(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Generalized:
+def _labels(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Appearance:
     """Numbers that read as nodes of their hierarchy."""
     hierarchy = attribute.hierarchy
     node = hierarchy.lca(cut.starts[present], cut.stops(hierarchy.size)[present] - 1)

@@ -17,7 +17,7 @@ from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
-from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional
+from anonymize.recoding import Recoding, Released
 from anonymize.request import Request
 from anonymize.risk import merged
 from anonymize.spec import Spec
@@ -207,13 +207,13 @@ def _view(facts: ReleaseFacts) -> View:
         k=required_k(facts.requirements),
         levels=_levels(facts),
         weights=facts.table.weights,
-        partition=facts.recoding.partition if isinstance(facts.recoding, Regions) else None,
+        partition=facts.recoding.regions,
     )
 
 
 def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
     """(level, height) of each quasi-identifier, where all classes share one level vector."""
-    vector = facts.recoding.vector if isinstance(facts.recoding, Levels) else None
+    vector = facts.recoding.vector
     if vector is None:
         return None
     return [(level, a.hierarchy.height) for level, a in zip(vector, facts.table.attributes, strict=True)]
@@ -254,10 +254,8 @@ def _warnings(facts: ReleaseFacts) -> list[str]:
         warnings.append(
             f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
         )
-    if isinstance(facts.recoding, Levels) or (
-        isinstance(facts.recoding, SingleDimensional) and facts.recoding.labelled
-    ):
-        warnings += _without_effect(spec, request.algorithm, sets=not isinstance(facts.recoding, Levels))
+    if facts.recoding.labelled:
+        warnings += _without_effect(spec, request.algorithm, sets=facts.recoding.SETS)
     return [*warnings, *_ambiguous(facts), *unused(request)]
 
 

@@ -32,21 +32,21 @@ def released(
         cuts["age"].interval_of(attribute.generalization.leaf_of(attribute.codes)),
     ]
     kept = np.delete(np.arange(table.rows), suppressed)
-    found = Partition.of_labels((intervals[0] * 10 + intervals[1])[kept])
-    partition = Partition(kept[found.order].astype(np.uint32), found.starts)
+    parted = Partition.of_labels((intervals[0] * 10 + intervals[1])[kept])
+    partition = Partition(kept[parted.order].astype(np.uint32), parted.starts)
     recoding = SingleDimensional(partition, cuts, np.array(suppressed, np.uint32))
     return render(recoding, table, Output(**output), drop=False)
 
 
-def texts(found: Released, column: int) -> list[str]:
-    shown = found.columns[column]
-    return [shown.texts[number] for number in shown.of_class[found.class_of].tolist()]
+def texts(release: Released, column: int) -> list[str]:
+    released_column = release.columns[column]
+    return [released_column.texts[number] for number in released_column.of_class[release.class_of].tolist()]
 
 
 def test_equal_values_read_the_same_in_every_class() -> None:
-    found = released([0, 3], [0, 2])
-    assert texts(found, 0) == ["Service", "Service", "Service", "Craft", "Service", "Craft"]
-    assert texts(found, 1) == ["[30-41]", "[30-41]", "[30-41]", "*", "*", "*"]  # missing and present
+    release = released([0, 3], [0, 2])
+    assert texts(release, 0) == ["Service", "Service", "Service", "Craft", "Service", "Craft"]
+    assert texts(release, 1) == ["[30-41]", "[30-41]", "[30-41]", "*", "*", "*"]  # missing and present
 
 
 def test_an_interval_ends_at_values_of_suppressed_rows_too() -> None:
@@ -54,21 +54,21 @@ def test_an_interval_ends_at_values_of_suppressed_rows_too() -> None:
 
 
 def test_an_interval_that_is_no_node_reads_as_its_values() -> None:
-    found = released([0, 2], [0])
-    assert texts(found, 0) == ["{cook|waiter}"] * 3 + ["{porter|smith}"] * 3
-    assert found.ncp[0].tolist() == pytest.approx([3 / 5, 1])
+    release = released([0, 2], [0])
+    assert texts(release, 0) == ["{cook|waiter}"] * 3 + ["{porter|smith}"] * 3
+    assert release.ncp[0].tolist() == pytest.approx([3 / 5, 1])
 
 
 def test_values_that_do_not_occur_widen_no_set() -> None:
     assert texts(released([0, 2, 4], [0]), 0)[3:] == ["{porter|smith}"] * 3
-    found = released([0, 1, 3, 4], [0], [4])
-    assert texts(found, 0)[:4] == ["cook", "cook", "waiter", "smith"]
-    assert found.ncp[0].tolist() == [0, 0, 0]
+    release = released([0, 1, 3, 4], [0], [4])
+    assert texts(release, 0)[:4] == ["cook", "cook", "waiter", "smith"]
+    assert release.ncp[0].tolist() == [0, 0, 0]
 
 
 def test_costs_are_of_what_is_shown() -> None:
-    found = released([0, 3], [0, 1, 4])
-    ages = dict(zip(texts(found, 1), found.ncp[1][found.class_of].tolist(), strict=True))
+    release = released([0, 3], [0, 1, 4])
+    ages = dict(zip(texts(release, 1), release.ncp[1][release.class_of].tolist(), strict=True))
     assert ages == {"30": 0, "[41-50]": pytest.approx(9 / 20), "?": 0}
 
 
@@ -78,9 +78,9 @@ def test_points_are_of_all_rows_of_an_interval() -> None:
 
 
 def test_sets_are_of_all_rows_of_an_interval() -> None:
-    found = released([0, 3], [0, 1, 2, 3, 4], categorical="set")
+    release = released([0, 3], [0, 1, 2, 3, 4], categorical="set")
     together = "{cook|waiter|porter}"
-    assert texts(found, 0) == [together, together, together, "smith", together, "smith"]
+    assert texts(release, 0) == [together, together, together, "smith", together, "smith"]
 
 
 def test_numbers_can_read_as_labels() -> None:
@@ -88,15 +88,15 @@ def test_numbers_can_read_as_labels() -> None:
     by_label = numeric([30, 41, 30, 42, 50, None], name="age")
     generalization = Generalization.over(by_label.domain, decades)  # type: ignore[arg-type]
     attribute = Attribute("age", by_label.codes, by_label.domain, 1.0, lambda: generalization)
-    found = released([0], [0, 1, 3, 4], attribute=attribute, numeric="bounds")
-    assert texts(found, 1) == texts(found, 2) == ["30", "forties", "30", "forties", "50", "?"]
-    assert sorted(found.ncp[1].tolist()) == pytest.approx([0, 0, 0, 1 / 20])
+    release = released([0], [0, 1, 3, 4], attribute=attribute, numeric="bounds")
+    assert texts(release, 1) == texts(release, 2) == ["30", "forties", "30", "forties", "50", "?"]
+    assert sorted(release.ncp[1].tolist()) == pytest.approx([0, 0, 0, 1 / 20])
 
 
 def test_all_rows_suppressed() -> None:
-    found = released([0], [0], range(6))
-    assert texts(found, 0) == texts(found, 1) == ["*"] * 6
-    assert found.suppressed_rows == 6
+    release = released([0], [0], range(6))
+    assert texts(release, 0) == texts(release, 1) == ["*"] * 6
+    assert release.suppressed_rows == 6
 
 
 def test_the_summary_counts_intervals() -> None:

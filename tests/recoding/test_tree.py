@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from anonymize.recoding import Tree, tree
+from anonymize.recoding import CutTree, tree
 
 # age below 3, else sex 1 or not, else age from 5 to 6 or not
-HAND = Tree(*(np.array(part) for part in ([0, 1, 0], [0, 1, 5], [3, 2, 7], [-1, -2, -3], [1, 2, -4])))
+HAND = CutTree(*(np.array(part) for part in ([0, 1, 0], [0, 1, 5], [3, 2, 7], [-1, -2, -3], [1, 2, -4])))
 
 
 @pytest.mark.parametrize("piece", [1, 2, 100])
@@ -19,6 +19,6 @@ def test_rows_fall_through_the_cuts(piece: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_a_cut_there_is_one_class() -> None:
-    none = Tree(*(np.empty(0, np.int64) for _ in range(5)))
+    none = CutTree(*(np.empty(0, np.int64) for _ in range(5)))
     assert none.classes_of([np.arange(3)]).tolist() == [0, 0, 0]
     assert none.classes_of([np.arange(0)]).tolist() == []

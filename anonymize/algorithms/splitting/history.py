@@ -9,7 +9,7 @@ import numpy as np
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import Cuts
 from anonymize.classes import Bools, Ints, Partition
-from anonymize.recoding import Tree
+from anonymize.recoding import CutTree
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class History:
             Step(whole, begins[first], begins[second:], cuts.attribute[at], cuts.start[at], cuts.stop[at])
         )
 
-    def tree(self, partition: Partition) -> Tree:
+    def tree(self, partition: Partition) -> CutTree:
         """The tree whose classes are those of the partition that grew."""
         names = ("whole", "first", "second", "attribute", "start", "stop")
         none = np.empty(0, np.int64)
@@ -60,7 +60,7 @@ class History:
             return np.where(child < 0, child, number[np.maximum(child, 0)])[order] if len(order) else none
 
         attribute, start, stop = (cut[order] for cut in (made.attribute, made.start, made.stop))
-        return Tree(attribute, start, stop, renumbered(first), renumbered(second))
+        return CutTree(attribute, start, stop, renumbered(first), renumbered(second))
 
 
 def _children(made: Step, partition: Partition) -> tuple[Ints, Ints]:

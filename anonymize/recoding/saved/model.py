@@ -1,7 +1,7 @@
 """The file of a saved recoding, as frozen pydantic models, and how it is read.
 
-Each attribute's values are parted into *segments*, numbered from 0. Of a single-dimensional recoding (full-domain
-generalization is one) a segment is what reads the same; of a multidimensional one, what no cut parts.
+Each attribute's values are parted into *segments*, numbered from 0. In a single-dimensional recoding (full-domain
+generalization is one) a segment is what reads the same; in a multidimensional one, what no cut parts.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class NumericAttribute(Part):
 
 
 class Builder(Part):
-    """The builder of a hierarchy, as a spec has it; `width`: characters of the longest value, of a mask."""
+    """The builder of a hierarchy, as a spec has it; `width`: for a mask, the characters of the longest value."""
 
     mask: Literal["right", "left"] | None = None
     prefix: Indices | None = None
@@ -75,9 +75,9 @@ class CategoricalAttribute(Part):
     """A categorical quasi-identifier.
 
     `labels`: text of each node of the hierarchy: first the `leaves`, in their order, the root last. `parents`: number
-    of the node above each, -1 of the root. `missing`: the leaf that stands for missing, None where there was none.
+    of the node above each, -1 for the root. `missing`: the leaf that stands for missing, None where there was none.
     `cuts`: the first leaf of each segment but the first. `builder`: how the hierarchy was made, if not from a file.
-    `any`: as of numbers.
+    `any`: as for numbers.
     """
 
     type: Literal["categorical"] = "categorical"
@@ -99,8 +99,8 @@ class CategoricalAttribute(Part):
 Attribute = Annotated[NumericAttribute | CategoricalAttribute, Field(discriminator="type")]
 
 
-class Cuts(Part):
-    """The tree of a multidimensional recoding; see `anonymize.recoding.Tree`. `start`, `stop` are segments."""
+class SavedTree(Part):
+    """The tree of a multidimensional recoding; see `anonymize.recoding.CutTree`. `start`, `stop` are segments."""
 
     attribute: Indices
     start: Indices
@@ -109,7 +109,7 @@ class Cuts(Part):
     second: Indices
 
 
-class Column(Part):
+class SavedColumn(Part):
     """A released column: its distinct `texts`, and which of them each class (of regions) or each segment of the
     attribute shows; -1 for a segment that the release did not show."""
 
@@ -120,8 +120,10 @@ class Column(Part):
 
 
 class Box(Part):
-    """The values of each class or segment: numbers, or leaves of a hierarchy, both ends included; None has no end. A
-    missing number lies at the largest float. `nodes`: of a hierarchy, the node that is shown, -1 for a set of values.
+    """What each class or segment spans: numbers, or leaves of a hierarchy, both ends included.
+
+    An end is None where nothing lies beyond it; a missing number lies at the largest float. `nodes`: for a hierarchy,
+    the node that is shown, -1 for a set of values.
     """
 
     low: tuple[Number | None, ...]
@@ -130,8 +132,10 @@ class Box(Part):
 
 
 class TableBlock(Part):
-    """How the table is read: what the spec's `input` says, and the roles of the columns that are no quasi-identifiers:
-    left out, or passed through."""
+    """How the table is read: what the spec's `input` says, and the roles of the other columns.
+
+    `identifiers` are left out; `others` pass through.
+    """
 
     separator: str
     missing: tuple[str, ...]
@@ -151,8 +155,8 @@ class OutputBlock(Part):
 class Saved(Part):
     """A saved recoding.
 
-    `kind`: regions, with a `tree`; or segments, with the combinations of segments, one tuple per attribute, of the
-    release's `classes` and of the classes that it suppressed. `boxes`: of some attributes, by name.
+    `kind`: regions, with a `tree`; or segments, with the combinations of segments, one tuple per attribute, that the
+    release's `classes` have and those that it suppressed. `boxes`: by name, for the attributes that have them.
     """
 
     format: Literal["anonymize recoding"] = "anonymize recoding"
@@ -163,9 +167,9 @@ class Saved(Part):
     table: TableBlock
     output: OutputBlock
     attributes: tuple[Attribute, ...] = Field(min_length=1)
-    columns: tuple[Column, ...]
+    columns: tuple[SavedColumn, ...]
     boxes: dict[str, Box]
-    tree: Cuts | None = None
+    tree: SavedTree | None = None
     classes: tuple[Indices, ...] = ()
     suppressed: tuple[Indices, ...] = ()
 
@@ -179,7 +183,7 @@ class Saved(Part):
 def load(path: str | Path) -> Saved:
     """Reads a saved recoding.
 
-    Raises DataError where it cannot be read; SpecError where it is no saved recoding, one of another version, or
+    Raises DataError where it cannot be read; SpecError where it is not a saved recoding, has another version, or is
     damaged.
     """
     try:
@@ -187,12 +191,12 @@ def load(path: str | Path) -> Saved:
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=str(path))) from None
     except (ValueError, RecursionError):
-        raise SpecError(Problem("is no saved recoding: it is no JSON", file=str(path))) from None
+        raise SpecError(Problem("is not a saved recoding: it is not JSON", file=str(path))) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise SpecError(Problem("is no saved recoding", file=str(path), hint="one is made with --save-recoding"))
+        raise SpecError(Problem("is not a saved recoding", file=str(path), hint="one is made with --save-recoding"))
     if content.get("format_version") != FORMAT_VERSION:
         message = f"has a format_version that is not {FORMAT_VERSION}"
-        raise SpecError(Problem(message, file=str(path), hint="save it anew with this version"))
+        raise SpecError(Problem(message, file=str(path), hint="save it again with this version"))
     try:
         saved = Saved.model_validate(content)
     except ValidationError as error:
@@ -208,7 +212,7 @@ def _wrong(saved: Saved) -> str | None:
     """What does not fit together, if anything: numbers that point at what is not there."""
     names = [attribute.name for attribute in saved.attributes]
     if len(set(names)) < len(names):
-        return "an attribute stands twice"
+        return "an attribute is listed twice"
     classes = _classes(saved)
     if classes is None:
         return "its tree"
@@ -229,9 +233,12 @@ def _wrong(saved: Saved) -> str | None:
 
 
 def _classes(saved: Saved) -> int | None:
-    """Number of classes that the tree leads to; None for a tree that is none."""
+    """Number of classes that the tree leads to, 0 for segments, which have no tree; None for damaged numbers.
+
+    Numbers make a tree where each cut but the root is the child of exactly one cut before it, and each class of one.
+    """
     if saved.tree is None:
-        lengths = {len(found) for found in (saved.classes, saved.suppressed)}
+        lengths = {len(saved.classes), len(saved.suppressed)}
         return 0 if saved.kind == "segments" and lengths == {len(saved.attributes)} else None
     cuts: dict[str, Any] = saved.tree.model_dump()
     count = len(saved.tree.attribute)

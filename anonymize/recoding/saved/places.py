@@ -21,12 +21,12 @@ NAMES = ("segment", "low", "high", "beyond", "near", "node")
 
 @dataclass(frozen=True)
 class Places:
-    """Of n distinct values, all (n,).
+    """Where n distinct values lie; all arrays are (n,).
 
-    `segment`: the one that each lies in, UNKNOWN where the recoding has none for it. `low`, `high`: the values that it
-    may stand for, as a `Box` has them; for a value that the hierarchy has not got, but whose ancestor it has, the
-    leaves under that. `beyond`: numbers below or above all that the recoding was made from. `near`: values that have
-    only an ancestor, which is `node`; -1 for the others.
+    `segment`: the segment of each value, UNKNOWN where the recoding has none for it. `low`, `high`: the values that it
+    may stand for, as a `Box` has them; for a value that the hierarchy lacks, but whose ancestor it has, the leaves
+    under that ancestor. `beyond`: whether it is a number below or above all that the recoding was made from. `near`:
+    whether the hierarchy has only an ancestor of it, which is `node`; -1 for the others.
     """
 
     segment: Ints
@@ -37,7 +37,7 @@ class Places:
     node: Ints
 
     def of_rows(self, codes: Codes) -> Places:
-        """The same of rows (rows,), from the number of each row's value."""
+        """The places of rows (rows,), from the number of each row's value."""
         return Places(*(getattr(self, name)[codes] for name in NAMES))
 
 
@@ -65,15 +65,19 @@ def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
 
 
 def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
-    """(n,) the segment of each number, UNKNOWN for none."""
+    """(n,) the segment of each number, UNKNOWN where there is none.
+
+    Ranges and cuts ascend, so that a binary search finds the last one that begins at or below a number; a range holds
+    the number if it does not end below it.
+    """
     if attribute.any:
         return np.zeros(len(values), np.int64)
     if attribute.ranges is not None:
         low, high = (np.array([getattr(each, end) for each in attribute.ranges]) for end in ("low", "high"))
         own = np.array([each.segment for each in attribute.ranges] + [UNKNOWN])
-        at = np.searchsorted(low, values, side="right") - 1
-        inside = (at >= 0) & (values <= np.append(high, 0)[at])
-        return np.asarray(own[np.where(inside, at, -1)])
+        index = np.searchsorted(low, values, side="right") - 1
+        inside = (index >= 0) & (values <= np.append(high, 0)[index])
+        return np.asarray(own[np.where(inside, index, -1)])
     if attribute.low is None:
         return np.full(len(values), UNKNOWN)
     return np.searchsorted(np.array(attribute.cuts), values, side="right").astype(np.int64)
@@ -83,7 +87,7 @@ def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
 
 
 def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Places:
-    """A value that is no leaf of a hierarchy made by a builder is near where the builder puts it."""
+    """A value that is not a leaf of a hierarchy made by a builder is near where the builder puts it."""
     leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
     low = np.array([leaf_of.get(str(text), UNKNOWN) for text in column.values], np.int64)
     high, node = low.copy(), np.full(len(low) + (column.missing is not None), -1)
@@ -91,7 +95,7 @@ def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Plac
     if attribute.any:
         low[unknown], high[unknown] = 0, attribute.leaves - 1
     elif attribute.builder is not None and len(unknown):
-        node[unknown] = _ancestors(attribute, attribute.builder, [str(column.values[at]) for at in unknown])
+        node[unknown] = _ancestors(attribute, attribute.builder, [str(column.values[index]) for index in unknown])
         first, last = _extents(attribute)
         low[unknown] = np.where(node[unknown] < 0, UNKNOWN, first[node[unknown]])
         high[unknown] = np.where(node[unknown] < 0, UNKNOWN, last[node[unknown]])
@@ -110,11 +114,11 @@ def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequenc
     steps, fits = _steps(builder)
     inner = range(attribute.leaves, len(attribute.labels) - 1)
     node_of = {attribute.labels[node]: node for node in reversed(inner)}
-    found = []
+    nodes = []
     for text in texts:
         labels = (step(text) for step in steps) if fits(text) else ()
-        found.append(next((node_of[label] for label in labels if label in node_of), -1))
-    return np.array(found, np.int64)
+        nodes.append(next((node_of[label] for label in labels if label in node_of), -1))
+    return np.array(nodes, np.int64)
 
 
 def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[str], bool]]:
@@ -127,7 +131,11 @@ def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[
 
 
 def _extents(attribute: CategoricalAttribute) -> tuple[Ints, Ints]:
-    """(nodes,) first and last leaf under each node."""
+    """(nodes,) first and last leaf under each node.
+
+    Every leaf climbs one edge in each round and leaves its number at the node that it reaches; a leaf that has passed
+    the root drops out.
+    """
     parents = np.array(attribute.parents)
     first = np.full(len(parents), attribute.leaves, np.int64)
     last = np.full(len(parents), -1, np.int64)

@@ -13,14 +13,14 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.splitting import grow
-from anonymize.recoding import Tree
+from anonymize.recoding import CutTree
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, table_of, tables, with_workload
 
 options = st.builds(mondrian.Options, st.sampled_from(["auto", *RULES]))
 
 
-def grown(table: Table, k: int, chosen: mondrian.Options, threads: int = 1) -> tuple[Tree, np.ndarray]:
+def grown(table: Table, k: int, chosen: mondrian.Options, threads: int = 1) -> tuple[CutTree, np.ndarray]:
     found = mondrian.run(table, (k_anonymity(k),), chosen, Context(threads=threads, save=True))
     assert found.tree is not None
     return found.tree, found.partition.class_of(table.rows)
@@ -34,7 +34,7 @@ def test_rows_go_down_to_their_class(table: Table, k: int, chosen: mondrian.Opti
         tree, class_of = grown(table, min(k, table.rows), chosen)
         assert np.array_equal(tree.classes_of([a.codes for a in table.attributes]), class_of)
         again, _ = grown(table, min(k, table.rows), chosen, threads=3)
-    for field in dataclasses.fields(Tree):
+    for field in dataclasses.fields(CutTree):
         assert np.array_equal(getattr(tree, field.name), getattr(again, field.name))
 
 

@@ -60,10 +60,10 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("[1]", "is no saved recoding"),
-        ('{"format": "something"}', "is no saved recoding"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[1]", "is not a saved recoding"),
+        ('{"format": "something"}', "is not a saved recoding"),
         (json.dumps(WHOLE | {"format_version": 2}), "format_version that is not 1"),
         (json.dumps(WHOLE | {"kind": "unheard of"}), "damaged at kind"),
         (json.dumps(WHOLE | {"more": 1}), "damaged at more"),
@@ -71,7 +71,7 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     ],
     ids=["empty", "deep", "list", "format", "version", "kind", "unknown key", "no attributes"],
 )
-def test_what_is_no_saved_recoding_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_not_a_saved_recoding_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(SpecError, match=said):
         load(tmp_path / "r.json")

@@ -19,7 +19,7 @@ def column(values: list[Any], missing: bool = False) -> DistinctValues:
     return DistinctValues(np.array(values) if numbers else values, codes, len(values) if missing else None)
 
 
-def found(attribute: Any, values: list[Any], missing: bool = False) -> Places:
+def placed(attribute: Any, values: list[Any], missing: bool = False) -> Places:
     return places(attribute, column(values, missing))
 
 
@@ -28,43 +28,43 @@ def numeric(**more: Any) -> NumericAttribute:
 
 
 def test_numbers_between_cuts_and_beyond_the_range() -> None:
-    at = found(numeric(cuts=(20, 30)), [5, 10, 19, 20, 29, 30, 50, 51])
-    assert at.segment.tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
-    assert at.beyond.tolist() == [True, *[False] * 6, True]
-    assert at.low.tolist() == at.high.tolist() == [5, 10, 19, 20, 29, 30, 50, 51]
-    assert not at.near.any()
+    where = placed(numeric(cuts=(20, 30)), [5, 10, 19, 20, 29, 30, 50, 51])
+    assert where.segment.tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
+    assert where.beyond.tolist() == [True, *[False] * 6, True]
+    assert where.low.tolist() == where.high.tolist() == [5, 10, 19, 20, 29, 30, 50, 51]
+    assert not where.near.any()
 
 
 def test_whole_numbers_beyond_2_to_the_53_are_parted_exactly() -> None:
-    at = found(NumericAttribute(name="id", low=2**60, high=2**60 + 2, cuts=(2**60 + 1,)), [2**60, 2**60 + 1])
-    assert at.segment.tolist() == [0, 1]
+    where = placed(NumericAttribute(name="id", low=2**60, high=2**60 + 2, cuts=(2**60 + 1,)), [2**60, 2**60 + 1])
+    assert where.segment.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("own", "segment"), [(2, 2), (0, 0), (None, UNKNOWN)])
 def test_missing_numbers_have_a_segment_or_are_unknown(own: int | None, segment: int) -> None:
-    at = found(numeric(cuts=(20,), missing=own), [12], missing=True)
-    assert at.segment.tolist() == [0, segment]
-    assert at.low.tolist() == [12, MISSING]
-    assert not at.beyond.any()
+    where = placed(numeric(cuts=(20,), missing=own), [12], missing=True)
+    assert where.segment.tolist() == [0, segment]
+    assert where.low.tolist() == [12, MISSING]
+    assert not where.beyond.any()
 
 
 def test_only_numbers_in_a_range_have_a_segment() -> None:
     ranges = (Range(low=0, high=4, segment=0), Range(low=10, high=14, segment=1), Range(low=20, high=20, segment=0))
-    at = found(numeric(ranges=ranges), [-1, 0, 4, 4.5, 10, 15, 20, 21])
-    assert at.segment.tolist() == [-1, 0, 0, -1, 1, -1, 0, -1]
-    assert not at.beyond.any()
+    where = placed(numeric(ranges=ranges), [-1, 0, 4, 4.5, 10, 15, 20, 21])
+    assert where.segment.tolist() == [-1, 0, 0, -1, 1, -1, 0, -1]
+    assert not where.beyond.any()
     assert numeric(ranges=ranges).segments == 2
-    assert found(numeric(ranges=()), [3]).segment.tolist() == [UNKNOWN]
+    assert placed(numeric(ranges=()), [3]).segment.tolist() == [UNKNOWN]
 
 
 def test_one_segment_for_whatever_there_may_be() -> None:
-    at = found(numeric(any=True), [-1000, 12], missing=True)
-    assert at.segment.tolist() == [0, 0, 0]
-    assert not at.beyond.any()
+    where = placed(numeric(any=True), [-1000, 12], missing=True)
+    assert where.segment.tolist() == [0, 0, 0]
+    assert not where.beyond.any()
 
 
 def test_without_any_number_to_go_by_all_are_unknown() -> None:
-    assert found(NumericAttribute(name="age", low=None, high=None, missing=0), [1], missing=True).segment.tolist() == [
+    assert placed(NumericAttribute(name="age", low=None, high=None, missing=0), [1], missing=True).segment.tolist() == [
         UNKNOWN,
         0,
     ]
@@ -80,21 +80,21 @@ ZIP = CategoricalAttribute(
 
 
 def test_leaves_lie_between_cuts_and_others_are_unknown() -> None:
-    at = found(ZIP, ["111", "121", "211", "999"], missing=True)
-    assert at.segment.tolist() == [0, 1, 2, UNKNOWN, UNKNOWN]
-    assert at.low.tolist()[:3] == at.high.tolist()[:3] == [0, 2, 3]
+    where = placed(ZIP, ["111", "121", "211", "999"], missing=True)
+    assert where.segment.tolist() == [0, 1, 2, UNKNOWN, UNKNOWN]
+    assert where.low.tolist()[:3] == where.high.tolist()[:3] == [0, 2, 3]
     known = ZIP.model_copy(update={"missing": 3})
-    assert found(known, ["111"], missing=True).segment.tolist() == [0, 2]
+    assert placed(known, ["111"], missing=True).segment.tolist() == [0, 2]
 
 
 def test_a_value_that_a_builder_would_place_is_near_its_lowest_ancestor() -> None:
     masked = ZIP.model_copy(update={"builder": Builder(mask="right", width=3)})
-    at = found(masked, ["113", "131", "219", "311", "1111", "111"])
-    assert at.near.tolist() == [True, True, True, False, False, False]
-    assert at.low.tolist() == [0, 0, 3, -1, -1, 0]
-    assert at.high.tolist() == [1, 2, 3, -1, -1, 0]
-    assert at.segment.tolist() == [0, 0, 2, -1, -1, 0]
-    assert at.node.tolist() == [4, 7, 6, -1, -1, -1]
+    where = placed(masked, ["113", "131", "219", "311", "1111", "111"])
+    assert where.near.tolist() == [True, True, True, False, False, False]
+    assert where.low.tolist() == [0, 0, 3, -1, -1, 0]
+    assert where.high.tolist() == [1, 2, 3, -1, -1, 0]
+    assert where.segment.tolist() == [0, 0, 2, -1, -1, 0]
+    assert where.node.tolist() == [4, 7, 6, -1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ def test_a_value_that_a_builder_would_place_is_near_its_lowest_ancestor() -> Non
 )
 def test_builders(builder: Builder, labels: tuple[str, ...], value: str, fits: bool) -> None:
     attribute = CategoricalAttribute(name="x", labels=labels, parents=(1, 2, 3, -1), leaves=1, builder=builder)
-    at = found(attribute, [value])
-    assert at.near.tolist() == [fits]
-    assert at.segment.tolist() == [0 if fits else UNKNOWN]
+    where = placed(attribute, [value])
+    assert where.near.tolist() == [fits]
+    assert where.segment.tolist() == [0 if fits else UNKNOWN]
 
 
 def test_any_category_where_everything_is_one_segment() -> None:
-    at = found(ZIP.model_copy(update={"cuts": (), "any": True}), ["111", "999"], missing=True)
-    assert at.segment.tolist() == [0, 0, 0]
+    where = placed(ZIP.model_copy(update={"cuts": (), "any": True}), ["111", "999"], missing=True)
+    assert where.segment.tolist() == [0, 0, 0]
 
 
 def test_rows_have_the_places_of_their_values() -> None:
-    rows = found(ZIP, ["111", "211"]).of_rows(np.array([1, 0, 1], np.uint8))
+    rows = placed(ZIP, ["111", "211"]).of_rows(np.array([1, 0, 1], np.uint8))
     assert rows.segment.tolist() == [2, 0, 2]

@@ -22,37 +22,37 @@ def released(labels: list[int], levels: list[tuple[int, int]], suppressed: list[
     return render(recoding, TABLE, Output(**output), drop=False)
 
 
-def texts(found: Released, column: int = 0) -> list[str]:
-    shown = found.columns[column]
-    return [shown.texts[number] for number in shown.of_class[found.class_of].tolist()]
+def texts(release: Released, column: int = 0) -> list[str]:
+    released_column = release.columns[column]
+    return [released_column.texts[number] for number in released_column.of_class[release.class_of].tolist()]
 
 
 def test_every_class_shows_its_own_levels() -> None:
-    found = released([0, 0, 1, 2], [(1, 0), (0, 0), (2, 0)], [])
-    assert texts(found) == ["Service", "Service", "smith", "*"]
-    assert texts(found, 1) == ["1", "1", "3", "3.5"]
-    assert found.ncp[0].tolist() == pytest.approx([2 / 3, 0, 1])
-    assert found.loss[0].tolist() == pytest.approx([1 / 2, 0, 1])
-    assert found.ncp[1].tolist() == [0, 0, 0]
+    release = released([0, 0, 1, 2], [(1, 0), (0, 0), (2, 0)], [])
+    assert texts(release) == ["Service", "Service", "smith", "*"]
+    assert texts(release, 1) == ["1", "1", "3", "3.5"]
+    assert release.ncp[0].tolist() == pytest.approx([2 / 3, 0, 1])
+    assert release.loss[0].tolist() == pytest.approx([1 / 2, 0, 1])
+    assert release.ncp[1].tolist() == [0, 0, 0]
 
 
 def test_classes_that_read_the_same_are_one() -> None:
-    found = released([0, 1, 2, 2], [(2, 0), (2, 0), (2, 1)], [])
-    assert found.sizes.tolist() == [2]
-    assert texts(found) == ["*"] * 4
-    assert found.suppressed_rows == 2  # at the root everywhere
+    release = released([0, 1, 2, 2], [(2, 0), (2, 0), (2, 1)], [])
+    assert release.sizes.tolist() == [2]
+    assert texts(release) == ["*"] * 4
+    assert release.suppressed_rows == 2  # at the root everywhere
 
 
 def test_suppressed_rows_read_as_such() -> None:
-    found = released([0, 0, 0], [(1, 1)], [3])
-    assert texts(found) == ["Service"] * 3 + ["*"]
-    assert found.suppressed_rows == 1
+    release = released([0, 0, 0], [(1, 1)], [3])
+    assert texts(release) == ["Service"] * 3 + ["*"]
+    assert release.suppressed_rows == 1
 
 
 def test_bounds_of_a_number_show_its_label_twice() -> None:
-    found = released([0, 0, 1, 1], [(1, 0), (1, 1)], [], numeric="bounds")
-    assert [column.name for column in found.columns] == ["job", "age_low", "age_high"]
-    assert texts(found, 1) == texts(found, 2) == ["1", "1", "*", "*"]
+    release = released([0, 0, 1, 1], [(1, 0), (1, 1)], [], numeric="bounds")
+    assert [column.name for column in release.columns] == ["job", "age_low", "age_high"]
+    assert texts(release, 1) == texts(release, 2) == ["1", "1", "*", "*"]
 
 
 def test_the_levels_that_all_share() -> None:

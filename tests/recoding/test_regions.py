@@ -82,8 +82,8 @@ def check_bounds(values: list[float | None], low: str, high: str, edges: str) ->
 
 def ends(text: str) -> tuple[str, str]:
     """The two ends of an interval, or of one value alone."""
-    found = re.fullmatch("<(.*);(.*)>", text)
-    return (found[1], found[2]) if found else (text, text)
+    interval = re.fullmatch("<(.*);(.*)>", text)
+    return (interval[1], interval[2]) if interval else (text, text)
 
 
 @pytest.mark.parametrize("edges", ["tight", "rounded"])
@@ -96,14 +96,14 @@ def test_intervals_and_bounds_hold_the_values_of_their_class(
     intervals = render(recoding, table, output(edges=edges), drop=False)
     bounds = render(recoding, table, output("bounds", edges=edges), drop=False)
     for attribute in filter(is_numeric, table.attributes):
-        shown = cells(intervals, attribute.name)
+        texts = cells(intervals, attribute.name)
         pairs = zip(cells(bounds, f"{attribute.name}_low"), cells(bounds, f"{attribute.name}_high"), strict=True)
         low, high = zip(*pairs, strict=True)
         for rows in rows_by_class(recoding):
             row = rows[0]
-            assert ends(str(shown[row])) == (low[row], high[row])
+            assert ends(str(texts[row])) == (low[row], high[row])
             check_bounds(originals(attribute, rows), str(low[row]), str(high[row]), edges)
-            assert len({shown[row] for row in rows}) == 1
+            assert len({texts[row] for row in rows}) == 1
 
 
 @pytest.mark.parametrize("mode", ["mean", "median"])
@@ -113,9 +113,9 @@ def test_points_are_those_of_numpy(mode: Literal["mean", "median"], case: tuple[
     table, recoding = case
     released = render(recoding, table, output(mode), drop=False)
     for attribute in filter(is_numeric, table.attributes):
-        shown = cells(released, attribute.name)
+        texts = cells(released, attribute.name)
         for rows in rows_by_class(recoding):
-            values, text = originals(attribute, rows), str(shown[rows[0]])
+            values, text = originals(attribute, rows), str(texts[rows[0]])
             if None not in values:
                 assert float(text) == pytest.approx(getattr(np, mode)(values), abs=1e-6)
             else:
@@ -164,10 +164,10 @@ def test_sets_are_the_values_of_their_class(case: tuple[Table, Regions]) -> None
     released = render(recoding, table, output(categorical="set"), drop=False)
     for attribute in table.attributes:
         if isinstance(attribute.domain, Taxonomy):
-            leaves, shown = attribute.domain.leaf_text(), cells(released, attribute.name)
+            leaves, texts = attribute.domain.leaf_text(), cells(released, attribute.name)
             for rows in rows_by_class(recoding):
                 present = [leaves[code] for code in np.unique(attribute.codes[rows])]
-                assert split_set(str(shown[rows[0]])) == present
+                assert split_set(str(texts[rows[0]])) == present
 
 
 @given(st.lists(st.text("ab\\|{}é ", max_size=4), min_size=1, max_size=5, unique=True))
@@ -185,8 +185,8 @@ def test_how_sets_read() -> None:
     assert escaped("a|b{c}\\") == "a\\|b\\{c\\}\\\\"
     table = table_of(categorical(["x|y", "z", "x|y"], taxonomy("z *", "x|y *")))
     recoding = Regions(Partition.of_labels(np.array([0, 0, 1])), np.empty(0, np.uint32))
-    shown = cells(render(recoding, table, output(categorical="set"), drop=False), "c")
-    assert shown == ["{z|x\\|y}", "{z|x\\|y}", "x\\|y"]
+    texts = cells(render(recoding, table, output(categorical="set"), drop=False), "c")
+    assert texts == ["{z|x\\|y}", "{z|x\\|y}", "x\\|y"]
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_classes_are_what_a_reader_can_tell_apart(case: tuple[Table, Regions], m
     classes = list(kept.values())
     assert released.sizes.tolist() == [len(rows) for rows in classes]
     assert [released.class_of[rows].tolist() for rows in classes] == [
-        [at] * len(rows) for at, rows in enumerate(classes)
+        [number] * len(rows) for number, rows in enumerate(classes)
     ]
     assert (released.suppressed_rows, released.dropped_rows) == (len(gone) + hidden, len(gone) if drop else 0)
     assert all(len(set(column.texts)) == len(column.texts) for column in released.columns)
@@ -236,7 +236,7 @@ def test_classes_that_read_the_same_are_one() -> None:
 
 def test_more_columns_of_more_texts_than_a_key_of_64_bits_holds() -> None:
     """Six columns of 2048 texts, the suppressed one among them; the last row differs from the first by 2 ** 64."""
-    first, *others = (numeric([*range(2047), 512 if at == 0 else 0], f"q{at}") for at in range(6))
+    first, *others = (numeric([*range(2047), 512 if index == 0 else 0], f"q{index}") for index in range(6))
     single = Partition.of_labels(np.arange(2048))
     released = render(Regions(single, np.empty(0, np.uint32)), table_of(first, *others), output(), drop=False)
     assert [len(column.texts) for column in released.columns] == [2048] * 6

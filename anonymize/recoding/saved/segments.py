@@ -1,0 +1,197 @@
+"""A single-dimensional or full-domain recoding, saved: segments of values that read the same, and which combinations of
+them are released or suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Ints, Partition
+from anonymize.domain.grid import Grid, Numbers
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.recoding.columns import Released
+from anonymize.recoding.saved.attributes import box, cut_attribute, cut_hierarchy, number_range
+from anonymize.recoding.saved.contents import Contents, refusal, saved_columns
+from anonymize.recoding.saved.model import Box, CategoricalAttribute, Indices, Number, NumericAttribute, Range
+from anonymize.spec import Intervals, QuasiIdentifier, Spec
+from anonymize.table import Attribute, Table
+
+
+@dataclass(frozen=True)
+class SegmentedAttribute:
+    """An attribute in segments: `of_code` (domain.size,) the segment of each code of the domain."""
+
+    attribute: NumericAttribute | CategoricalAttribute
+    of_code: Ints
+    box: Box | None
+
+
+# --- one attribute ----------------------------------------------------------------------------------------------------
+
+
+def at_level(attribute: Attribute, level: int, spec: Spec) -> SegmentedAttribute:
+    """Segments that are the nodes of a level of the attribute's hierarchy."""
+    nodes = attribute.hierarchy.levels[level]
+    starts = np.flatnonzero(np.diff(nodes, prepend=-1))
+    return _of_hierarchy(attribute, starts, np.full(len(starts), level), nodes[starts], spec)
+
+
+def of_leaves(attribute: Attribute, starts: Ints, spec: Spec) -> SegmentedAttribute:
+    """Segments of the hierarchy's leaves that begin at `starts`; each reads as a node if it is one, else as a set."""
+    hierarchy = attribute.hierarchy
+    last = np.append(starts[1:], hierarchy.size) - 1
+    covering = hierarchy.lca(starts, last)
+    is_node = (hierarchy.start[covering] == starts) & (hierarchy.stop[covering] == last + 1)
+    nodes = np.where(is_node & (spec.output.categorical != "set"), covering, -1)
+    return _of_hierarchy(attribute, starts, hierarchy.level[covering], nodes, spec)
+
+
+def of_numbers(attribute: Attribute, starts: Ints, spec: Spec) -> SegmentedAttribute:
+    """Numbers that are parted at codes, and read as intervals."""
+    size = attribute.domain.size
+    of_code = np.searchsorted(starts, np.arange(size), side="right") - 1
+    last = np.append(starts[1:], size) - 1
+    made = cut_attribute(attribute, starts[1:], spec.quasi_identifiers[attribute.name])
+    return SegmentedAttribute(made, of_code, box(attribute, starts, last, spec.output))
+
+
+def _of_hierarchy(
+    attribute: Attribute, starts: Ints, levels: NDArray[np.integer], nodes: NDArray[np.integer], spec: Spec
+) -> SegmentedAttribute:
+    """Segments of the hierarchy's leaves: of each, where it starts, the level of the lowest node above it, and the node
+    that it reads as, -1 for none. All (segments,)."""
+    hierarchy, definition = attribute.hierarchy, spec.quasi_identifiers[attribute.name]
+    of_leaf = np.searchsorted(starts, np.arange(hierarchy.size), side="right") - 1
+    of_code = of_leaf[attribute.generalization.leaf_of(np.arange(attribute.domain.size))]
+    everything = bool(levels[0] == hierarchy.height)
+    if not isinstance(attribute.domain, Taxonomy):
+        made = _labelled(attribute, of_leaf, levels, everything, definition)
+        return SegmentedAttribute(made, of_code, None)
+    last = np.append(starts[1:], hierarchy.size) - 1
+    spanned = Box(low=tuple(starts.tolist()), high=tuple(last.tolist()), nodes=tuple(nodes.tolist()))
+    return SegmentedAttribute(
+        cut_hierarchy(attribute.name, hierarchy, starts[1:], definition, any=everything), of_code, spanned
+    )
+
+
+# --- numbers as labels of a hierarchy ---------------------------------------------------------------------------------
+
+
+def _labelled(
+    attribute: Attribute,
+    of_leaf: Ints,
+    levels: NDArray[np.integer],
+    everything: bool,
+    definition: QuasiIdentifier,
+) -> NumericAttribute:
+    """Numbers that read as nodes of a hierarchy: only numbers that lie under one have a segment."""
+    domain = attribute.domain
+    assert isinstance(domain, Numeric)
+    low, high = number_range(domain)
+    missing = None
+    if domain.missing is not None:
+        missing = int(of_leaf[attribute.generalization.leaf_of(np.array([domain.missing]))[0]])
+    if everything:
+        return NumericAttribute(name=attribute.name, low=low, high=high, missing=missing, any=True)
+    ranges = _ranges(attribute, of_leaf, levels, definition)
+    return NumericAttribute(name=attribute.name, low=low, high=high, ranges=ranges, missing=missing)
+
+
+def _ranges(
+    attribute: Attribute, of_leaf: Ints, levels: NDArray[np.integer], definition: QuasiIdentifier
+) -> tuple[Range, ...]:
+    """The numbers of each segment: whole intervals where the hierarchy was made of intervals, else single numbers."""
+    domain = attribute.domain
+    assert isinstance(domain, Numeric)
+    values, leaves = _numbers_of(attribute, domain)
+    segment = of_leaf[leaves]
+    widths = definition.hierarchy.intervals if isinstance(definition.hierarchy, Intervals) else ()
+    ranges = set()
+    for level in np.unique(levels[segment]).tolist():
+        of_level = levels[segment] == level
+        lows, highs = _interval_ends(values[of_level], widths, level, whole=domain.whole)
+        ranges |= set(zip(lows, highs, segment[of_level].tolist(), strict=True))
+    return tuple(Range(low=low, high=high, segment=number) for low, high, number in sorted(ranges))
+
+
+def _numbers_of(attribute: Attribute, domain: Numeric) -> tuple[Numbers, Ints]:
+    """The numbers that a hierarchy has, in ascending order, and the leaf of each."""
+    numbers = attribute.generalization.numbers
+    assert numbers is not None
+    if attribute.leaves is None:
+        return domain.values, np.arange(len(domain.values))
+    leaves = np.flatnonzero(~np.isnan(numbers))
+    leaves = leaves[np.argsort(numbers[leaves], kind="stable")]
+    return numbers[leaves], leaves
+
+
+def _interval_ends(
+    values: Numbers, widths: Sequence[float], level: int, *, whole: bool
+) -> tuple[list[Number], list[Number]]:
+    """Ends of the interval that each value lies in at a level; at level 0, or without intervals, the value itself.
+
+    Each width is a multiple of the first one, so that the intervals of every level are runs of the first one's.
+    """
+    if not 1 <= level <= len(widths):
+        return values.tolist(), values.tolist()
+    grid, ratio = Grid.of(widths[0]), round(widths[level - 1] / widths[0])
+    index = grid.floor(values) // ratio * ratio
+    if whole and grid.whole:
+        step = grid.mantissa * 10**grid.exponent
+        return [point * step for point in index.tolist()], [(point + ratio) * step - 1 for point in index.tolist()]
+    below = np.nextafter(grid.points(index + ratio), -np.inf)
+    return grid.points(index).tolist(), below.tolist()
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+def contents(
+    parted: Sequence[SegmentedAttribute],
+    partition: Partition,
+    suppressed: NDArray[np.uint32],
+    table: Table,
+    released: Released,
+) -> Contents:
+    """What is saved of the classes of a partition, each of which is one combination of segments.
+
+    Raises UsageError where rows of one combination are released and suppressed.
+    """
+    first = partition.order[partition.starts[:-1]]
+    kept, lost = _combinations(parted, table, first), _combinations(parted, table, suppressed)
+    lost = np.unique(lost, axis=0)
+    classes = {tuple(row) for row in kept.tolist()}
+    torn = any(tuple(row) in classes for row in lost.tolist())
+    if torn or len(classes) < len(kept):
+        raise refusal("some rows are suppressed of which others with the same values are released")
+    names = {attribute.name: index for index, attribute in enumerate(table.attributes)}
+
+    def class_of(attribute: str) -> Ints:
+        """(segments,) a class that shows each segment, -1 for none."""
+        index = names[attribute]
+        of_segment = np.full(parted[index].attribute.segments, -1, np.int64)
+        of_segment[kept[:, index]] = released.class_of[first]
+        return of_segment
+
+    return Contents(
+        kind="segments",
+        attributes=tuple(each.attribute for each in parted),
+        columns=saved_columns(released, class_of),
+        boxes={each.attribute.name: each.box for each in parted if each.box is not None},
+        classes=_by_attribute(kept),
+        suppressed=_by_attribute(lost),
+    )
+
+
+def _combinations(parted: Sequence[SegmentedAttribute], table: Table, rows: NDArray[np.uint32]) -> Ints:
+    """(rows, attributes) the segments that the values of some rows lie in."""
+    pairs = zip(parted, table.attributes, strict=True)
+    return np.stack([each.of_code[attribute.codes[rows]] for each, attribute in pairs], axis=1)
+
+
+def _by_attribute(rows: Ints) -> tuple[Indices, ...]:
+    return tuple(tuple(column) for column in rows.T.tolist())
