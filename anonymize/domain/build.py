@@ -56,8 +56,8 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
-        DataError: values without a leaf in the file, that are no dates, or that are too long and many to be masked;
-            says how many, not which.
+        DataError: values without a leaf in the file, values that are not dates, or values too long and too many to be
+            masked; says how many, not which.
     """
     source = definition.hierarchy
     if isinstance(source, Path):
@@ -110,7 +110,7 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
 
 
 def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
-    """The hierarchy of a file whose leaves are numbers; a leaf that is none stands for missing, or for nothing."""
+    """The hierarchy of a file whose leaves are numbers; any other leaf stands for missing, or for nothing."""
     tree = files.read(path, numeric.name)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
     if (taxonomy.weights != 1).any():
@@ -127,7 +127,7 @@ def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
 
 
 def _number(text: str) -> int | float | None:
-    """The number that a leaf of a file is; None where it is none."""
+    """A leaf of a file as a number; None where it is not one."""
     if "_" in text:
         return None
     for kind in (int, float):
@@ -220,7 +220,7 @@ DATE_STEPS: Mapping[str, Step] = {
 def _check_dates(name: str, values: Sequence[str]) -> None:
     wrong = sum(not is_date(value) for value in values)
     if wrong:
-        message = f"column {name!r}: {wrong} of {len(values)} distinct values are no ISO dates"
+        message = f"column {name!r}: {wrong} of {len(values)} distinct values are not ISO dates"
         hint = "write dates as YYYY-MM-DD, with an optional time after it, or use another hierarchy"
         raise DataError(Problem(message, hint=hint))
 

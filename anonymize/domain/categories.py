@@ -26,9 +26,9 @@ Bounds = tuple[float | None, float | None]
 class Categories:
     """Different texts, and which of them each code of a domain is.
 
-    `of_code` (domain.size,) int64. `bounds`: of numbers, what each category spans, None for one that is no number or
-    interval (missing, suppressed); None where the attribute is categorical. `half_open`: the upper ends do not belong
-    to the categories.
+    `of_code` (domain.size,) int64. `bounds`: what each category of numbers spans, None for one that is neither a
+    number nor an interval (missing, suppressed); None where the attribute is categorical. `half_open`: the upper ends
+    do not belong to the categories.
     """
 
     texts: tuple[str, ...]
@@ -44,7 +44,7 @@ class Categories:
         return cls(tuple(number), of_code)
 
     def occurring(self, present: NDArray[np.bool_]) -> Categories:
-        """Those of some codes (domain.size,) alone; codes of no such category are -1."""
+        """The categories of some codes (domain.size,) alone; codes of any other category are -1."""
         kept = np.unique(self.of_code[present])
         number = np.full(len(self.texts), -1)
         number[kept] = np.arange(len(kept))
@@ -54,7 +54,7 @@ class Categories:
 
 
 def of_domain(domain: Domain) -> Categories:
-    """Every leaf for itself; of numbers with the number as its bounds."""
+    """One category for each leaf; the bounds of a number are the number itself."""
     leaves = Categories.of(domain.leaf_text())
     if not isinstance(domain, Numeric):
         return leaves
@@ -65,7 +65,7 @@ def of_domain(domain: Domain) -> Categories:
 def of_level(generalization: Generalization, level: int, interval: str) -> Categories:
     """The nodes at a level of the hierarchy. Raises SpecError for a level that it does not have.
 
-    Of numbers, what an interval spans is read from its label, which is written with the template `interval`.
+    What an interval of numbers spans is read from its label, which is written with the template `interval`.
     """
     domain, hierarchy = generalization.domain, generalization.hierarchy
     if level > hierarchy.height:

@@ -88,10 +88,10 @@ class Faults:
 
 
 def read(path: Path, column: str = "") -> Tree:
-    """The tree of a hierarchy file; `column` is whom messages name.
+    """The tree of a hierarchy file; `column` is the column that messages name.
 
     Raises:
-        SpecError: the file cannot be read or is no hierarchy; holds all its problems, each with its line.
+        SpecError: the file cannot be read or is not a hierarchy; holds all its problems, each with its line.
     """
     faults = Faults(path, column)
     text = _text(path, faults)

@@ -28,8 +28,8 @@ class Generalization:
         domain: the attribute's leaves as the table has them.
         hierarchy: the value generalization hierarchy.
         leaves: (domain.size,) the hierarchy's leaf of each code of the domain; None: the code itself.
-        numbers: (hierarchy.size,) the number of each leaf of the hierarchy, nan for one that is none; None where the
-            attribute is categorical.
+        numbers: (hierarchy.size,) the number of each leaf of the hierarchy, nan for one that is not a number; None
+            where the attribute is categorical.
     """
 
     domain: Domain
@@ -39,7 +39,7 @@ class Generalization:
 
     @classmethod
     def plain(cls, domain: Domain, suppressed: str = "*") -> Generalization:
-        """That of a domain without any other: a taxonomy is its own, numbers have one root above all of them."""
+        """The hierarchy of a domain that has no other: a taxonomy is its own, numbers have one root above them all."""
         if isinstance(domain, Taxonomy):
             return cls(domain, domain)
         assert isinstance(domain, Numeric)
@@ -50,7 +50,7 @@ class Generalization:
 
     @classmethod
     def over(cls, domain: Numeric, hierarchy: Taxonomy) -> Generalization:
-        """That of numbers with a hierarchy whose leaf codes are the domain's."""
+        """Numbers with a hierarchy whose leaf codes are the domain's."""
         numbers = np.full(hierarchy.size, np.nan)
         numbers[: len(domain.values)] = domain.values
         return cls(domain, hierarchy, None, numbers)
@@ -75,8 +75,9 @@ class Generalization:
     def ncp(self) -> Floats:
         """(nodes,) normalized certainty penalty: 0 of a leaf, 1 of the root.
 
-        Of numbers, what the leaves under the node that are numbers span, over the column's span, at most 1; of
-        categories, the hierarchy's `node_cost`: weight x share, at most 1, and 0 where one leaf is all there is.
+        For numbers: what the leaves under the node that are numbers span, over the column's span, at most 1. For
+        categories: the hierarchy's `node_cost`, which is weight x share, at most 1, and 0 where one leaf is all
+        there is.
         """
         cost = self._width() if self.numbers is not None else self.hierarchy.node_cost.copy()
         cost[: self.hierarchy.size] = 0.0
@@ -85,7 +86,7 @@ class Generalization:
 
     @cached_property
     def loss(self) -> Floats:
-        """(nodes,) Iyengar's loss: of categories (leaves under the node - 1) / (leaves - 1), of numbers their `ncp`."""
+        """(nodes,) Iyengar's loss: (leaves under the node - 1) / (leaves - 1) for categories, the `ncp` for numbers."""
         if self.numbers is not None:
             return self.ncp
         cost = (self._count() - 1) / max(self.hierarchy.size - 1, 1)
@@ -99,7 +100,8 @@ class Generalization:
         """(nodes,) highest less lowest number under each node, over the span of the column; 0 where there is none,
         1 where the column has no span and the node has one.
 
-        Lowest and highest of each node are found level by level, where nodes lie side by side.
+        On each level the leaves of a node lie side by side, so one `reduceat` per level has the lowest and the highest
+        number of all its nodes. Quarters keep the difference of two large numbers within a float64.
         """
         assert self.numbers is not None and isinstance(self.domain, Numeric)
         low = np.where(np.isnan(self.numbers), np.inf, self.numbers)

@@ -73,7 +73,8 @@ class Grid:
         return texts(self.points(index))
 
     def floor(self, values: Numbers) -> NDArray[np.int64]:
-        """Number of the last point that is not above each value. |value| / step has to stay under 2 ** 52."""
+        """Number of the last point that is not above each value; a division that was rounded is put right afterwards.
+        |value| / step has to stay under 2 ** 52."""
         if self.exact(values):
             return np.asarray(values // (self.mantissa * 10**self.exponent), dtype=np.int64)
         index: NDArray[np.int64] = np.floor(values / self.step).astype(np.int64)

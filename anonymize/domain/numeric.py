@@ -18,7 +18,7 @@ from anonymize.domain.base import Codes, Domain
 from anonymize.domain.grid import Grid, Numbers, texts
 
 Edges: TypeAlias = Literal["tight", "rounded"]
-STEPS = 20  # of a rounded attribute's range, about
+STEPS = 20  # about as many as span a rounded attribute
 _TINY, _HUGE = 1e-300, 4e307  # steps are not under the one, and spans over the other are measured in quarters
 
 
@@ -121,8 +121,8 @@ class Numeric(Domain):
     def grid(self) -> Grid:
         """Where rounded edges lie: steps of 1, 2 or 5 times a power of ten, about 20 of which span the column.
 
-        Of those steps it is the one nearest to a 20th of the span, by ratio. On whole numbers it is at least 2, as a
-        step of 1 would publish the extremes. A constant column takes its value's size for a span.
+        It is the one of those steps that is nearest to a 20th of the span, by ratio. On whole numbers it is at least
+        2, as a step of 1 would publish the extremes. A constant column takes its value's size for a span.
         """
         largest = float(np.abs(self.values.astype(np.float64)).max(initial=0.0))
         step = (self.span or largest or 1.0) / STEPS
@@ -142,7 +142,8 @@ class Numeric(Domain):
         return present
 
     def _tight(self, codes: Codes) -> list[str]:
-        """Text of each code's value; of many codes by way of the leaves, so that no number is printed twice."""
+        """Text of each code's value; many codes are looked up among the leaves, so that no number is formatted
+        twice."""
         if len(codes) < self.size:
             return texts(self._present[codes])
         leaves = texts(self._present)

@@ -1,9 +1,9 @@
 """Data constraint rules on the leaves of a hierarchy: which level still keeps apart what a rule says.
 
-A rule names two values. Of a category they are leaves or nodes; as nodes are intervals of leaf codes, a level mixes two
-of them if and only if it mixes the last leaf of the first with the first leaf of the second. Of a number they are the
-two sides of a boundary: it is lost where the largest leaf that is not above the lower one and the smallest that is not
-below the upper one fall into one node, whether or not the two numbers themselves occur.
+A rule names two values. For categories they are leaves or nodes; as nodes are intervals of leaf codes, a level mixes
+two of them if and only if it mixes the last leaf of the first with the first leaf of the second. For numbers they are
+the two sides of a boundary: it is lost where the largest leaf that is not above the lower one and the smallest that is
+not below the upper one fall into one node, whether or not the two numbers themselves occur.
 
 Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymization method, section 4.
 """
@@ -40,7 +40,7 @@ class Apart:
 def resolve(rules: Sequence[Rule], over: Generalization) -> list[Apart | str]:
     """Each rule on the leaves, or what is wrong with it: `UNKNOWN` or `NESTED`.
 
-    A boundary with no number on one of its sides parts nothing, and is unknown too.
+    A boundary with no number on one of its sides separates nothing, and is unknown too.
     """
     return [_nodes(rule, over.hierarchy) if over.numbers is None else _boundary(rule, over.numbers) for rule in rules]
 

@@ -31,7 +31,7 @@ class Taxonomy(Domain):
         height: number of levels above the leaves; at least 1.
         labels: (nodes,) text of each node.
         start, stop: (nodes,) int64, the leaves under each node are `start .. stop - 1`.
-        weights: (nodes,) float64, by what each node's cost is multiplied: 1 of the root, and where the hierarchy file
+        weights: (nodes,) float64, the factor of each node's cost: 1 for the root, and where the hierarchy file
             gives none; no node has a smaller weight x leaves than a node below it, unless it is the root.
         node_cost: (nodes,) float64, normalized certainty penalty: weight x leaves under the node / all leaves, 1 at
             most; 0 where one leaf is all there is.
@@ -112,7 +112,8 @@ class Taxonomy(Domain):
         return self.labels[: self.size]
 
     def paths(self) -> dict[str, tuple[str, ...]]:
-        """Of each leaf but the missing one, in their order, the labels from itself to the root."""
+        """The labels from each leaf to the root, by the leaf's label, in the order of leaves; the missing leaf has
+        none."""
         labelled = zip(*([self.labels[node] for node in level] for level in self.levels.tolist()), strict=True)
         return {path[0]: path for code, path in enumerate(labelled) if code != self.missing}
 
@@ -130,7 +131,11 @@ class Taxonomy(Domain):
 
     @cached_property
     def _lca_table(self) -> NDArray[np.int32]:
-        """(size * size,) lowest common nodes, written from the root down, so that the lowest is written last."""
+        """(size * size,) lowest common nodes.
+
+        A child's number is below its parent's, so that writing nodes from the root down leaves in each cell the
+        lowest node that covers both leaves.
+        """
         table = np.empty((self.size, self.size), dtype=np.int32)
         for node in range(self.root, -1, -1):
             under = slice(self.start[node], self.stop[node])
@@ -156,7 +161,11 @@ class Taxonomy(Domain):
         return node.reshape(low.shape)
 
     def _extents(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """First leaf, last leaf + 1 and lowest level of each node."""
+        """First leaf, last leaf + 1 and lowest level of each node.
+
+        On every level a node is one run of leaves. From the root down, a node that stands on several levels is written
+        last on its lowest one.
+        """
         start, stop = np.zeros((2, len(self.labels)), dtype=np.int64)
         lowest = np.zeros(len(self.labels), dtype=np.int32)
         for level in range(self.height, -1, -1):

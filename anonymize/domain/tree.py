@@ -1,4 +1,4 @@
-"""A hierarchy on its way to a taxonomy: the groups of its leaves, level by level, in whatever order they were named."""
+"""A hierarchy before it is a taxonomy: the groups of its leaves, level by level, in whatever order they were named."""
 
 from __future__ import annotations
 
@@ -92,7 +92,11 @@ class Tree:
         return Tree((*(_with_leaf(level, label) for level in self.levels[:-1]), top))
 
     def numbered(self) -> Numbered:
-        """Leaves in depth-first order, siblings by first appearance; nodes numbered from the leaves to the root."""
+        """Leaves in depth-first order, siblings by first appearance; nodes numbered from the leaves to the root.
+
+        Each level is nested in the next, so sorting leaves by the groups of all levels, the root's first, brings the
+        leaves of every node together.
+        """
         order = np.lexsort([_by_appearance(level.group) for level in self.levels])
         return _number([Level(level.group[order], level.labels, level.weights) for level in self.levels])
 

@@ -1,4 +1,4 @@
-"""Columns in the spec: their roles, and what is said of quasi-identifiers and sensitive attributes."""
+"""Columns in the spec: their roles, and the settings of quasi-identifiers and sensitive attributes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class QuasiIdentifier(Definition):
-    """An attribute that others may know about a person, generalized in the release."""
+    """An attribute that others may know about an individual, generalized in the release."""
 
     weight: Positive = Field(
         default=1.0, description="Attribute utility: how much its precision counts next to the others."
@@ -66,4 +66,4 @@ class QuasiIdentifier(Definition):
 
 
 class Sensitive(Definition):
-    """An attribute that nobody may learn about a person; released as it is."""
+    """An attribute that nobody may learn about an individual; released as it is."""

@@ -94,7 +94,7 @@ def read(path: Path, shape: Shape) -> Document:
 def _refuse_table(path: Path, shape: Shape) -> None:
     """Raises SpecError for a table in place of a spec: one with the first bytes of Parquet, Arrow or gzip, or a text
     without any key of a spec that is named as a table or parted into fields."""
-    if not path.is_file():  # what is no regular file can be read once only
+    if not path.is_file():  # a pipe can be read only once
         return
     with suppress(OSError), path.open("rb") as file:
         head = file.read(_HEAD)

@@ -53,7 +53,7 @@ __all__ = [
 def _separator(text: str) -> str:
     if len(text) != 1 or not text.isascii() or text in '"\r\n':
         raise ValueError(
-            'expected one ASCII character that is no quote or line break (a tab is "\\t", in double quotes)'
+            'expected one ASCII character other than a quote or a line break (a tab is "\\t", in double quotes)'
         )
     return text
 
@@ -72,10 +72,10 @@ class Input(Entry):
 
     path: SpecPath | None = Field(
         default=None,
-        description="The table: .csv, .csv.gz, .parquet or .arrow, relative to this file. `--input` goes before it.",
+        description="The table: .csv, .csv.gz, .parquet or .arrow, relative to this file. `--input` takes precedence.",
     )
     separator: Annotated[str, AfterValidator(_separator)] = Field(
-        default=",", description="The character between two fields of a CSV; a release is written with it, too."
+        default=",", description="The character between two fields of a CSV; the release is written with it as well."
     )
     missing: tuple[Text, ...] = Field(
         default=("",), description="Texts that mean that a value is missing; the first one is what a release shows."
@@ -123,8 +123,9 @@ class Privacy(Entry):
     )
     missing: Literal["own-category", "wildcard"] = Field(
         default="own-category",
-        description="What a missing or suppressed cell of a quasi-identifier is when classes are measured: "
-        "own-category, a value like any other; wildcard: it matches anything, and the report has both figures.",
+        description="What a missing or suppressed cell of a quasi-identifier counts as when classes are "
+        "measured. own-category: a value like any other. wildcard: it matches anything, and the report has "
+        "both figures.",
     )
 
 
@@ -188,7 +189,7 @@ class Spec(Entry):
         default=(), description="Direct identifiers: columns left out of the release."
     )
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)] = Field(
-        description="Columns that others may know about a person, by name; they are generalized."
+        description="Columns that others may know about an individual, by name; they are generalized."
     )
     weights: Literal["given", "correlation"] = Field(
         default="given",
@@ -196,7 +197,8 @@ class Spec(Entry):
         "correlates with the other quasi-identifiers.",
     )
     sensitive: dict[str, Sensitive] = Field(
-        default_factory=dict, description="Columns that nobody may learn about a person, by name; released as they are."
+        default_factory=dict,
+        description="Columns that nobody may learn about an individual, by name; released as they are.",
     )
     insensitive: tuple[Text, ...] = Field(default=(), description="Columns that pass through untouched.")
     sampling_weight: Text | None = Field(
@@ -206,8 +208,8 @@ class Spec(Entry):
     )
     unit: Text | None = Field(
         default=None,
-        description="The column that says whom a row is about, where several rows may be about one person: classes are "
-        "measured in persons. Left out of the release.",
+        description="The column that says which individual a row is about, where several rows may be about one: "
+        "classes are measured in individuals. Left out of the release.",
     )
     privacy: Privacy = Field(default_factory=Privacy, description="What the release has to meet.")
     workload: Workload = Field(default_factory=Workload, description="What the release is for.")

@@ -21,7 +21,7 @@ class Condition(Entry):
 
 
 class Target(Entry):
-    """What is said of a column that a model will be trained to predict."""
+    """The settings of a column that a model will be trained to predict."""
 
     type: Kind | None = Field(
         default=None,

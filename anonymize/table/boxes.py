@@ -23,7 +23,10 @@ class BoxTree:
 
     @classmethod
     def of(cls, points: Ints, counts: Ints) -> BoxTree:
-        """Of points (P, axes) that count for `counts` (P,)."""
+        """The tree of points (P, axes) that count for `counts` (P,).
+
+        Sorting by box, and within a box along one axis, lets one sort halve all boxes of a level at once.
+        """
         order, starts = np.arange(len(points)), np.zeros(1, np.int64)
         bounds: list[Ints] = [starts]
         for depth in range(max(int(np.ceil(np.log2(max(len(points) / LEAF, 1)))), 0)):
@@ -45,7 +48,11 @@ class BoxTree:
         return cls(arranged, counted, levels)
 
     def count(self, starts: Ints, stops: Ints) -> Ints:
-        """(C,) what the points count in the boxes from `starts` to `stops` (C, axes), both included."""
+        """(C,) what the points count in the boxes from `starts` to `stops` (C, axes), both included.
+
+        A box of the tree that lies within a query counts whole, and one apart from it not at all; only the others are
+        looked into. All queries go down a level together.
+        """
         totals = np.zeros(len(starts), np.int64)
         query, box = np.arange(len(starts)), np.zeros(len(starts), np.int64)
         for number, (_, low, high, sums) in enumerate(self.levels):

@@ -38,7 +38,7 @@ class Attribute:
     rules: tuple[Rule, ...] = ()
     identifying: Literal["most", "more", "yes"] | None = None
     categorize: Callable[[Attribute], Categories] | None = None
-    """What a distortion is over; without it, the values."""
+    """Makes the values that a distortion is over; None: the attribute's own."""
 
     @property
     def categories(self) -> Categories:
@@ -99,7 +99,7 @@ class SensitiveColumn(CodedColumn):
 
     @property
     def paths(self) -> dict[str, tuple[str, ...]] | None:
-        """Of each leaf of the hierarchy but the missing one, in their order, the labels from itself to the root."""
+        """The labels from each leaf of the hierarchy to the root, by the leaf's label; the missing leaf has none."""
         return None if self.hierarchy is None else self.hierarchy.hierarchy.paths()
 
 

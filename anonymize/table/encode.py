@@ -110,7 +110,8 @@ class NumberColumn:
     """A numeric column: after the last batch, the distinct numbers, and a code for each row.
 
     Numbers are whole (int64) when every value is written as a whole number, else float64. White space around a number,
-    leading zeros and a plus sign do not matter; nan, infinities and whole numbers of more than 64 bits are no numbers.
+    leading zeros and a plus sign do not matter; nan, infinities and whole numbers of more than 64 bits do not count as
+    numbers.
     """
 
     def __init__(self, field: Field, key: str) -> None:
@@ -124,7 +125,7 @@ class NumberColumn:
         self.expressions = self._queries(field)
 
     def _queries(self, field: Field) -> list[pl.Expr]:
-        """Whole numbers, or those of a typed column; and the text of what is none, null where it is missing."""
+        """Whole numbers, or those of a typed column; and the text of any other value, null where it is missing."""
         wanted = pl.Int64 if is_text(field.dtype) or field.dtype.is_integer() else pl.Float64
         number = field.number.cast(wanted, strict=False)
         rest = pl.when(number.is_null()).then(field.number.cast(pl.String))
@@ -146,7 +147,10 @@ class NumberColumn:
     def _mended(
         self, values: NDArray[Any], absent: NDArray[np.bool_], rest: pl.Series
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The rows which are no whole numbers at first sight: missing texts, fractions, spaces around a number."""
+        """Rows that did not parse as whole numbers: missing texts, fractions, spaces around a number.
+
+        They are few in most columns, so that the slow reading is of them alone.
+        """
         left = rest.is_not_null() & ~rest.is_in(self._missing)
         rows = np.flatnonzero(left.to_numpy())
         texts = rest.filter(left).str.strip_chars()
@@ -190,7 +194,8 @@ class NumberColumn:
         return self._with_missing(*self._by_rank(low))
 
     def _by_table(self, low: int, high: int) -> tuple[Numbers, list[Codes]]:
-        """For whole numbers that lie close together: one table of all that there could be."""
+        """For whole numbers that lie close together: a table with a place for each number from lowest to highest gives
+        both the distinct values and every row's code without sorting the rows."""
         seen = np.zeros(high - low + 1, dtype=np.bool_)
         for piece in self._present():
             seen[piece - np.int64(low)] = True
@@ -200,7 +205,8 @@ class NumberColumn:
         return values, [code_of[piece - np.int64(low)] for piece in self._filled(low)]
 
     def _by_rank(self, low: float) -> tuple[Numbers, list[Codes]]:
-        """For fractions, and for whole numbers that lie far apart. A negative zero is zero."""
+        """For fractions, and for whole numbers that lie far apart: the dense rank of a number is its code. A negative
+        zero is zero."""
         numbers = np.concatenate(list(self._filled(low))) + 0
         ranks = pl.Series(numbers).rank("dense") - 1
         values = np.unique(numbers)
@@ -237,7 +243,7 @@ class DistinctValues:
 
     @classmethod
     def of(cls, encoder: NumberColumn | TextColumn) -> DistinctValues:
-        """That of an encoder that has taken all rows. Can be called once: frees the rows."""
+        """The column of an encoder that has taken all rows. Can be called once: frees the rows."""
         if isinstance(encoder, NumberColumn):
             return cls(*encoder.encode())
         texts, any_missing = encoder.distinct()
@@ -249,8 +255,9 @@ class DistinctValues:
 class UniquenessSample:
     """Whether the values of a column that passes through are nearly all different.
 
-    Estimated from a sample of the distinct values, not of the rows: of all rows, those are kept whose value's hash has
-    its last bits at zero, more and more bits as the sample grows. Exact while there are no more than `LIMIT` rows.
+    Estimated from a sample of the distinct values, not of the rows: a row is kept if the last bits of its value's hash
+    are zero, more and more bits as the sample grows. Equal values are kept or dropped together, so that the share of
+    different ones in the sample estimates that of the column. Exact while there are no more than `LIMIT` rows.
     """
 
     LIMIT = 1 << 16

@@ -29,7 +29,7 @@ def explain(path: Path, name: str, layout: Layout) -> DataError:
 
 
 def check_bytes(path: Path, name: str) -> None:
-    """Raises DataError, with the line, for bytes that are no text."""
+    """Raises DataError, with the line, for bytes that are not text."""
     defect = _unreadable(path)
     if defect:
         raise _error(name, defect)
@@ -41,7 +41,7 @@ def _error(name: str, defect: Defect) -> DataError:
 
 
 def _unreadable(path: Path) -> Defect | None:
-    """The first byte that is no UTF-8, or that is NUL."""
+    """The first byte that is not UTF-8, or that is NUL."""
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
     hint = "input.encoding names the encoding of the file, such as latin-1 or utf-16"
     with open(path, "rb") as file:

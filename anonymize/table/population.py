@@ -140,7 +140,8 @@ def populations_of(spec: Spec) -> list[Path]:
 def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute]) -> Population:
     """Reads the quasi-identifiers of a population, a table that is encoded and parted as the spec's input.
 
-    Raises DataError where it lacks a column, has no rows, a value that is no number or outside its hierarchy.
+    Raises DataError where it lacks a column, has no rows, or has a value that is not a number or is outside its
+    hierarchy.
     """
     with Source.open(spec, path) as source:
         lacking = [attribute.name for attribute in attributes if attribute.name not in source.schema]

@@ -1,7 +1,7 @@
 """From an opened input to a table: one reading, from which the columns that count come out as codes.
 
-Quasi-identifiers and sensitive attributes are encoded. Of what passes through, only a sample of hashes is kept, to warn
-of columns that would identify people by themselves. Identifiers are not looked at.
+Quasi-identifiers and sensitive attributes are encoded. Only a sample of hashes is kept of what passes through, to warn
+of columns that would identify individuals by themselves. Identifiers are not looked at.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
 
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
-    """The same of a table in memory; a null is missing. Raises DataError for values that are no numbers."""
+    """The same of a table in memory; a null is missing. Raises DataError for values that are not numbers."""
     columns, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
         encoder = _encoder(definition, Field(name, frame.schema[name], Missing(spec.input.missing)), "value")
@@ -170,7 +170,8 @@ def _stream(source: Source, encoders: list[Encoder | UniquenessSample | WeightCo
 
 
 def _check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
-    """Raises DataError for columns of a typed input that hold no single values, or no numbers where there should be."""
+    """Raises DataError for columns of a typed input whose type is not one of single values, or not numeric where the
+    spec says so."""
     problems = []
     for field in fields:
         numeric = field.name in definitions and definitions[field.name].type == "numeric"

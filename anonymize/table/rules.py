@@ -35,7 +35,8 @@ def _faults(spec: Spec, attributes: Sequence[Attribute]) -> Iterator[tuple[str, 
 
 
 def _is_of_file(spec: Spec, name: str) -> bool:
-    """Whether all categories that there may be are known beforehand; numbers beyond those of a file are no mistake."""
+    """Whether all categories that there may be are known beforehand; numbers beyond those of a file are not a
+    mistake."""
     definition = spec.quasi_identifiers[name]
     return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
 

@@ -76,7 +76,8 @@ class Scanner:
 
 
 def scan(path: Path, layout: Layout | None, hashing: bool = True, stop: threading.Event | None = None) -> Scan:
-    """Hashes a file and, given a layout, checks its records. Ends early at the first unsound one, or when told to."""
+    """Hashes a file and, given a layout, checks its records. Ends early at the first unsound one, or when `stop` is
+    set."""
     digest = hashlib.sha256()
     records = None if layout is None else Records(layout)
     with open(path, "rb") as file:
@@ -94,7 +95,7 @@ def scan(path: Path, layout: Layout | None, hashing: bool = True, stop: threadin
 class Records:
     """Counts the records of a CSV fed in chunks, and checks that each has as many fields as the header.
 
-    Of a chunk, only separators, line ends and quotation marks are kept; those inside quotes are dropped. In a sound
+    Only separators, line ends and quotation marks of a chunk are kept; those inside quotes are dropped. In a sound
     file the rest is `fields - 1` separators and a line end, over and over: one comparison of memory per chunk.
     """
 

@@ -46,8 +46,8 @@ class Opened:
 def open_input(place: Place, encoding: str) -> Opened:
     """Finds out what an input is, and copies it to a temporary file (mode 0600) where it cannot be read in place.
 
-    Format and compression are told by the first bytes, not by the name. Raises DataError for what cannot be read or is
-    not what its suffix claims, and WriteError where there is no room for the copy.
+    Format and compression follow from the first bytes, not from the name. Raises DataError for what cannot be read or
+    is not what its suffix claims, and WriteError where there is no room for the copy.
     """
     name = "<stdin>" if place == "-" else str(place)
     try:

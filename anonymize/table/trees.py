@@ -14,7 +14,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.model import Definition, Spec
 
 Paths = dict[str, tuple[str, ...]]
-"""Of each leaf, in their order, the labels from itself to the root."""
+"""The labels from each leaf to the root, by the leaf's label, in the order of leaves."""
 
 
 def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[str, Paths]:
@@ -45,7 +45,7 @@ def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) 
 
 
 def _numbers(texts: Sequence[str]) -> pl.Series:
-    """The different numbers among texts, ascending; what is none is left out, for the check to find."""
+    """The different numbers among texts, ascending; any other text is left out, for the check to find."""
     bare = pl.Series(texts, dtype=pl.String).str.strip_chars()
     whole, broken = bare.cast(pl.Int64, strict=False), bare.cast(pl.Float64, strict=False)
     numbers = whole if whole.null_count() == broken.null_count() else broken + 0.0

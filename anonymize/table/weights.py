@@ -1,4 +1,4 @@
-"""Sampling weights: of each row, how many of the population it stands for. They are checked here, and pass through."""
+"""Sampling weights: how many of the population each row stands for. They are checked here, and pass through."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WeightColumn:
         self._rows += len(codes)
 
     def check(self, source: Source) -> None:
-        """Raises DataError for weights that are missing, no numbers, zero or negative, with the line of the first."""
+        """Raises DataError for weights that are missing, not numbers, zero or negative, with the line of the first."""
         problems = [
             _problem(self.name, WRONG[code], kind, source)
             for code, kind in self._kinds.items()
@@ -54,7 +54,7 @@ class WeightColumn:
 
     @property
     def warnings(self) -> list[str]:
-        """Of weights below one."""
+        """A warning of weights below one, where there are any."""
         count = self._kinds[LOW].count
         if not count:
             return []

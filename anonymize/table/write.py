@@ -1,8 +1,8 @@
 """Outputs that are complete or absent.
 
 What is written goes to a temporary file (mode 0600) in the folder of the target. `commit` gives it its place by a
-rename; anything else that happens, an interruption included, removes it. Standard output, and what is no regular file
-(`/dev/null`, a named pipe), get a copy of the temporary file at `commit`.
+rename; anything else that happens, an interruption included, removes it. Standard output, and what is not a regular
+file (`/dev/null`, a named pipe), get a copy of the temporary file at `commit`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class OutputFile:
             self._synced = True
 
     def commit(self) -> None:
-        """Gives the output its place, and the mode that a new file gets; a copy for what is no regular file."""
+        """Gives the output its place, and the mode that a new file gets; a copy for what is not a regular file."""
         self.sync()
         self._check_absent()
         with self._writing():

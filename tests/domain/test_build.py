@@ -88,7 +88,7 @@ def test_dates() -> None:
     ["2024-02-30", "2024-13-01", "2024-1-1", "20240101", "2024-01", "01/02/2024", "2024-01-01x", "2024-01-01 noon", ""],
 )
 def test_no_dates(value: str) -> None:
-    with pytest.raises(DataError, match=r"column 'x': 1 of 2 distinct values are no ISO dates") as caught:
+    with pytest.raises(DataError, match=r"column 'x': 1 of 2 distinct values are not ISO dates") as caught:
         built(Dates(dates=("year",)), [value, "2024-01-01"])
     assert not value or value not in str(caught.value)
 
