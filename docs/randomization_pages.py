@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import randomization_intervals
 from panels import Line, Panel, chart
 from randomization import BAYES, BOUNDS, METHODS, QUASI, SENSITIVE, SIZES, kept, renew
 
@@ -120,6 +121,20 @@ def distances(data: str, l: int) -> str:  # noqa: E741
     return markdown(["", *DISTANCES.values(), "Euclidean, nothing clipped"], rows)
 
 
+def coverage() -> str:
+    """How often intervals hold the true count, by the tables that were drawn and the count."""
+    rows = []
+    for each in randomization_intervals.kept():
+        sizes, p = (", ".join(map(str, each[key])) for key in ("shape", "p"))
+        label = f"{each['rows']:,} rows; {sizes} values; p {p}"
+        own, normal = each["interval"], each["normal"]
+        figures = (own["holds"], normal["holds"], normal["points"])
+        widths = [f"{own['width']:.1f}", f"{normal['width']:.1f}"]
+        rows.append([label, str(each["count"]), *(f"{100 * figure:.1f} %" for figure in figures), *widths])
+    header = ["tables", "count", "holds it", "normal: holds it", "normal: a point", "width", "normal: width"]
+    return markdown(header, rows)
+
+
 def tables() -> dict[str, str]:
     """Every table by its name in the page."""
     quasi, sensitive = QUASI["ESGRO"], SENSITIVE["ESGRO"]
@@ -129,6 +144,7 @@ def tables() -> dict[str, str]:
         "distances-second": distances("ESGRO", 3),
         "quasi": coefficients([(x, y) for at, x in enumerate(quasi) for y in quasi[at + 1 :]]),
         "sensitive": coefficients([(x, sensitive) for x in quasi]),
+        "coverage": coverage(),
     }
 
 

@@ -38,6 +38,21 @@ def test_a_file(tmp_path: Path) -> None:
         found.named(["sex", "sex"])
 
 
+@pytest.mark.parametrize("half_open", [True, False])
+def test_bounds_of_a_file(tmp_path: Path, half_open: bool) -> None:
+    ages = {"name": "age", "role": "quasi-identifier", "p": 0.6, "values": ["<20", ">=20", "?"]}
+    bounds = {"bounds": [[None, 19], [20, None], None], "half_open": half_open}
+    (attribute,) = read(tmp_path, attributes=[ages | bounds]).attributes
+    spans = ((None, 19), (20, None), None)
+    assert attribute == DistortedAttribute("age", "quasi-identifier", 0.6, ("<20", ">=20", "?"), spans, half_open)
+
+
+def test_an_attribute_that_was_left_alone_needs_no_values(tmp_path: Path) -> None:
+    (attribute,) = read(tmp_path, attributes=[{"name": "sex", "role": "sensitive", "p": 1}]).attributes
+    assert attribute == DistortedAttribute("sex", "sensitive", 1)
+    assert not attribute.half_open
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -99,6 +114,7 @@ PLAIN = DistortedAttribute("n", "quasi-identifier", 1.0)
         (PLAIN, "n >= 2", [0, 1, 1, 0]),
         (PLAIN, "n < 2", [1, 0, 0, 0]),
         (PLAIN, "n <= 2", [1, 1, 0, 0]),
+        (PLAIN, "n in (1, 2, 3, x)", [1, 1, 1, 1]),
         (PLAIN, "n in 2-3", [0, 1, 1, 0]),
         (PLAIN, "n > 2", [0, 0, 1, 0]),
     ],
@@ -108,7 +124,7 @@ def test_what_a_comparison_takes(told: DistortedAttribute, text: str, expected: 
     assert told.chosen(comparison, told.values or ("1", "2", "3", "x")).tolist() == expected
 
 
-@pytest.mark.parametrize("text", ["age in 25-39", "age > 35", "age <= 25"])
+@pytest.mark.parametrize("text", ["age in 25-39", "age > 35", "age <= 25", "age >= 29", "age <= 20", "age in 29-39"])
 def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
     (comparison,) = parse(text)
     with pytest.raises(UsageError, match="cuts an interval in two"):
