@@ -53,9 +53,7 @@ def spec(desk: Path, model: str) -> str:
 def test_a_release_is_searched_and_verified(desk: Path, algorithm: str, model: str, reached: dict[str, float]) -> None:
     files = ("-i", "table.csv", "-o", "o.csv", "-r", "r.json", "--force")
     joined = ("--joined",) if algorithm == "anatomy" else ()
-    ended = call(
-        desk, algorithm, spec(desk, model), "-i", "table.csv", "-o", "o.csv", "-r", "r.json", "--force", *joined
-    )
+    ended = call(desk, algorithm, spec(desk, model), *files, *joined)
     assert ended.returncode == 0, ended.stderr
     (result,) = json.loads((desk / "r.json").read_text(encoding="utf-8"))["privacy"]["models"]
     assert result["satisfied"] and result["achieved"] == pytest.approx(reached)
