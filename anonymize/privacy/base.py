@@ -186,16 +186,21 @@ class ClassModel(Model):
 
     def satisfied(self, measured: Measured, parameters: Any) -> NDArray[np.bool_]:
         """(C,) whether each class meets the model."""
-        met = np.ones(len(measured), np.bool_)
-        for limit, figures in zip(self.limits, np.atleast_2d(measured.T), strict=True):
+        first, *others = self._columns(measured)
+        met = first[0].meets(first[1], getattr(parameters, first[0].parameter))
+        for limit, figures in others:
             met &= limit.meets(figures, getattr(parameters, limit.parameter))
         return met
 
     def achieved(self, measured: Measured, parameters: Any) -> Achieved:
         """The strongest parameters that all classes meet, None where no number is enough, and those that are given."""
-        columns = zip(self.limits, np.atleast_2d(measured.T), strict=True)
-        reached: Achieved = {limit.parameter: limit.strongest(figures) for limit, figures in columns}
+        reached: Achieved = {limit.parameter: limit.strongest(figures) for limit, figures in self._columns(measured)}
         return reached | {name: getattr(parameters, name) for name in self.given}
+
+    def _columns(self, measured: Measured) -> list[tuple[Limit, Measured]]:
+        """Each limit, and the figure (C,) of every class that it is about."""
+        columns = (measured,) if measured.ndim == 1 else tuple(measured.T)
+        return list(zip(self.limits, columns, strict=True))
 
     def within(self, achieved: Achieved, parameters: Any) -> bool:
         """Whether all that is achieved is within the limits that are set; None is within none."""

@@ -12,8 +12,8 @@ from anonymize.privacy.base import Parameters
 from anonymize.verify.risk import GIVEN, WORSE
 
 
-class Collision(Parameters):
-    collision: float = Field(gt=0, le=1, description="probability that two draws from a class are the same value")
+class Sameness(Parameters):
+    sameness: float = Field(gt=0, le=1, description="probability that two draws from a class are the same value")
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Any) -> Any:
@@ -21,9 +21,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Any) -> Any:
     return histogram.sum(histogram.shares() ** 2)
 
 
-TOY = ClassModel(
-    id="collision", parameters=Collision, measure=measure, limits=(Limit("collision", "at most"),), diverse=True
-)
+TOY = ClassModel(id="toy", parameters=Sameness, measure=measure, limits=(Limit("sameness", "at most"),), diverse=True)
 KNOWN = {**ALL, TOY.id: TOY}
 
 
@@ -36,15 +34,15 @@ def result(model: str, attribute: str | None = None, **achieved: Any) -> dict[st
 
 
 def test_a_figure_of_a_new_model_that_rose_is_worse() -> None:
-    before, now = (report(result("collision", "s", collision=figure)) for figure in (0.25, 0.625))
-    assert compare(before, now, KNOWN) == [Change("collision collision of s", 0.25, 0.625, worse=True)]
-    assert compare(now, before, KNOWN) == [Change("collision collision of s", 0.625, 0.25, worse=False)]
+    before, now = (report(result("toy", "s", sameness=figure)) for figure in (0.25, 0.625))
+    assert compare(before, now, KNOWN) == [Change("toy sameness of s", 0.25, 0.625, worse=True)]
+    assert compare(now, before, KNOWN) == [Change("toy sameness of s", 0.625, 0.25, worse=False)]
 
 
 @pytest.mark.parametrize(
     "unknown",
     [
-        report(result("collision", "s", collision=0.25)),
+        report(result("toy", "s", sameness=0.25)),
         report(result("k-anonymity", k=3, surprise=2)),
         report(result("k-anonymity", k=3, surprise="two")),
         report(surprise=0.5),
@@ -52,7 +50,7 @@ def test_a_figure_of_a_new_model_that_rose_is_worse() -> None:
     ],
 )
 def test_a_figure_of_which_no_direction_is_known_is_an_error(unknown: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"(collision|surprise) cannot be compared: it is not known which way"):
+    with pytest.raises(UsageError, match=r"(sameness|surprise) cannot be compared: it is not known which way"):
         compare(unknown, unknown)
 
 

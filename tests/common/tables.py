@@ -15,7 +15,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from anonymize import privacy
 from anonymize.algorithms import Needs
+from tests.privacy.strategies import parameters
 
 SUPPRESSED = ("*", "(hidden)")
 NAMES = ("age", "zip code", "naïve", 'a "b"', "x,y;z", "two\nlines", "1", "x:y", "#", " lead", "yes", "漢字", "-")
@@ -49,6 +51,12 @@ TREE_MODELS: Parameters = {
         {"t": st.sampled_from([0, 0.1, 0.2, 0.4]), "distance": st.sampled_from(["ordered", "hierarchical"])}
     )
 }
+OTHERS: Parameters = {
+    name: parameters(model.parameters).map(lambda made: made.model_dump(mode="json", exclude_none=True))
+    for name, model in privacy.MODELS.items()
+    if name not in {**MODELS, **NUMERIC_MODELS} and model.sensitive == "any"
+}
+"""Models that nobody has chosen parameters for."""
 
 odd_texts = st.text(st.sampled_from("ab01 ,;|\t'\"\n\r\\{}[]*_-é漢😀\u2028"), max_size=4).filter(
     lambda text: text not in SUPPRESSED
@@ -210,7 +218,12 @@ def _skewed(draw: st.DrawFn, name: str, rows: int) -> tuple[Column, dict[str, An
 @st.composite
 def _model(draw: st.DrawFn, sensitive: list[Column]) -> dict[str, Any]:
     column = draw(st.sampled_from(sensitive))
-    known = MODELS | (NUMERIC_MODELS if "type" in column.definition else {}) | (TREE_MODELS if column.hierarchy else {})
+    known = (
+        MODELS
+        | OTHERS
+        | (NUMERIC_MODELS if "type" in column.definition else {})
+        | (TREE_MODELS if column.hierarchy else {})
+    )
     name = draw(st.sampled_from(sorted(known)))
     entry: dict[str, Any] = {"model": name, **draw(known[name])}
     if name in ("k-anonymity", "risk", "sample-uniqueness"):
