@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize.audit import Audit, AuditResult
+from anonymize.audit import Against, Audit, AuditResult
 from anonymize.audit import audit as measured
 from anonymize.errors import DataError, SpecError, UsageError
 from anonymize.privacy import PARAMETERS
@@ -54,6 +54,13 @@ def csv_file(folder: Path, text: str) -> Path:
 
 
 # --- with a spec -----------------------------------------------------------------------------------------------------
+
+
+def test_an_earlier_release_may_have_columns_that_the_spec_does_not_know(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    earlier = tmp_path / "earlier.csv"
+    earlier.write_text("".join(f"{line},x\n" for line in SAFE.splitlines()).replace("ward,x", "ward,room"))
+    assert audit(spec_file(tmp_path), table, against=Against(previous=earlier)).satisfied is True
 
 
 def test_a_safe_release(tmp_path: Path) -> None:
