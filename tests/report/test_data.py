@@ -117,6 +117,15 @@ def test_a_value_that_reads_as_a_suppressed_cell_is_a_warning(tmp_path: Path) ->
     assert report["warnings"] == ["a value of sex reads as a suppressed cell does: choose another output.suppressed"]
 
 
+def test_rows_in_the_order_of_the_input_are_a_warning_of_the_report(tmp_path: Path) -> None:
+    report = asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: keep}\n")
+    assert report["warnings"] == order_warnings(spec())
+
+
+def test_classes_that_share_their_levels_have_a_precision(tmp_path: Path) -> None:
+    assert asked(tmp_path, "privacy: {k: 2}\n")["utility"]["precision"] == 1
+
+
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     models = "[{model: t-closeness, t: 0.9}, {model: t-closeness, attribute: ill, t: 0.8}]"
     settings = asked(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]

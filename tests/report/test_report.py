@@ -260,4 +260,5 @@ def test_the_clock_counts_every_block_of_a_stage() -> None:
     for _ in range(2):
         with clock("search"):
             time.sleep(0.003)
-    assert clock.timing()["search_s"] >= 0.006
+    timing = clock.timing()
+    assert timing["search_s"] >= 0.006 and timing["total_s"] < 60
