@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize.audit import Audit, AuditResult
+from anonymize.audit import Against, Audit, AuditResult
 from anonymize.audit import audit as measured
 from anonymize.errors import DataError, SpecError, UsageError
 from anonymize.privacy import PARAMETERS
@@ -54,6 +54,39 @@ def csv_file(folder: Path, text: str) -> Path:
 
 
 # --- with a spec -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", [0, 1.01])
+def test_a_threshold_that_no_risk_has(tmp_path: Path, threshold: float) -> None:
+    with pytest.raises(UsageError, match="--threshold"):
+        audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), threshold=threshold)
+
+
+def test_standard_input_has_one_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two tables"):
+        audit(spec_file(tmp_path), "-", against=Against(previous="-"))
+
+
+def test_a_randomized_table_is_measured_and_not_judged(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    (tmp_path / "table.params.json").write_text("{}")
+    with pytest.raises(UsageError, match="is randomized"):
+        audit(spec_file(tmp_path), table)
+    assert audit(None, table, quasi_identifiers=["age"]).satisfied is None
+
+
+def test_what_missing_means_can_be_said_beside_a_spec(tmp_path: Path) -> None:
+    spec = spec_file(tmp_path, "version: 1\nquasi_identifiers: [q, r]\nprivacy: {k: 2}\n")
+    table = csv_file(tmp_path, "q,r\na,1\n*,1\n")
+    assert audit(spec, table).satisfied is False
+    assert audit(spec, table, missing_as="wildcard").satisfied is True
+
+
+def test_an_earlier_release_may_have_columns_that_the_spec_does_not_know(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    earlier = tmp_path / "earlier.csv"
+    earlier.write_text("".join(f"{line},x\n" for line in SAFE.splitlines()).replace("ward,x", "ward,room"))
+    assert audit(spec_file(tmp_path), table, against=Against(previous=earlier)).satisfied is True
 
 
 def test_a_safe_release(tmp_path: Path) -> None:

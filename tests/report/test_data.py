@@ -80,13 +80,14 @@ def test_the_order_of_the_input_is_a_warning() -> None:
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def asked(folder: Path, rest: str, algorithm: str = "datafly", **more: Any) -> dict[str, Any]:
-    """The report of a release of four rows."""
+def asked(folder: Path, rest: str, *, numeric: bool = True, **more: Any) -> dict[str, Any]:
+    """The report of a release of four rows, with ages that are numbers or categories."""
     (folder / "t.csv").write_text("age,sex,ill\n1,M,a\n1,M,b\n8,F,a\n8,F,b\n")
-    quasi = "quasi_identifiers: {age: {type: numeric}, sex: {}}\nsensitive: {ill: {}}\n"
+    age = "{type: numeric}" if numeric else "{}"
+    quasi = f"quasi_identifiers: {{age: {age}, sex: {{}}}}\nsensitive: {{ill: {{}}}}\n"
     (folder / "s.yaml").write_text(f"version: 1\ninput: {{path: t.csv}}\n{quasi}{rest}")
-    options = ALGORITHMS[algorithm].Options()
-    return release(Request(load(folder / "s.yaml", PARAMETERS), algorithm, options, output="/dev/null", **more))
+    options = ALGORITHMS["datafly"].Options()
+    return release(Request(load(folder / "s.yaml", PARAMETERS), "datafly", options, output="/dev/null", **more))
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,11 @@ def test_output_without_effect_on_labels_is_a_warning(tmp_path: Path, output: st
     assert asked(tmp_path, rest)["warnings"] == [warning]
 
 
+def test_output_of_numbers_is_no_concern_of_a_table_without_any(tmp_path: Path) -> None:
+    rest = "privacy: {k: 2}\noutput: {row_order: shuffle, numeric: mean, edges: rounded}\n"
+    assert asked(tmp_path, rest, numeric=False)["warnings"] == []
+
+
 def test_output_as_it_is_by_default_is_not_a_warning(tmp_path: Path) -> None:
     assert asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle}\n")["warnings"] == []
 
@@ -109,6 +115,15 @@ def test_output_as_it_is_by_default_is_not_a_warning(tmp_path: Path) -> None:
 def test_a_value_that_reads_as_a_suppressed_cell_is_a_warning(tmp_path: Path) -> None:
     report = asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle, suppressed: M}\n")
     assert report["warnings"] == ["a value of sex reads as a suppressed cell does: choose another output.suppressed"]
+
+
+def test_rows_in_the_order_of_the_input_are_a_warning_of_the_report(tmp_path: Path) -> None:
+    report = asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: keep}\n")
+    assert report["warnings"] == order_warnings(spec())
+
+
+def test_classes_that_share_their_levels_have_a_precision(tmp_path: Path) -> None:
+    assert asked(tmp_path, "privacy: {k: 2}\n")["utility"]["precision"] == 1
 
 
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 from copy import deepcopy
 from typing import Any
 
@@ -252,3 +253,12 @@ def test_the_clock_adds_up_and_has_every_stage() -> None:
     timing = clock.timing()
     assert list(timing) == ["read_s", "search_s", "recode_s", "verify_s", "write_s", "total_s"]
     assert 0 <= timing["search_s"] <= timing["total_s"] and timing["read_s"] == 0
+
+
+def test_the_clock_counts_every_block_of_a_stage() -> None:
+    clock = Clock()
+    for _ in range(2):
+        with clock("search"):
+            time.sleep(0.003)
+    timing = clock.timing()
+    assert timing["search_s"] >= 0.006 and timing["total_s"] < 60
