@@ -16,7 +16,7 @@ import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.evaluation.cells import Reading
+from anonymize.evaluation.regions import TextRegions
 from anonymize.table import Table
 
 
@@ -41,7 +41,7 @@ class Boxes:
         return cls(points, points)
 
     @classmethod
-    def of_cells(cls, readings: Sequence[Reading], text_of: Ints) -> Boxes:
+    def of_cells(cls, readings: Sequence[TextRegions], text_of: Ints) -> Boxes:
         """The regions of a released table; see `read_cells`."""
         pairs = list(zip(readings, text_of, strict=True))
         start = np.stack([reading.start[texts] for reading, texts in pairs], axis=1)

@@ -24,6 +24,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain.base import Domain
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError
@@ -123,9 +124,9 @@ def _labels(released: Released, target: str) -> tuple[Ints, Ints, list[str]]:
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
     there = original if target in spec.quasi_identifiers else released.frame[target]
     if spec.targets()[target] == "numeric":
-        numbers = [column.str.strip_chars().cast(pl.Float64, strict=False).to_numpy() for column in (original, there)]
-        middle = float(np.nanmedian(numbers[0])) if not np.isnan(numbers[0]).all() else 0.0
-        before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in numbers)
+        values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
+        middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0
+        before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in values)
         return before, after, [f"at most {middle:g}", f"above {middle:g}"]
     labels = sorted(original.fill_null("").unique().to_list())
     code_of = {label: code for code, label in enumerate(labels)}

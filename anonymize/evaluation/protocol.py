@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Ints
+from anonymize.domain.cells import numbers
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluation.features import Boxes, matrices
 from anonymize.evaluation.learners import LEARNERS, check_installed, scores
@@ -180,9 +181,9 @@ def _present(boxes: Boxes, column: pl.Series, kind: str) -> tuple[Boxes, Any]:
     """The rows and their target; without those that have no number."""
     if kind == "categorical":
         return boxes, column.fill_null("").to_numpy().astype(str)
-    numbers = column.str.strip_chars().cast(pl.Float64).to_numpy()
-    some = ~np.isnan(numbers)
-    return boxes.rows(some), numbers[some]
+    values = numbers(column).fill_null(np.nan).to_numpy()
+    some = ~np.isnan(values)
+    return boxes.rows(some), values[some]
 
 
 # --- what is reported ------------------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, Partition
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
-from anonymize.evaluation.cells import Cells, Reading
+from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
 from anonymize.spec import Spec
@@ -34,7 +35,7 @@ class Released:
     spec: Spec
     table: Table
     frame: pl.DataFrame
-    readings: tuple[Reading, ...]
+    readings: tuple[TextRegions, ...]
     text_of: Ints
 
     @cached_property
@@ -135,7 +136,7 @@ class Released:
             found.append((int(common[0]), attribute.hierarchy.height))
         return found
 
-    def _levels(self, reading: Reading, texts: Ints) -> Bools:
+    def _levels(self, reading: TextRegions, texts: Ints) -> Bools:
         """(texts, height + 1) at which levels each text stands; one that is suppressed is the root."""
         levels = reading.levels[texts].copy()
         levels[reading.suppressed[texts], -1] = True
@@ -179,11 +180,11 @@ class Released:
         """Texts of a column that passes through; as numbers where it is numeric."""
         if not any(each.numeric and each.name == texts.name for each in (*self.table.sensitive, *self.table.targets)):
             return texts
-        numbers = texts.cast(pl.Float64, strict=False)
-        wrong = numbers.null_count() - texts.null_count()
+        values = numbers(texts)
+        wrong = values.null_count() - texts.null_count()
         if wrong:
-            raise DataError(f"{texts.name}: {wrong} cells of the release are no numbers")
-        return numbers
+            raise DataError(f"{texts.name}: {wrong} cells of the release are not numbers")
+        return values
 
     def targets(self) -> dict[str, CodedColumn]:
         """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""
@@ -265,17 +266,17 @@ def read_released(spec: Spec, table: Table, frame: pl.DataFrame, shown: Mapping[
 
 def read_cells(
     spec: Spec, attributes: Sequence[Attribute], frame: pl.DataFrame, shown: Mapping[str, tuple[str, str]]
-) -> tuple[tuple[Reading, ...], Ints]:
+) -> tuple[tuple[TextRegions, ...], Ints]:
     """What the cells of quasi-identifiers say: a reading of the distinct texts of each, and (attributes, rows) which of
     them each row shows. Raises DataError, with the problems of all columns."""
-    readings: list[Reading] = []
+    readings: list[TextRegions] = []
     problems: list[Problem] = []
     text_of = np.zeros((len(attributes), frame.height), np.int64)
     missing = frozenset(spec.input.missing)
     for at, attribute in enumerate(attributes):
         low, high, text_of[at] = _distinct(frame, *shown[attribute.name])
         try:
-            readings.append(Cells(attribute, low, high, spec.output, missing).read())
+            readings.append(DistinctTexts(attribute, low, high, spec.output, missing).regions())
         except DataError as error:
             problems += error.problems
     if problems:

@@ -24,6 +24,7 @@ import polars as pl
 
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.categories import Categories
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.metrics import distributions
@@ -104,16 +105,15 @@ class Axes:
         codes = texts.cast(pl.String).replace_strict(
             list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64
         )
-        return self._found(texts, codes, missing)
+        return self._known(texts, codes, missing)
 
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
-        numbers = texts.cast(pl.String).cast(pl.Float64, strict=False)
-        shown = numbers.fill_null(np.nan).to_numpy()
-        at = np.minimum(np.searchsorted(values, shown), max(len(values) - 1, 0))
-        known = values[at] == shown if len(values) else np.zeros(len(shown), np.bool_)
-        return self._found(texts, pl.Series(np.where(known, at, -1)).replace(-1, None), missing)
+        released = numbers(texts).fill_null(np.nan).to_numpy()
+        codes = np.minimum(np.searchsorted(values, released), max(len(values) - 1, 0))
+        known = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
+        return self._known(texts, pl.Series(np.where(known, codes, -1)).replace(-1, None), missing)
 
-    def _found(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
+    def _known(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
         """The codes, with that of missing for the texts that mean it."""
         if missing is not None:
             absent = texts.is_null() | texts.cast(pl.String).is_in(list(self.missing))

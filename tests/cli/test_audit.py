@@ -406,6 +406,66 @@ def test_shuffled_releases_are_not_matched_by_position(desk: Desk, call: Call) -
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 3, 1, 4)
 
 
+def pairs_of(desk: Desk, call: Call, spec: str, now: str, old: str) -> int:
+    """How many pairs of classes may be about one individual, of two releases of one column (cells apart by spaces)."""
+    spec = f"version: 1\nprivacy: {{k: 2}}\n{spec}\n"
+    (desk.folder / "s.yaml").write_text(spec if "output:" in spec else spec + "output: {row_order: shuffle}\n")
+    for name, cells in (("now.csv", now), ("old.csv", old)):
+        rows = [cell.replace("/", ",") for cell in cells.split()]
+        header = "q_low,q_high" if "/" in cells else "q"
+        (desk.folder / name).write_text("\n".join([header, *rows]) + "\n")
+    ended = call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json")
+    return int(json.loads(ended.out)["previous"]["pairs"])
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "pairs"),
+    [
+        ("*", "[1-5] [7-9] 6 x", 4),  # suppressed may be any number
+        ("[1-5] [7-9] 6 x", "*", 4),
+        ("*", "*", 1),
+        ("x", "y 3", 2),  # so may what is not known
+        ("?", "[1-5]", 1),  # and what is missing, even if it reads like a number
+        ("-99", "[1-5]", 1),
+        ("[1-5]", "5 6", 1),
+        ("[1-5]", "0 1", 1),
+        ("[.5-.9]", ".7 .4 [0.9-2] [-1-.5] 3", 3),  # numbers without a digit before the point
+        ("[5.-9.]", "+7 1e1", 1),
+        ("[9-5]", "[9-5] 7", 1),  # the wrong way round, but the same text
+        ("1/5 6/9", "4/7", 2),
+        ("*/*", "4/7 1/2", 2),
+        ("1/5", "6/9 5/5", 1),
+    ],
+)
+def test_numbers_of_two_releases(desk: Desk, call: Call, now: str, old: str, pairs: int) -> None:
+    spec = "quasi_identifiers: {q: {type: numeric}}\ninput: {missing: ['?', '-99']}"
+    assert pairs_of(desk, call, spec, now, old) == pairs
+
+
+@pytest.mark.parametrize(
+    ("definition", "output", "now", "old", "pairs"),
+    [
+        ("{}", "node", "a *", "a b", 3),
+        ("{}", "node", "a b", "b *", 3),
+        ("{}", "set", "{a|b}", "c {c|d}", 2),  # which values a set has is not looked at
+        ("{}", "bounds", "0/1", "2/2 0/1", 2),  # leaves of one release are not those of another
+        ("{hierarchy: {mask: right}}", "node", "02*", "021 031 03* * ***", 3),
+        ("{hierarchy: {mask: right}}", "node", "021", "02*", 1),
+        ("{hierarchy: {mask: right}}", "node", "02* 1*", "0213 0 12", 3),  # of different lengths
+        ("{hierarchy: h.csv}", "node", "* unknown", "clerk cook", 4),
+        ("{hierarchy: h.csv}", "node", "clerk cook", "* unknown", 4),
+        ("{hierarchy: h.csv}", "node", "clerk office", "clerk cook chief", 3),
+        ("{hierarchy: h.csv}", "node", "twice", "clerk cook", 2),  # a label in two places may be either
+    ],
+)
+def test_categories_of_two_releases(
+    desk: Desk, call: Call, definition: str, output: str, now: str, old: str, pairs: int
+) -> None:
+    (desk.folder / "h.csv").write_text("clerk;office;*\nchief;office;*\ncook;kitchen;*\na;twice;*\nc;d;*\ntwice;d;*\n")
+    spec = f"quasi_identifiers: {{q: {definition}}}\noutput: {{row_order: shuffle, categorical: {output}}}"
+    assert pairs_of(desk, call, spec, now, old) == pairs
+
+
 def test_intervals_that_are_half_open_do_not_have_their_upper_ends(desk: Desk, call: Call) -> None:
     (desk.folder / "s.yaml").write_text(
         "version: 1\nquasi_identifiers: {q: {type: numeric}}\nprivacy: {k: 2}\noutput: {row_order: shuffle}\n"

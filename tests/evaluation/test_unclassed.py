@@ -105,7 +105,7 @@ def test_numbers_are_numbers_with_classes_as_without(spec: Any) -> None:
     assert evaluate(Evaluate(numbers, beside(numbers, "out.csv"), queries=0))["utility"]["distances"]["pay"] == whole
     assert whole["cells"] == 2 * 2 * 3
     changed(beside(numbers, "alone.csv"), "pay", "nothing")
-    with pytest.raises(DataError, match="pay: 1 cells of the release are no numbers"):
+    with pytest.raises(DataError, match="pay: 1 cells of the release are not numbers"):
         evaluate(Evaluate(numbers, beside(numbers, "alone.csv")))
 
 
