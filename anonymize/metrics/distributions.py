@@ -5,7 +5,9 @@ Tables are arrays (d1, ..., dm) of counts or shares, an axis for each attribute.
 - Distances are between distributions: negative cells of an unbiased estimate are set to 0 first, and the rest is
   rescaled to sum 1 (`distribution`). The chi-squared distance is the symmetric one, sum of (p - q)^2 / (p + q), which
   no empty cell upsets. KL(p, q), of the original against the reconstruction, is in nats; where p is not empty q is at
-  least half a row of the original, and q is then rescaled, as it would be infinite otherwise.
+  least half a row of the original, and q is then rescaled, as KL would be infinite otherwise. So it is at most
+  ln(3 x rows): q is at least 0.5 / rows before the rescaling, and its sum, at most 1.5 after the floor, as at most
+  `rows` cells of p are not empty.
 - Query errors take counts as they are estimated, and go over the queries whose true count is not 0.
 
 Source: Guo, Ying, Wu, section V, which leaves empty cells and queries open.

@@ -119,7 +119,7 @@ def _counts(classes: Ints, values: Ints, count: int, size: int) -> Floats:
     return table.reshape(count, size).astype(np.float64)
 
 
-class Measure(Protocol):
+class OriginalMeasure(Protocol):
     """The members of the module of a measure: a figure, or a block of figures, that needs the original as well."""
 
     ID: str

@@ -38,13 +38,13 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.rules import in_force
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics.association import independence_weights
-from anonymize.metrics.base import View
+from anonymize.metrics.base import Bounds, Goal, View
 from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
 
 ID = "research_value"
-GOAL: Literal["lower", "higher"] = "higher"
-BOUNDS: tuple[float, float | None] = (0.0, 1.0)
+GOAL: Goal = "higher"
+BOUNDS: Bounds = (0.0, 1.0)
 
 Weights = Literal["given", "correlation"]
 
