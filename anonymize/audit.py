@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from anonymize.auditing import baseline, previous
-from anonymize.auditing.buckets import Grouping
-from anonymize.auditing.facts import Facts
+from anonymize.auditing.buckets import BucketLayout
+from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
@@ -129,7 +129,7 @@ def audit(
             opened(wanted, path, classified=spec is not None, unit_from=original, grouping=grouping)
         )
         found = deeper(table, further, threshold)
-        facts = Facts(table, asked, table.measured(checks, threshold), found)
+        facts = AuditFacts(table, asked, table.measured(checks, threshold), found)
         if against.previous is not None:
             earlier = stack.enter_context(opened(alone, against.previous, classified=False))
             facts = replace(facts, together=previous.together(table, earlier, checks, threshold))
@@ -221,9 +221,9 @@ def _spec_of(options: Options, thresholds: Mapping[str, object]) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Against) -> Grouping | None:
+def _grouping(spec: Spec, path: str | Path | None, options: Options, against: Against) -> BucketLayout | None:
     """How the table is bucketized, if it is. Raises UsageError for what cannot be measured of groups."""
-    found = Grouping.of(path, options.get("st"), options.get("group"))
+    found = BucketLayout.of(path, options.get("st"), options.get("group"))
     if found is not None:
         found.check(spec)
         if against.previous is not None:

@@ -1,15 +1,16 @@
 """An earlier release of the same people: what the two give away together.
 
-Whoever knows the quasi-identifiers of a person finds one class in each release, and the person's row is in both. What
+Whoever knows somebody's quasi-identifiers finds one class in each release, and that individual's row is in both. What
 is hidden is hidden in what the two classes have in common, which can be far less than either.
 
 By position, where row n of both is about the same person: the intersection of two classes is known row by row, and it
 is measured as any table is, its classes being what the quasi-identifiers of both releases show.
 
 By what the classes show, where rows cannot be matched: two classes may be about the same person if what they show can
-be true of one person. At most so many rows are in both as have a sensitive value that both have: the sum over the
+be true of one individual. At most so many rows are in both as have a sensitive value that both have: the sum over the
 values of the smaller count, the least of it over the sensitive attributes; without one, the smaller size. It is a
-bound and not a finding, so nothing is judged by it. It assumes that a person's sensitive values are the same in both.
+bound and not a finding, so nothing is judged by it. It assumes that an individual's sensitive values are the same in
+both.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ EVERYTHING: Span = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class Bounds:
-    """`pairs`: of classes that may be about one person. `smallest`: the least that two of them have in common at most.
-    `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a k."""
+    """`pairs`: of classes that may be about one individual. `smallest`: the least that two of them have in common at
+    most. `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a
+    k."""
 
     pairs: int
     smallest: int | None
@@ -67,7 +69,7 @@ class Together:
             return []
         return [
             f"together with the previous release, up to {self.bounds.rows_at_risk} rows may be in fewer than k: of two "
-            f"classes that may be about one person at most {self.bounds.smallest} rows are in both"
+            f"classes that may be about one individual at most {self.bounds.smallest} rows are in both"
         ]
 
     def block(self) -> dict[str, Any]:
@@ -78,13 +80,13 @@ class Together:
         models = [asdict(result) for result in self.verdict.judged]
         judged = [result.failing_rows for result in self.verdict.judged if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
-        found = {
+        matched = {
             "joined_by": "position",
             "pairs": None,
             "smallest": smallest,
             "rows_at_risk": max(judged, default=None),
         }
-        return block | found | {"models": models, "risk": self.verdict.risk}
+        return block | matched | {"models": models, "risk": self.verdict.risk}
 
 
 def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Together:
@@ -92,16 +94,17 @@ def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: 
     rows = before.source.rows or 0
     if now.spec.output.row_order == "keep" and now.source.rows == rows:
         return Together(before.source.name, rows, _joined(now, before, checks, threshold), None)
-    asked = [check.parameters["k"] for check in checks if "k" in check.parameters]
-    return Together(before.source.name, rows, None, _bounded(now, before, int(max(asked)) if asked else None))
+    required = [check.parameters["k"] for check in checks if "k" in check.parameters]
+    return Together(before.source.name, rows, None, _bounded(now, before, int(max(required)) if required else None))
 
 
 def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Verdict:
     """The intersections of the classes of two releases of the same rows, measured as one table."""
     sensitive = [name for name in now.spec.sensitive if name not in now.columns]
     own, others = now.source.scan(), before.source.scan()
-    names = {name: f"\0previous {at}" for at, name in enumerate(before.columns)}  # which no other column is called
-    kept = {name: f"\0now {at}" for at, name in enumerate(now.columns)}
+    # Both releases have columns of the same names; no column is called what these are.
+    names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
+    kept = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
     first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
     frame = pl.concat([first, second], how="horizontal")
@@ -136,11 +139,12 @@ def _bounded(now: Audited, before: Audited, k: int | None) -> Bounds:
 
 def _keyed(table: Audited) -> pl.LazyFrame:
     """The quasi-identifiers as text (q0, q1, ..., and of two bounds q0_high) and the sensitive attributes (s0, ...)."""
-    shown = []
-    for at, names in enumerate(table.shown.values()):
-        shown += [_plain(table, name).alias(f"q{at}" + "_high" * number) for number, name in enumerate(names[-2:])]
-    sensitive = [_plain(table, name).alias(f"s{at}") for at, name in enumerate(table.spec.sensitive)]
-    return table.source.scan().select(*shown, *sensitive)
+    texts = []
+    for number, names in enumerate(table.columns_of.values()):
+        ends = zip((f"q{number}", f"q{number}_high"), names[-2:], strict=False)
+        texts += [_plain(table, name).alias(end) for end, name in ends]
+    sensitive = [_plain(table, name).alias(f"s{number}") for number, name in enumerate(table.spec.sensitive)]
+    return table.source.scan().select(*texts, *sensitive)
 
 
 def _keys(frame: pl.LazyFrame) -> list[str]:
@@ -184,6 +188,7 @@ def _texts(frame: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame
 def _agree(spec: Spec, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
     """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can."""
     attribute, hidden = spec.quasi_identifiers[name], spec.output.suppressed
+    # What may be anything spans everything, so that two comparisons of ends say for all pairs at once who overlaps.
     everything = np.ones((mine.height, theirs.height), np.bool_)
     if attribute.type == "numeric":
         agree = _overlap(*(_numbers(spec, texts) for texts in (mine, theirs)))
@@ -240,9 +245,9 @@ def _may_hide(a: str, b: str, hidden: str) -> bool:
 
 def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     """The pairs with how many rows both classes have in common at most."""
-    for at in range(len(now.spec.sensitive)):
-        mine = _histogram(now, at).rename({"count": "mine"})
-        others = _histogram(before, at).rename({"class": "previous", "count": "others"})
+    for number in range(len(now.spec.sensitive)):
+        mine = _histogram(now, number).rename({"count": "mine"})
+        others = _histogram(before, number).rename({"class": "previous", "count": "others"})
         both = pairs.select("class", "previous").join(mine, on="class").join(others, on=["previous", "value"])
         shared = both.group_by("class", "previous").agg(shared=pl.min_horizontal("mine", "others").sum())
         pairs = pairs.join(shared, on=["class", "previous"], how="left").select(
@@ -251,9 +256,9 @@ def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs
 
 
-def _histogram(table: Audited, at: int) -> pl.DataFrame:
+def _histogram(table: Audited, number: int) -> pl.DataFrame:
     """`class`, `value`, `count` of a sensitive attribute; a missing value is a value, for it is what both show."""
     keyed = _keyed(table)
     names = _keys(keyed)
-    counts = keyed.group_by(*names, value=f"s{at}").agg(count=pl.len()).collect(engine="streaming")
+    counts = keyed.group_by(*names, value=f"s{number}").agg(count=pl.len()).collect(engine="streaming")
     return counts.join(_classes(table), on=names).select("class", "value", "count")
