@@ -59,11 +59,11 @@ class View:
         if self.partition is None:
             return None
         suppressed = self.rows - len(self.partition.order)
-        found = self.attribute_ncp.copy()
+        sums = self.attribute_ncp.copy()
         for index, attribute in enumerate(self.attributes):
-            if attribute.domain.kind == "categorical" and found[index] > suppressed:  # else every class has one value
-                found[index] = _of_sets(attribute, self.partition) + suppressed
-        return found
+            if attribute.domain.kind == "categorical" and sums[index] > suppressed:  # else every class has one value
+                sums[index] = _of_sets(attribute, self.partition) + suppressed
+        return sums
 
     def _summed(self, of_class: Floats) -> float:
         return float(of_class @ self.sizes) + self.suppressed_rows

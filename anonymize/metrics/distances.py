@@ -45,13 +45,13 @@ def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
 def _compared(joint: Joint) -> dict[str, Any]:
     axes = range(len(joint.names))
     cells = joint.cells(axes)
-    found: dict[str, Any] = {"cells": int(cells)}
+    block: dict[str, Any] = {"cells": int(cells)}
     if cells > MOST_CELLS:
-        return found
+        return block
     original, estimated = joint.tables(axes)
     if not (original > 0).any() or not (estimated > 0).any():
-        return found
-    found |= distributions.distances(original, estimated, joint.rows)
-    found["base_error"] = distributions.base_error(original, estimated)
-    found["cube_error"] = distributions.cube_error(original, estimated)
-    return found
+        return block
+    block |= distributions.distances(original, estimated, joint.rows)
+    block["base_error"] = distributions.base_error(original, estimated)
+    block["cube_error"] = distributions.cube_error(original, estimated)
+    return block

@@ -25,8 +25,8 @@ from anonymize.classes import Floats, Ints, concatenated_ranges, starts_of
 
 def distribution(table: Floats) -> Floats:
     """The table with negative cells set to 0, rescaled to sum 1."""
-    found = np.maximum(np.asarray(table, np.float64), 0.0)
-    return np.asarray(found / found.sum())
+    positive = np.maximum(np.asarray(table, np.float64), 0.0)
+    return np.asarray(positive / positive.sum())
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
@@ -110,11 +110,11 @@ def uncertainties(table: Floats) -> dict[tuple[int, int], float]:
     """The uncertainty coefficient of every ordered pair of attributes (by axis), of `distribution(table)`."""
     joint = distribution(table)
     axes = range(joint.ndim)
-    found = {}
+    coefficients = {}
     for x, y in ((x, y) for x in axes for y in axes if x != y):
         pair = joint.sum(axis=tuple(axis for axis in axes if axis not in (x, y)))
-        found[x, y] = uncertainty(pair if x < y else pair.T)
-    return found
+        coefficients[x, y] = uncertainty(pair if x < y else pair.T)
+    return coefficients
 
 
 def uncertainty(pair: Floats) -> float:
@@ -144,8 +144,8 @@ def spread_of_boxes(low: Ints, high: Ints, counts: Floats, shape: Sequence[int])
     table = np.zeros((*(size + 1 for size in shape), counts.shape[1]))
     axes = len(shape)
     for corner in np.ndindex(*(2,) * axes):
-        at = np.where(corner, high + 1, low)
-        np.add.at(table, tuple(at.T), weights * (-1) ** sum(corner))
+        place = np.where(corner, high + 1, low)
+        np.add.at(table, tuple(place.T), weights * (-1) ** sum(corner))
     for axis in range(axes):
         np.cumsum(table, axis=axis, out=table)
     return np.asarray(table[tuple(slice(size) for size in shape)])

@@ -140,19 +140,19 @@ def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, grou
     keys = rows.select(pl.col(group).cast(pl.String)).join(number, on=group, how="left", maintain_order="left")
     if keys["owner"].null_count():
         raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
-    told = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
-    told = told.join(number, on=group).sort("owner", "value")
+    listing = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
+    listing = listing.join(number, on=group).sort("owner", "value")
     entries = (
-        told["owner"].to_numpy().astype(np.int64),
-        told["value"].to_numpy(),
-        told["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
+        listing["owner"].to_numpy().astype(np.int64),
+        listing["value"].to_numpy(),
+        listing["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
     )
     shape = axes.shape[:-1]
     codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
     cells = np.ravel_multi_index(codes, shape)
     owners = keys["owner"].to_numpy().astype(np.int64)
-    found = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
-    return found.reshape(axes.shape)
+    table = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
+    return table.reshape(axes.shape)
 
 
 def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
@@ -160,33 +160,35 @@ def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: M
 
     `rows`: every attribute as text.
     """
-    told = parameters.named(axes.names)
+    distortions = parameters.named(axes.names)
     every: list[Attribute | SensitiveColumn] = [*axes.attributes, axes.sensitive]
     codes: list[Ints] = []
     sizes: list[int] = []
-    for each, subject in zip(told, every, strict=True):
-        codes.append(_shown(axes, each, subject, rows[each.name]))
+    for each, subject in zip(distortions, every, strict=True):
+        codes.append(_categories(axes, each, subject, rows[each.name]))
         sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
     observed = axes.counts(codes, sizes) / max(rows.height, 1)
-    found = estimate(observed, [each.p for each in told], method) * rows.height
-    for axis, (each, subject) in enumerate(zip(told, every, strict=True)):
+    table = estimate(observed, [each.p for each in distortions], method) * rows.height
+    for axis, (each, subject) in enumerate(zip(distortions, every, strict=True)):
         if each.values is not None:
-            found = _spread(found, axis, _category_of(each.values, subject))
-    return found
+            table = _spread(table, axis, _category_of(each.values, subject))
+    return table
 
 
-def _shown(axes: Axes, told: Told, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
+def _categories(axes: Axes, distortion: Told, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
     """(rows,) which of its categories each text is; of an attribute that was left alone, which leaf."""
-    if told.values is None:
+    if distortion.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
-    numbers = list(range(len(told.values)))
+    every = list(range(len(distortion.values)))
     codes = (
         texts.cast(pl.String)
         .fill_null("")
-        .replace_strict(list(told.values), numbers, default=None, return_dtype=pl.Int64)
+        .replace_strict(list(distortion.values), every, default=None, return_dtype=pl.Int64)
     )
     if codes.null_count():
-        raise DataError(f"{told.name}: {codes.null_count()} cells of the release are not among its parameters' values")
+        raise DataError(
+            f"{distortion.name}: {codes.null_count()} cells of the release are not among its parameters' values"
+        )
     return codes.to_numpy().astype(np.int64)
 
 
@@ -196,8 +198,8 @@ def _category_of(values: Sequence[str], subject: Attribute | SensitiveColumn) ->
     unknown = len(set(values) - set(categories.texts))
     if unknown:
         raise DataError(f"{subject.name}: {unknown} values of the parameters are no categories of the original")
-    at = {value: number for number, value in enumerate(values)}
-    return np.array([at.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
+    number_of = {value: number for number, value in enumerate(values)}
+    return np.array([number_of.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
 
 
 def _spread(table: Floats, axis: int, category: Ints) -> Floats:
@@ -258,4 +260,4 @@ class Estimated:
 
     def _some(self, chosen: Sequence[int]) -> Axes:
         every = self.axes.attributes
-        return replace(self.axes, attributes=tuple(every[at] for at in chosen if at < len(every)))
+        return replace(self.axes, attributes=tuple(every[axis] for axis in chosen if axis < len(every)))

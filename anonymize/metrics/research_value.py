@@ -107,9 +107,9 @@ def node_share(hierarchy: Taxonomy) -> Floats:
 
 def kept_share(over: Generalization, rules: Sequence[Rule]) -> Floats:
     """(levels,) importance of the rules that each level keeps over that of all; 1 without rules."""
-    found = in_force(rules, over)
-    if not found:
+    effective = in_force(rules, over)
+    if not effective:
         return np.ones(over.hierarchy.height + 1)
-    importance = np.array([rule.importance for rule in found])
-    broken = np.stack([rule.broken(over.hierarchy) for rule in found])
+    importance = np.array([rule.importance for rule in effective])
+    broken = np.stack([rule.broken(over.hierarchy) for rule in effective])
     return np.asarray((importance[:, None] * ~broken).sum(axis=0) / importance.sum())

@@ -45,15 +45,15 @@ def measure(evidence: Evidence) -> dict[str, Any] | None:
 
 def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
     """The same, of the joint tables by attribute."""
-    found: dict[str, dict[str, Any]] = {}
+    coefficients: dict[str, dict[str, Any]] = {}
     for joint in joints.values():
         for x, y in combinations(range(len(joint.names)), 2):
             one, other = joint.names[x], joint.names[y]
-            if other not in found.get(one, {}):
+            if other not in coefficients.get(one, {}):
                 there, back = _both_ways(joint, (x, y))
-                found.setdefault(one, {})[other] = there
-                found.setdefault(other, {})[one] = back
-    return found or None
+                coefficients.setdefault(one, {})[other] = there
+                coefficients.setdefault(other, {})[one] = back
+    return coefficients or None
 
 
 def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
@@ -64,8 +64,8 @@ def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | 
     if not all((table > 0).any() for table in tables):
         return None, None
     before, after = (distributions.distribution(table) for table in tables)
-    return _told(before, after), _told(before.T, after.T)
+    return _coefficients(before, after), _coefficients(before.T, after.T)
 
 
-def _told(before: Floats, after: Floats) -> dict[str, float]:
+def _coefficients(before: Floats, after: Floats) -> dict[str, float]:
     return {"original": distributions.uncertainty(before), "released": distributions.uncertainty(after)}

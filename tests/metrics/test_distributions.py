@@ -51,7 +51,8 @@ def test_kl_takes_what_is_ruled_out_for_half_a_row() -> None:
 
 @given(rows=st.integers(1, 50), seed=st.integers(0, 500))
 def test_kl_is_at_most_that_of_everything_ruled_out(rows: int, seed: int) -> None:
-    p = distributions.distribution(np.bincount(np.random.default_rng(seed).integers(0, 60, rows), minlength=61) * 1.0)
+    counts = np.bincount(np.random.default_rng(seed).integers(0, 60, rows), minlength=61)
+    p = distributions.distribution(counts.astype(np.float64))
     assert distributions.kl(p, np.eye(61)[60], rows) <= np.log(3 * rows) + 1e-9
     assert distributions.kl(np.array([1.0, 0.0]), np.array([0.0, 1.0]), rows) == pytest.approx(np.log(2 * rows + 1))
 
