@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from anonymize.auditing import baseline, previous
-from anonymize.auditing.buckets import Grouping
-from anonymize.auditing.facts import Facts
+from anonymize.auditing.buckets import BucketLayout
+from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
@@ -142,8 +142,12 @@ def audit(request: Audit) -> AuditResult:
 
 
 def _measured(
-    request: Audit, spec: Spec, grouping: Grouping | None, requirements: tuple[Requirement, ...], checks: list[Check]
-) -> Facts:
+    request: Audit,
+    spec: Spec,
+    grouping: BucketLayout | None,
+    requirements: tuple[Requirement, ...],
+    checks: list[Check],
+) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     encoding = (spec if request.spec is None else request.spec).input.encoding
     original = None if request.unit_from is None else Original(request.unit_from, encoding)
@@ -153,7 +157,7 @@ def _measured(
             opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
         )
         risk = deeper(table, request.further, request.threshold)
-        facts = Facts(table, requirements, table.measured(checks, request.threshold), risk)
+        facts = AuditFacts(table, requirements, table.measured(checks, request.threshold), risk)
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
@@ -248,9 +252,9 @@ def _spec_of(request: Audit) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _grouping(spec: Spec, request: Audit) -> Grouping | None:
+def _grouping(spec: Spec, request: Audit) -> BucketLayout | None:
     """How the table is bucketized, if it is. Raises UsageError for what cannot be measured of groups."""
-    grouping = Grouping.of(request.path, request.st, request.group)
+    grouping = BucketLayout.of(request.path, request.st, request.group)
     if grouping is not None:
         grouping.check(spec)
         if request.against.previous is not None:

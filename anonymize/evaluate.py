@@ -22,8 +22,8 @@ from anonymize import __version__, privacy
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import patterns
 from anonymize.evaluation.protocol import Protocol, evaluate_models
-from anonymize.evaluation.released import Released, as_text, as_written, columns_of, read_released
-from anonymize.evaluation.unclassed import Found, blocks
+from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
+from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.metrics import MEASURES, utility
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
@@ -62,97 +62,108 @@ class Evaluate:
     progress: Progress = field(default=lambda stage, done, total: None)
 
 
-def evaluate(asked: Evaluate) -> dict[str, Any]:
+def evaluate(request: Evaluate) -> dict[str, Any]:
     """Measures; returns the report. What is written to `reports` leaves out its block `tree`, which shows values.
 
-    Raises UsageError, DataError and WriteError for what is asked, the tables, and the outputs; then nothing has been
+    Raises UsageError, DataError and WriteError for the request, the tables, and the outputs; then nothing has been
     written.
     """
-    paths = Paths(asked.original, reports=asked.reports, force=asked.force)
-    _check(asked, paths)
-    unclassed = _unclassed(asked)
+    paths = Paths(request.original, reports=request.reports, force=request.force)
+    _check(request, paths)
+    unclassed = _unclassed(request)
     clock = Clock()
     with ExitStack() as stack:
-        files = stack.enter_context(opened(asked.spec, paths))
-        asked.progress("read", 0, 0)
-        table = read(asked.spec, files.source, workload=True)
-        report = _head(asked, table, clock)
+        files = stack.enter_context(opened(request.spec, paths))
+        request.progress("read", 0, 0)
+        table = read(request.spec, files.source, workload=True)
+        report = _head(request, table, clock)
         released = None
-        if asked.released is not None and unclassed is not None:
-            found = unclassed.opened(asked.spec, table, asked.released, stack)
-            asked.progress("measure", 0, 0)
-            report |= blocks(found, table, asked.queries, asked.seed)
-        elif asked.released is not None:
-            released = _open(asked, asked.released, table, stack, report)
-            _measure(asked, released, report)
-        if asked.models is not None:
-            report["models"] = evaluate_models(asked.spec, table, released, asked.models, asked.progress)
+        if request.released is not None and unclassed is not None:
+            distorted = unclassed.opened(request.spec, table, request.released, stack)
+            request.progress("measure", 0, 0)
+            report |= blocks(distorted, table, request.queries, request.seed)
+        elif request.released is not None:
+            released = _open(request, request.released, table, stack, report)
+            _measure(request, released, report)
+        if request.models is not None:
+            report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
             report["warnings"] += report["models"].pop("warnings")
-        tree = None if asked.tree is None or released is None else patterns.compare(released, asked.tree)
+        tree = None if request.tree is None or released is None else patterns.compare(released, request.tree)
         files.publish(report)
     return report if tree is None else report | {"tree": tree}
 
 
-def _check(asked: Evaluate, paths: Paths) -> None:
+def _check(request: Evaluate, paths: Paths) -> None:
     """Raises UsageError for what makes no sense together."""
-    if asked.released == asked.original == "-":
+    if request.released == request.original == "-":
         raise UsageError("the release and the original cannot both come from standard input")
-    paths.check([asked.original or asked.spec.input.path, asked.released])
-    if asked.released is None and (asked.models is None or asked.models.algorithm is None):
+    paths.check([request.original or request.spec.input.path, request.released])
+    if request.released is None and (request.models is None or request.models.algorithm is None):
         hint = "or --models with --algorithm, to make one"
         raise UsageError(Problem("nothing to evaluate: give the release", hint=hint))
-    if asked.released is None and asked.tree is not None:
+    if request.released is None and request.tree is not None:
         raise UsageError("--tree: needs a release")
-    targets = asked.spec.workload.target_names
-    if asked.models is not None and not targets:
+    targets = request.spec.workload.target_names
+    if request.models is not None and not targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Problem("--models needs a target, and the spec names none", hint=hint))
-    if asked.tree is not None and asked.tree not in targets:
+    if request.tree is not None and request.tree not in targets:
         hint = f"targets: {', '.join(targets)}" if targets else "list it under workload: {targets: [...]}"
-        raise UsageError(Problem(f"--tree {asked.tree}: is no target of the spec", hint=hint))
+        raise UsageError(Problem(f"--tree {request.tree}: is no target of the spec", hint=hint))
 
 
-def _unclassed(asked: Evaluate) -> Found | None:
+def _unclassed(request: Evaluate) -> UnclassedFiles | None:
     """Where the release is, if it has no classes. Raises UsageError for what needs classes."""
-    if asked.released is None:
+    if request.released is None:
         return None
-    found = Found.of(asked.released, asked.st, asked.group, asked.parameters, asked.method)
-    if found is not None:
-        wanted = {"--models": asked.models is not None, "--tree": asked.tree is not None}
+    files = UnclassedFiles.of(request.released, request.st, request.group, request.parameters, request.method)
+    if files is not None:
+        wanted = {"--models": request.models is not None, "--tree": request.tree is not None}
         problems = [f"{flag}: needs a release with equivalence classes" for flag, given in wanted.items() if given]
         if problems:
             raise UsageError(problems)
-    return found
+    return files
 
 
-def _head(asked: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
+def _head(request: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
         "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": {"path": None if asked.spec.path is None else str(asked.spec.path)},
+        "spec": {"path": None if request.spec.path is None else str(request.spec.path)},
         "input": {
             "path": table.source.name,
             "sha256": table.source.sha256,
             "rows": table.rows,
             "columns": len(table.columns),
         },
-        "seed": asked.seed,
-        "warnings": [],
+        "seed": request.seed,
+        "warnings": _about_units(request),
     }
 
 
-def _open(asked: Evaluate, path: str, table: Table, stack: ExitStack, report: dict[str, Any]) -> Released:
+def _about_units(request: Evaluate) -> list[str]:
+    """That rows are counted where a report counts individuals."""
+    unit = request.spec.unit
+    if unit is None or request.released is None:
+        return []
+    return [
+        f"rows are counted, not individuals: the spec has the unit {unit}, which a release does not show. The report "
+        "that was written with the release counts individuals in `classes` and `risk`, so its figures may differ"
+    ]
+
+
+def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: dict[str, Any]) -> ReleasedTable:
     """The release, read as text: UTF-8, with the input's separator. Adds the block `output`."""
-    spec = as_written(asked.spec)
+    spec = as_written(request.spec)
     source = stack.enter_context(Source.open(spec, path))
-    shown = columns_of(spec, source.columns, source.name)
+    columns = columns_of(spec, source.columns, source.name)
     source.check()
     batches = list(source.batches(source.columns))
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
     texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
     try:
-        released = read_released(spec, table, texts, shown)
+        released = read_released(spec, table, texts, columns)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
     report["output"] = {
@@ -165,62 +176,62 @@ def _open(asked: Evaluate, path: str, table: Table, stack: ExitStack, report: di
     return released
 
 
-def _measure(asked: Evaluate, released: Released, report: dict[str, Any]) -> None:
+def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:
     """Adds the blocks `classes`, `utility` and `left_out`."""
-    asked.progress("measure", 0, 0)
+    request.progress("measure", 0, 0)
     sizes = released.partition.sizes[~released.suppressed]
     report["classes"] = class_sizes(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
     left_out: dict[str, str] = {}
     if released.summaries and released.why_apart is not None:
-        names = [released.table.attributes[at].name for at in released.summaries]
+        names = [released.table.attributes[index].name for index in released.summaries]
         reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
         left_out |= dict.fromkeys(("gcp", "ncp", "ncp_weighted", "loss"), reason)
-    asks = asked.spec.privacy
-    nothing = asks.k is None and asks.l is None and not asks.models
-    view = released.view(required_k(() if nothing else privacy.requirements(asked.spec)))
+    required = request.spec.privacy
+    nothing = required.k is None and required.l is None and not required.models
+    view = released.view(required_k(() if nothing else privacy.requirements(request.spec)))
     block = utility(view)
     block |= {name: None for name in left_out}
     if left_out:
         block["attributes"] = _known(block["attributes"], released)
-    evidence = released.evidence(asked.queries, asked.seed)
+    evidence = released.evidence(request.queries, request.seed)
     block |= {name: measure.measure(evidence) for name, measure in MEASURES.items()}
-    left_out |= _untold(released)
+    left_out |= _unmeasured(released)
     report["utility"] = block
     report["left_out"] = left_out
     report["warnings"] += _warnings(released)
 
 
-def _known(attributes: dict[str, Any], released: Released) -> dict[str, Any]:
-    """The block of attributes, with None for what a mean or a median does not tell."""
-    unknown = {released.table.attributes[at].name for at in released.summaries}
+def _known(attributes: dict[str, Any], released: ReleasedTable) -> dict[str, Any]:
+    """The block of attributes, with None where a mean or a median leaves the loss open."""
+    unknown = {released.table.attributes[index].name for index in released.summaries}
     return {
         name: figures | ({"ncp": None, "loss": None} if name in unknown else {}) for name, figures in attributes.items()
     }
 
 
-def _untold(released: Released) -> dict[str, str]:
+def _unmeasured(released: ReleasedTable) -> dict[str, str]:
     """Targets and levels that could not be measured, and why."""
-    found = {}
-    told = released.targets()
+    reasons = {}
+    targets = released.targets()
     for name in released.spec.workload.target_names:
-        if name not in told:
+        if name not in targets:
             quasi = name in released.spec.quasi_identifiers
-            found[f"targets.{name}"] = (
+            reasons[f"targets.{name}"] = (
                 f"it is a quasi-identifier, and {released.why_apart}" if quasi else "it is not in the release"
             )
     if released.levels() is None:
         reason = "the cells of some quasi-identifier do not show one level of its hierarchy"
-        found |= dict.fromkeys(("precision", "research_value"), reason)
-    return found
+        reasons |= dict.fromkeys(("precision", "research_value"), reason)
+    return reasons
 
 
-def _warnings(released: Released) -> list[str]:
-    pairs = zip(released.table.attributes, released.readings, strict=True)
-    found = [
-        f"{reading.ambiguous} texts of {attribute.name} have two meanings of different loss: see docs/evaluate.md"
-        for attribute, reading in pairs
-        if reading.ambiguous
+def _warnings(released: ReleasedTable) -> list[str]:
+    pairs = zip(released.table.attributes, released.regions, strict=True)
+    ambiguous = [
+        f"{regions.ambiguous} texts of {attribute.name} have two meanings of different loss: see docs/evaluate.md"
+        for attribute, regions in pairs
+        if regions.ambiguous
     ]
     exposed = [name for name in released.spec.identifiers if name in released.frame.columns]
-    return [*found, *(f"column {name} is a direct identifier, and it is in the release" for name in exposed)]
+    return [*ambiguous, *(f"column {name} is a direct identifier, and it is in the release" for name in exposed)]

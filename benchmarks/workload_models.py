@@ -28,7 +28,7 @@ from scipy.stats import ttest_rel
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.evaluate import Evaluate, evaluate
-from anonymize.evaluation.features import Boxes, matrices
+from anonymize.evaluation.features import RegionEnds, matrices
 from anonymize.evaluation.learners import LEARNERS, scores
 from anonymize.evaluation.protocol import Protocol
 from anonymize.evaluation.training import Recoder
@@ -199,13 +199,13 @@ def _rivals(spec: Spec, target: str, parts: Folds) -> dict[str, np.ndarray[Any, 
     return {name: np.array(figures) for name, figures in found.items()}
 
 
-def _points(spec: Spec, frame: pl.DataFrame) -> Boxes:
+def _points(spec: Spec, frame: pl.DataFrame) -> RegionEnds:
     from anonymize.table import Source, read
 
     with tempfile.TemporaryDirectory() as folder:
         frame.write_parquet(f"{folder}/table.parquet")
         with Source.open(spec, f"{folder}/table.parquet") as source:
-            return Boxes.of_original(read(spec, source))
+            return RegionEnds.of_original(read(spec, source))
 
 
 def selection(tables: int) -> list[str]:

@@ -151,14 +151,14 @@ def _joint(asked: Run, spec: Any, folder: Path) -> Any:
     import polars as pl
 
     from anonymize.evaluation.released import columns_of, read_released
-    from anonymize.evaluation.unclassed import Found
+    from anonymize.evaluation.unclassed import UnclassedFiles
     from anonymize.table import Source, read
 
     path = str(folder / ("released.qit.csv" if asked.method == "anatomy" else "released.csv"))
     with ExitStack() as stack:
         table = read(spec, stack.enter_context(Source.open(spec, None)))
         method: Any = asked.estimator if asked.method.startswith("RR") else None
-        found = Found.of(path, None, None, None, method)
+        found = UnclassedFiles.of(path, None, None, None, method)
         if found is not None:
             joints: Any = found.opened(spec, table, path, stack).joints()
         else:

@@ -16,17 +16,17 @@ from anonymize.verify.bucketized import COUNT, Reading, measure_bucketized
 
 
 @dataclass(frozen=True)
-class Grouping:
+class BucketLayout:
     """How a table is bucketized: the column of groups, and where the ST is, if the sensitive values are apart."""
 
     name: str
     st: str | None
 
     @classmethod
-    def of(cls, path: str | Path | None, st: str | None, name: str | None) -> Grouping | None:
+    def of(cls, path: str | Path | None, st: str | None, name: str | None) -> BucketLayout | None:
         """As asked for; a table called `.qit` has its ST beside it. None where there is neither an ST nor a column."""
-        found = st or (sensitive_table_of(str(path)) if path is not None else None)
-        return None if name is None and found is None else cls(name or "group", found)
+        sensitive_table = st or (sensitive_table_of(str(path)) if path is not None else None)
+        return None if name is None and sensitive_table is None else cls(name or "group", sensitive_table)
 
     def check(self, spec: Spec) -> None:
         """Raises UsageError for what cannot be measured of groups."""

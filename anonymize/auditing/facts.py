@@ -19,15 +19,15 @@ from anonymize.verify import Result, Verdict
 
 
 @dataclass(frozen=True)
-class Facts:
-    """A table, what was asked of it and what was found.
+class AuditFacts:
+    """A table, what was required of it and what was measured.
 
-    `asked`: the requirements, one a result of the verdict; none where nothing was judged. `together`: with an earlier
+    `requirements`: one for each result of the verdict; none where nothing was judged. `together`: with an earlier
     release. `changes`: against the report at `baseline`; if `no_regress`, nothing may be worse.
     """
 
     table: Audited
-    asked: tuple[Requirement, ...]
+    requirements: tuple[Requirement, ...]
     verdict: Verdict
     deeper: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the block `risk`."""
@@ -48,21 +48,21 @@ class Facts:
         return [finding for finding in self.findings() if finding.level == level]
 
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that was looked at: models, direct identifiers, what is worse than before, warnings."""
-        found = list(self._of_models(self.verdict, ""))
-        found += [
+        """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
+        findings = list(self._of_models(self.verdict, ""))
+        findings += [
             Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
         ]
         if self.together is not None and self.together.verdict is not None:
-            found += self._of_models(self.together.verdict, ", together with the previous release")
+            findings += self._of_models(self.together.verdict, ", together with the previous release")
         level: Level = "error" if self.no_regress else "warning"
-        found += [Finding("regression", each.figure, str(each), level) for each in self.changes if each.worse]
-        found += [Finding("warning", "warning", text, "warning", self._file) for text in self._cautions()]
-        return tuple(found)
+        findings += [Finding("regression", each.figure, str(each), level) for each in self.changes if each.worse]
+        findings += [Finding("warning", "warning", text, "warning", self._file) for text in self._cautions()]
+        return tuple(findings)
 
     @property
     def exposed(self) -> list[str]:
-        """What is said of direct identifiers in the table."""
+        """What the report says about direct identifiers in the table."""
         return [f"column {name} is a direct identifier, and it is in the table" for name in self.table.exposed]
 
     @property
@@ -78,13 +78,13 @@ class Facts:
         return [*self.table.warnings, *self.verdict.cautions, *of_both]
 
     def _of_models(self, verdict: Verdict, where: str) -> Iterator[Finding]:
-        asked: Sequence[Requirement | None] = self.asked or [None] * len(verdict.results)
-        for requirement, result in zip(asked, verdict.judged, strict=True):
+        requirements: Sequence[Requirement | None] = self.requirements or [None] * len(verdict.results)
+        for requirement, result in zip(requirements, verdict.judged, strict=True):
             line = None if requirement is None else requirement.line
-            told = f"{result}{where}" if result.satisfied is False else _reached(result) + where
+            message = f"{result}{where}" if result.satisfied is False else _reached(result) + where
             level: Level = "measured" if result.satisfied is None else "pass" if result.satisfied else "error"
             title = _title(result) + where
-            yield Finding(result.model, title, told, level, self._file if line is not None else None, line)
+            yield Finding(result.model, title, message, level, self._file if line is not None else None, line)
 
     def report(self) -> dict[str, Any]:
         """The blocks of a report that apply to a table of unknown origin."""
@@ -116,8 +116,10 @@ class Facts:
 
 
 def _title(result: Result) -> str:
-    asked = ", ".join(f"{name}={value}" for name, value in result.required.items())
-    return result.model + (f" ({asked})" if asked else "") + (f" of {result.attribute}" if result.attribute else "")
+    required = ", ".join(f"{name}={value}" for name, value in result.required.items())
+    return (
+        result.model + (f" ({required})" if required else "") + (f" of {result.attribute}" if result.attribute else "")
+    )
 
 
 def _reached(result: Result) -> str:

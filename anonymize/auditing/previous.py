@@ -1,31 +1,33 @@
 """An earlier release of the same people: what the two give away together.
 
-Whoever knows the quasi-identifiers of a person finds one class in each release, and the person's row is in both. What
+Whoever knows somebody's quasi-identifiers finds one class in each release, and that individual's row is in both. What
 is hidden is hidden in what the two classes have in common, which can be far less than either.
 
 By position, where row n of both is about the same person: the intersection of two classes is known row by row, and it
 is measured as any table is, its classes being what the quasi-identifiers of both releases show.
 
 By what the classes show, where rows cannot be matched: two classes may be about the same person if what they show can
-be true of one person. At most so many rows are in both as have a sensitive value that both have: the sum over the
+be true of one individual. At most so many rows are in both as have a sensitive value that both have: the sum over the
 values of the smaller count, the least of it over the sensitive attributes; without one, the smaller size. It is a
-bound and not a finding, so nothing is judged by it. It assumes that a person's sensitive values are the same in both.
+bound and not a finding, so nothing is judged by it. It assumes that an individual's sensitive values are the same in
+both.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from anonymize.auditing.table import Audited
+from anonymize.classes import Bools, Floats
 from anonymize.domain import files
-from anonymize.domain.numeric import template
+from anonymize.domain.cells import CellFormat, read_cells
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
 from anonymize.spec import Flat, Spec
@@ -33,13 +35,17 @@ from anonymize.verify import Check, Verdict
 
 MOST_PAIRS = 20_000_000
 """Pairs of classes that are compared at most."""
-_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+
+Span = tuple[float, float]
+"""Lowest and highest number, or first and last leaf."""
+EVERYTHING: Span = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """`pairs`: of classes that may be about one person. `smallest`: the least that two of them have in common at most.
-    `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a k."""
+    """`pairs`: of classes that may be about one individual. `smallest`: the least that two of them have in common at
+    most. `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a
+    k."""
 
     pairs: int
     smallest: int | None
@@ -63,7 +69,7 @@ class Together:
             return []
         return [
             f"together with the previous release, up to {self.bounds.rows_at_risk} rows may be in fewer than k: of two "
-            f"classes that may be about one person at most {self.bounds.smallest} rows are in both"
+            f"classes that may be about one individual at most {self.bounds.smallest} rows are in both"
         ]
 
     def block(self) -> dict[str, Any]:
@@ -74,13 +80,13 @@ class Together:
         models = [asdict(result) for result in self.verdict.judged]
         judged = [result.failing_rows for result in self.verdict.judged if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
-        found = {
+        matched = {
             "joined_by": "position",
             "pairs": None,
             "smallest": smallest,
             "rows_at_risk": max(judged, default=None),
         }
-        return block | found | {"models": models, "risk": self.verdict.risk}
+        return block | matched | {"models": models, "risk": self.verdict.risk}
 
 
 def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Together:
@@ -88,16 +94,17 @@ def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: 
     rows = before.source.rows or 0
     if now.spec.output.row_order == "keep" and now.source.rows == rows:
         return Together(before.source.name, rows, _joined(now, before, checks, threshold), None)
-    asked = [check.parameters["k"] for check in checks if "k" in check.parameters]
-    return Together(before.source.name, rows, None, _bounded(now, before, int(max(asked)) if asked else None))
+    required = [check.parameters["k"] for check in checks if "k" in check.parameters]
+    return Together(before.source.name, rows, None, _bounded(now, before, int(max(required)) if required else None))
 
 
 def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Verdict:
     """The intersections of the classes of two releases of the same rows, measured as one table."""
     sensitive = [name for name in now.spec.sensitive if name not in now.columns]
     own, others = now.source.scan(), before.source.scan()
-    names = {name: f"\0previous {at}" for at, name in enumerate(before.columns)}  # which no other column is called
-    kept = {name: f"\0now {at}" for at, name in enumerate(now.columns)}
+    # Both releases have columns of the same names; no column is called what these are.
+    names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
+    kept = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
     first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
     frame = pl.concat([first, second], how="horizontal")
@@ -131,11 +138,12 @@ def _bounded(now: Audited, before: Audited, k: int | None) -> Bounds:
 
 def _keyed(table: Audited) -> pl.LazyFrame:
     """The quasi-identifiers as text (q0, q1, ..., and of two bounds q0_high) and the sensitive attributes (s0, ...)."""
-    shown = []
-    for at, names in enumerate(table.shown.values()):
-        shown += [_plain(table, name).alias(f"q{at}" + "_high" * number) for number, name in enumerate(names[-2:])]
-    sensitive = [_plain(table, name).alias(f"s{at}") for at, name in enumerate(table.spec.sensitive)]
-    return table.source.scan().select(*shown, *sensitive)
+    texts = []
+    for number, names in enumerate(table.columns_of.values()):
+        ends = zip((f"q{number}", f"q{number}_high"), names[-2:], strict=False)
+        texts += [_plain(table, name).alias(end) for end, name in ends]
+    sensitive = [_plain(table, name).alias(f"s{number}") for number, name in enumerate(table.spec.sensitive)]
+    return table.source.scan().select(*texts, *sensitive)
 
 
 def _keys(frame: pl.LazyFrame) -> list[str]:
@@ -150,80 +158,78 @@ def _classes(table: Audited) -> pl.DataFrame:
 
 
 def _compatible(spec: Spec, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """`class` and `previous` of every two classes that may be about one person, and the smaller of their sizes."""
+    """`class` and `previous` of every two classes that may be about one individual, and the smaller of their sizes."""
     left, right = first.select("class", "size"), second.select(previous="class", other="size")
     pairs = left.join(right, how="cross")
-    for at, name in enumerate(spec.quasi_identifiers):
-        fine = _pairs_of_texts(at, first, second, _test(spec, name))
-        mine, others = (_texts(frame, at).to_frame().with_columns(frame["class"]) for frame in (first, second))
+    for number, name in enumerate(spec.quasi_identifiers):
+        (texts, of_class), (others, of_previous) = (_texts(frame, number) for frame in (first, second))
+        mine, theirs = np.nonzero(_agree(spec, name, texts, others))
+        agreeing = pl.DataFrame({"a": mine, "b": theirs}, schema={"a": pl.UInt32, "b": pl.UInt32})
         pairs = (
-            pairs.join(mine.select("class", a="text"), on="class")
-            .join(others.select(previous="class", b="text"), on="previous")
-            .join(fine, on=["a", "b"], how="semi")
+            pairs.join(of_class.rename({"text": "a"}), on="class")
+            .join(of_previous.rename({"class": "previous", "text": "b"}), on="previous")
+            .join(agreeing, on=["a", "b"], how="semi")
             .select("class", "size", "previous", "other")
         )
     return pairs.select("class", "previous", common=pl.min_horizontal("size", "other").cast(pl.Int64))
 
 
-def _texts(frame: pl.DataFrame, at: int) -> pl.Series:
-    """What each class shows of a quasi-identifier; of two columns both, parted by what no cell of theirs has."""
-    names = [name for name in (f"q{at}", f"q{at}_high") if name in frame.columns]
-    return frame.select(pl.concat_str(names, separator="\0").alias("text")).to_series()
+def _texts(frame: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What classes show of a quasi-identifier: the distinct pairs `low` and `high`, of one column the same text twice,
+    numbered `text`; and of each `class` its `text`."""
+    low = f"q{number}"
+    high = f"{low}_high" if f"{low}_high" in frame.columns else low
+    cells = frame.select("class", low=low, high=high)
+    texts = cells.select("low", "high").unique().sort("low", "high").with_row_index("text")
+    return texts, cells.join(texts, on=["low", "high"]).select("class", "text")
 
 
-def _pairs_of_texts(
-    at: int, first: pl.DataFrame, second: pl.DataFrame, test: Callable[[str, str], bool]
-) -> pl.DataFrame:
-    """`a` and `b`: the texts of both releases that can be true of one person."""
-    mine, others = (_texts(frame, at).unique().sort().to_list() for frame in (first, second))
-    found = [(a, b) for a in mine for b in others if a == b or test(a, b)]
-    return pl.DataFrame(found, schema={"a": pl.String, "b": pl.String}, orient="row")
-
-
-def _test(spec: Spec, name: str) -> Callable[[str, str], bool]:
-    """Whether what two different texts of a quasi-identifier stand for can be one value. In doubt it can be."""
+def _agree(spec: Spec, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
+    """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can."""
     attribute, hidden = spec.quasi_identifiers[name], spec.output.suppressed
+    # What may be anything spans everything, so that two comparisons of ends say for all pairs at once who overlaps.
+    everything = np.ones((mine.height, theirs.height), np.bool_)
     if attribute.type == "numeric":
-        return lambda a, b: _overlap(_ends(spec, a), _ends(spec, b))
-    if spec.output.categorical == "set":
-        return lambda a, b: True
-    if isinstance(attribute.hierarchy, Path):
-        leaves = _leaves(name, attribute.hierarchy)
-        return lambda a, b: hidden in (a, b) or _overlap(leaves.get(a), leaves.get(b))
-    if attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
-        return lambda a, b: hidden in (a, b)
-    return lambda a, b: _may_hide(a, b, hidden)
+        agree = _overlap(*(_numbers(spec, texts) for texts in (mine, theirs)))
+    elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):
+        return everything
+    elif isinstance(attribute.hierarchy, Path):
+        leaves = _leaves(name, attribute.hierarchy) | {hidden: EVERYTHING}
+        agree = _overlap(*(_spans(leaves, texts["low"]) for texts in (mine, theirs)))
+    elif attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
+        agree = (mine["low"] == hidden).to_numpy()[:, None] | (theirs["low"] == hidden).to_numpy()
+    else:
+        agree = np.array([[_may_hide(a, b, hidden) for b in theirs["low"]] for a in mine["low"]], np.bool_)
+        agree = agree.reshape(everything.shape)
+    same = mine.join(theirs, on=["low", "high"])
+    agree[same["text"], same["text_right"]] = True
+    return agree
 
 
-def _overlap(a: tuple[float, float] | None, b: tuple[float, float] | None) -> bool:
-    return a is None or b is None or (a[0] <= b[1] and b[0] <= a[1])
+def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bools:
+    """(mine, theirs) whether two spans have something in common, of the lowest and highest numbers in them."""
+    return np.asarray((mine[0][:, None] <= theirs[1]) & (theirs[0] <= mine[1][:, None]))
 
 
-def _ends(spec: Spec, text: str) -> tuple[float, float] | None:
-    """The ends of what a cell shows; None where that may be any number."""
-    closed, half = (_pattern(spec.output.interval, half_open=half_open) for half_open in (False, True))
-    for pattern in (closed, f"({_NUMBER})\0({_NUMBER})", f"({_NUMBER})()"):
-        if found := re.fullmatch(pattern, text):
-            low, high = found.groups()
-            return float(low), float(high or low)
-    if found := re.fullmatch(half, text):
-        return float(found[1]), math.nextafter(float(found[2]), -math.inf)
-    return None
+def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[Floats, Floats]:
+    """(n,) the ends of what cells show; what shows no number may be any."""
+    written = CellFormat(spec.output.interval, spec.output.suppressed, frozenset(spec.input.missing))
+    return read_cells(texts["low"], texts["high"], written, numeric=True).closed()
 
 
-def _pattern(interval: str, *, half_open: bool) -> str:
-    """What an interval looks like."""
-    marked = re.escape(template(interval, half_open=half_open)("\1", "\2"))
-    return marked.replace(re.escape("\1"), f"({_NUMBER})").replace(re.escape("\2"), f"({_NUMBER})")
+def _spans(leaves: Mapping[str, Span], texts: pl.Series) -> tuple[Floats, Floats]:
+    """(n,) the first and last leaf under each label; an unknown one may be anywhere."""
+    ends = np.array([leaves.get(text, EVERYTHING) for text in texts], np.float64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
 
 
-def _leaves(name: str, path: Path) -> dict[str, tuple[float, float] | None]:
-    """The first and last leaf below each label of a hierarchy file; None for a label that stands in several places."""
+def _leaves(name: str, path: Path) -> dict[str, Span]:
+    """The first and last leaf below each label of a hierarchy file; a label in several places may be anywhere."""
     taxonomy = Taxonomy.of(name, files.read(path, name))
-    found: dict[str, tuple[float, float] | None] = {}
+    spans: dict[str, Span] = {}
     for label, start, stop in zip(taxonomy.labels, taxonomy.start.tolist(), taxonomy.stop.tolist(), strict=True):
-        found[label] = None if label in found else (start, stop - 1)
-    return found
+        spans[label] = EVERYTHING if label in spans else (start, stop - 1)
+    return spans
 
 
 def _may_hide(a: str, b: str, hidden: str) -> bool:
@@ -238,9 +244,9 @@ def _may_hide(a: str, b: str, hidden: str) -> bool:
 
 def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     """The pairs with how many rows both classes have in common at most."""
-    for at in range(len(now.spec.sensitive)):
-        mine = _histogram(now, at).rename({"count": "mine"})
-        others = _histogram(before, at).rename({"class": "previous", "count": "others"})
+    for number in range(len(now.spec.sensitive)):
+        mine = _histogram(now, number).rename({"count": "mine"})
+        others = _histogram(before, number).rename({"class": "previous", "count": "others"})
         both = pairs.select("class", "previous").join(mine, on="class").join(others, on=["previous", "value"])
         shared = both.group_by("class", "previous").agg(shared=pl.min_horizontal("mine", "others").sum())
         pairs = pairs.join(shared, on=["class", "previous"], how="left").select(
@@ -249,9 +255,9 @@ def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs
 
 
-def _histogram(table: Audited, at: int) -> pl.DataFrame:
+def _histogram(table: Audited, number: int) -> pl.DataFrame:
     """`class`, `value`, `count` of a sensitive attribute; a missing value is a value, for it is what both show."""
     keyed = _keyed(table)
     names = _keys(keyed)
-    counts = keyed.group_by(*names, value=f"s{at}").agg(count=pl.len()).collect(engine="streaming")
+    counts = keyed.group_by(*names, value=f"s{number}").agg(count=pl.len()).collect(engine="streaming")
     return counts.join(_classes(table), on=names).select("class", "value", "count")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from anonymize.auditing.buckets import Buckets, Grouping
+from anonymize.auditing.buckets import BucketLayout, Buckets
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
 from anonymize.spec import Missing, Spec
@@ -24,13 +24,13 @@ from anonymize.verify.bucketized import Reading
 
 @dataclass(frozen=True)
 class Audited:
-    """An opened table that has been read once, as bytes. `shown`: the columns of each quasi-identifier. `units`: whom
-    each row is about, None where every row is about somebody else. `warnings`: of its sampling weights. `buckets`: the
-    groups by which it is measured, where it is bucketized."""
+    """An opened table that has been read once, as bytes. `columns_of`: the columns of each quasi-identifier. `units`:
+    whom each row is about, None where every row is about somebody else. `warnings`: of its sampling weights.
+    `buckets`: the groups by which it is measured, where it is bucketized."""
 
     spec: Spec
     source: Source
-    shown: Mapping[str, Sequence[str]]
+    columns_of: Mapping[str, Sequence[str]]
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
     buckets: Buckets | None = None
@@ -38,7 +38,7 @@ class Audited:
     @property
     def columns(self) -> list[str]:
         """The columns of all quasi-identifiers."""
-        return [name for names in self.shown.values() for name in names]
+        return [name for names in self.columns_of.values() for name in names]
 
     @property
     def exposed(self) -> list[str]:
@@ -66,7 +66,7 @@ class Audited:
             return measure(
                 self.source.scan() if frame is None else frame,
                 self.columns if columns is None else columns,
-                with_people(self.spec, self._with_trees(checks), self._shown_in(columns), opened),
+                with_people(self.spec, self._with_trees(checks), self._renamed(columns), opened),
                 self.missing.texts,
                 suppressed=self.spec.output.suppressed,
                 threshold=threshold,
@@ -75,16 +75,16 @@ class Audited:
                 missing_as=self.spec.privacy.missing,
             )
 
-    def _shown_in(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
+    def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
         called = dict(zip(self.columns, columns or self.columns, strict=False))
-        return {name: [called[column] for column in shown] for name, shown in self.shown.items()}
+        return {name: [called[column] for column in own] for name, own in self.columns_of.items()}
 
     def _with_trees(self, checks: Sequence[Check]) -> list[Check]:
         """The checks with the hierarchies that their distances need."""
-        asked = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
-        found = trees(self.spec, self.source.scan(), asked)
-        return [replace(check, tree=found.get(check.attribute or "")) for check in checks]
+        attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+        hierarchies = trees(self.spec, self.source.scan(), attributes)
+        return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def opened(
     *,
     classified: bool,
     unit_from: Original | None = None,
-    grouping: Grouping | None = None,
+    grouping: BucketLayout | None = None,
 ) -> Iterator[Audited]:
     """The table at `path`, checked record by record. `classified`: every column has to have a role in the spec.
     `unit_from`: the table that has the spec's unit where this one does not. `grouping`: how it is bucketized.
@@ -105,13 +105,13 @@ def opened(
         source = stack.enter_context(Source.open(spec, path))
         buckets = None if grouping is None else grouping.opened(spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
-        shown = _shown(spec, present, source.name)
+        columns_of = _columns_of(spec, present, source.name)
         if classified:
-            _refuse_unclassified(spec, shown, source, () if buckets is None else (buckets.name,))
+            _refuse_unclassified(spec, columns_of, source, () if buckets is None else (buckets.name,))
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, shown, _units(spec, source, unit_from), warnings, buckets)
+        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets)
 
 
 @dataclass(frozen=True)
@@ -143,35 +143,37 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
         other.check()
         if other.rows != source.rows:
-            told = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
-            raise DataError(Problem(told, file=other.name))
+            message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
+            raise DataError(Problem(message, file=other.name))
         return units_of(other.scan(), spec.unit)
 
 
-def _shown(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
+def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
     """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
 
     A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
     it is a number, the pair stands in for a column that is not there.
     """
     roles = spec.roles()
-    shown: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for name, attribute in spec.quasi_identifiers.items():
         bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
         own = [name] if name in present else []
         declared = attribute.type == "numeric" and spec.path is not None
-        shown[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
-    lacking = [name for name, columns in shown.items() if name not in columns and len(columns) != 2]
+        columns_of[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
+    lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
         hint = f"it has {', '.join(present)}"
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
-    return shown
+    return columns_of
 
 
-def _refuse_unclassified(spec: Spec, shown: Mapping[str, Sequence[str]], source: Source, more: Sequence[str]) -> None:
+def _refuse_unclassified(
+    spec: Spec, columns_of: Mapping[str, Sequence[str]], source: Source, more: Sequence[str]
+) -> None:
     """Raises DataError for columns to which the spec gives no role: they may be anything."""
-    known = spec.roles().keys() | {column for columns in shown.values() for column in columns} | set(more)
+    known = spec.roles().keys() | {column for columns in columns_of.values() for column in columns} | set(more)
     strange = [column for column in source.columns if column not in known]
     if strange:
         raise DataError(unclassified(strange, source.name))

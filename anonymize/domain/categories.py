@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.base import Domain
+from anonymize.domain.cells import CellFormat, CellKind, numbers, read_cells
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts
 from anonymize.domain.numeric import Numeric, template
 from anonymize.errors import Problem, SpecError
-
-_NUMBER = r"([-+]?\d*\.?\d+(?:e[-+]?\d+)?)"
 
 Bounds = tuple[float | None, float | None]
 """Lowest and highest number of a category; None: without an end."""
@@ -75,10 +74,8 @@ def of_level(generalization: Generalization, level: int, interval: str) -> Categ
     nodes = Categories.of(generalization.text_of(codes, hierarchy.levels[level][generalization.leaf_of(codes)]))
     if not isinstance(domain, Numeric):
         return nodes
-    closed, half = (_pattern(interval, half_open=half_open) for half_open in (False, True))
-    read = [_bounds(text, closed) or _bounds(text, half) for text in nodes.texts]
-    half_open = any(half.fullmatch(text) and not closed.fullmatch(text) for text in nodes.texts)
-    return Categories(nodes.texts, nodes.of_code, tuple(read), half_open)
+    bounds, half_open = _bounds(nodes.texts, CellFormat(interval, None, frozenset(filter(None, [domain.missing_text]))))
+    return Categories(nodes.texts, nodes.of_code, bounds, half_open)
 
 
 def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categories:
@@ -104,14 +101,10 @@ def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categorie
     return Categories((*labels, domain.missing_text or ""), of_code, (*bounds, None), not whole)
 
 
-def _pattern(interval: str, *, half_open: bool) -> re.Pattern[str]:
-    """What an interval's label looks like."""
-    marked = template(interval, half_open=half_open)("\0", "\1")
-    return re.compile(re.escape(marked).replace("\0", _NUMBER).replace("\1", _NUMBER))
-
-
-def _bounds(text: str, pattern: re.Pattern[str]) -> Bounds | None:
-    if re.fullmatch(_NUMBER, text):
-        return float(text), float(text)
-    ends = pattern.fullmatch(text)
-    return (float(ends[1]), float(ends[2])) if ends else None
+def _bounds(labels: Sequence[str], written: CellFormat) -> tuple[tuple[Bounds | None, ...], bool]:
+    """What each label spans, None for one that is neither a number nor an interval; whether some are half-open."""
+    column = pl.Series(labels, dtype=pl.String)
+    cells = read_cells(column, column, written, numeric=True)
+    pairs = zip(numbers(cells.low), numbers(cells.high), strict=True)
+    bounds = tuple(None if low is None else (low, high) for low, high in pairs)
+    return bounds, bool(cells.of_kind(CellKind.HALF_OPEN).any())

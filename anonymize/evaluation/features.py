@@ -16,19 +16,19 @@ import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.evaluation.cells import Reading
+from anonymize.evaluation.regions import TextRegions
 from anonymize.table import Table
 
 
 @dataclass(frozen=True)
-class Boxes:
+class RegionEnds:
     """Rows as regions: `start`, `stop` (rows, attributes), nan for a missing number."""
 
     start: Floats
     stop: Floats
 
     @classmethod
-    def of_original(cls, table: Table) -> Boxes:
+    def of_original(cls, table: Table) -> RegionEnds:
         """Every value as the region of itself."""
         columns = []
         for attribute in table.attributes:
@@ -41,22 +41,22 @@ class Boxes:
         return cls(points, points)
 
     @classmethod
-    def of_cells(cls, readings: Sequence[Reading], text_of: Ints) -> Boxes:
+    def of_cells(cls, regions: Sequence[TextRegions], text_of: Ints) -> RegionEnds:
         """The regions of a released table; see `read_cells`."""
-        pairs = list(zip(readings, text_of, strict=True))
-        start = np.stack([reading.start[texts] for reading, texts in pairs], axis=1)
-        return cls(start, np.stack([reading.stop[texts] for reading, texts in pairs], axis=1))
+        pairs = list(zip(regions, text_of, strict=True))
+        start = np.stack([column.start[texts] for column, texts in pairs], axis=1)
+        return cls(start, np.stack([column.stop[texts] for column, texts in pairs], axis=1))
 
-    def rows(self, chosen: Ints | Bools) -> Boxes:
+    def rows(self, chosen: Ints | Bools) -> RegionEnds:
         """Some of the rows."""
-        return Boxes(self.start[chosen], self.stop[chosen])
+        return RegionEnds(self.start[chosen], self.stop[chosen])
 
-    def without(self, attributes: Sequence[int]) -> Boxes:
+    def without(self, attributes: Sequence[int]) -> RegionEnds:
         """All but some of the attributes."""
-        return Boxes(np.delete(self.start, attributes, axis=1), np.delete(self.stop, attributes, axis=1))
+        return RegionEnds(np.delete(self.start, attributes, axis=1), np.delete(self.stop, attributes, axis=1))
 
 
-def matrices(train: Boxes, test: Boxes) -> tuple[Floats, Floats]:
+def matrices(train: RegionEnds, test: RegionEnds) -> tuple[Floats, Floats]:
     """(training rows, features) and (test rows, features)."""
     with_ends = np.append(train.start, train.stop, axis=0)
     some = ~np.isnan(with_ends)

@@ -55,8 +55,8 @@ class DiscretizedBayes:
         tree = DecisionTreeClassifier(
             criterion="entropy", max_leaf_nodes=PARTS, ccp_alpha=PRUNED, random_state=self.seed
         )
-        found = tree.fit(column[:, None], y).tree_
-        return np.sort(found.threshold[found.feature >= 0])
+        grown = tree.fit(column[:, None], y).tree_
+        return np.sort(grown.threshold[grown.feature >= 0])
 
     def _parts(self, x: Floats) -> NDArray[np.int64]:
         parts = [np.searchsorted(cuts, column, "left") for cuts, column in zip(self.cuts, x.T, strict=True)]
@@ -149,8 +149,8 @@ def scores(learner: Learner, seed: int, train: tuple[Floats, Any], test: tuple[F
     """
     (x, y), (unseen, truth) = train, test
     if learner.predicts == "numeric":
-        found = learner.make(seed).fit(x, y).predict(unseen)
-        return {"mean_absolute_error": float(np.abs(found - truth).mean())}
+        predicted = learner.make(seed).fit(x, y).predict(unseen)
+        return {"mean_absolute_error": float(np.abs(predicted - truth).mean())}
     single = len(np.unique(y)) == 1 or not x.shape[1]
     model = (_baseline if single else learner.make)(seed).fit(x if x.shape[1] else np.zeros((len(y), 1)), y)
     unseen = unseen if unseen.shape[1] else np.zeros((len(truth), 1))
@@ -165,10 +165,10 @@ def _auc(model: Any, x: Floats, truth: NDArray[Any]) -> float | None:
     if decided.ndim == 1:
         decided = np.stack([-decided, decided], axis=1)
     areas, weights = [], []
-    for at, label in enumerate(labels):
+    for index, label in enumerate(labels):
         own = truth == label
         if 0 < own.sum() < len(own):
-            areas.append(area(decided[:, at], own))
+            areas.append(area(decided[:, index], own))
             weights.append(int(own.sum()))
     return float(np.average(areas, weights=weights)) if areas else None
 

@@ -4,7 +4,7 @@ Every row is a region: an original value is the region of itself. A condition ho
 its region: `from 28` where the region begins at 28 or later, `in Office` where it lies under that node. The tree asks,
 at most three times in a row, the condition that tells most of the target (information gain); of ties the first
 attribute's, and its lowest. A part is not split where fewer than a hundredth of the rows would be on one side, or fewer
-than two. A numeric target is told by whether it lies above its median.
+than two. The label of a numeric target is whether it lies above its median.
 
 A pattern is the way to a leaf of the original's tree, with the label that most of its rows have. It survived if the
 release still shows it: at least half as many rows, and at least one, have regions that lie within the pattern as a
@@ -24,10 +24,11 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain.base import Domain
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError
-from anonymize.evaluation.released import Released, as_text
+from anonymize.evaluation.released import ReleasedTable, as_text
 
 DEPTH = 3
 LEAST_SHARE = 0.01
@@ -36,7 +37,7 @@ SURVIVES = 0.5
 
 
 @dataclass(frozen=True)
-class Condition:
+class RegionCondition:
     """That a region lies within the codes `first` to `last` of a quasi-identifier, or that it does not (`negated`)."""
 
     attribute: int
@@ -44,12 +45,12 @@ class Condition:
     last: int
     negated: bool = False
 
-    def holds(self, rows: Rows) -> Bools:
+    def holds(self, rows: LabelledRegions) -> Bools:
         """(rows,) of which it holds."""
         inside = (rows.first[:, self.attribute] >= self.first) & (rows.last[:, self.attribute] <= self.last)
         return ~inside if self.negated else inside
 
-    def within(self, rows: Rows) -> Bools:
+    def within(self, rows: LabelledRegions) -> Bools:
         """(rows,) of which it holds all over the region: a region that is partly inside is not outside."""
         if not self.negated:
             return self.holds(rows)
@@ -57,7 +58,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledRegions:
     """Rows as regions of codes, `first` and `last` (rows, attributes), with `labels` (rows,) of `size` kinds."""
 
     first: Ints
@@ -65,9 +66,9 @@ class Rows:
     labels: Ints
     size: int
 
-    def chosen(self, rows: Bools) -> Rows:
+    def chosen(self, rows: Bools) -> LabelledRegions:
         """Some of them."""
-        return Rows(self.first[rows], self.last[rows], self.labels[rows], self.size)
+        return LabelledRegions(self.first[rows], self.last[rows], self.labels[rows], self.size)
 
     @property
     def counts(self) -> Ints:
@@ -79,7 +80,7 @@ class Rows:
 class Leaf:
     """A way down the tree, and how many rows of each label it leads to."""
 
-    path: tuple[Condition, ...]
+    path: tuple[RegionCondition, ...]
     counts: Ints
 
     @property
@@ -88,7 +89,7 @@ class Leaf:
         return int(self.counts.argmax())
 
 
-def compare(released: Released, target: str) -> dict[str, Any]:
+def compare(released: ReleasedTable, target: str) -> dict[str, Any]:
     """The block `tree`: the leaves of either tree, and the patterns of the original with what became of each.
 
     Raises DataError where the release does not tell the values of the target.
@@ -97,35 +98,35 @@ def compare(released: Released, target: str) -> dict[str, Any]:
     if target not in released.targets():
         raise DataError(f"--tree {target}: {released.why_apart or 'it is not in the release'}")
     before, after, labels = _labels(released, target)
-    skipped = [at for at, attribute in enumerate(table.attributes) if attribute.name == target]
+    skipped = [index for index, attribute in enumerate(table.attributes) if attribute.name == target]
     codes = np.stack([attribute.codes.astype(np.int64) for attribute in table.attributes], axis=1)
     evidence = released.evidence(0, 0)
     first, last = evidence.first[evidence.class_of], evidence.last[evidence.class_of]
     domains = [attribute.domain for attribute in table.attributes]
-    pairs = [Rows(codes, codes, before, len(labels)), Rows(first, last, after, len(labels))]
+    pairs = [LabelledRegions(codes, codes, before, len(labels)), LabelledRegions(first, last, after, len(labels))]
     sides = [rows.chosen(rows.labels >= 0) for rows in pairs]
     trees = [list(_grow(rows, domains, skipped, rows, ())) for rows in sides]
     names = [attribute.name for attribute in table.attributes]
-    shown = [[_told(leaf, names, domains, labels) for leaf in tree] for tree in trees]
+    described = [[_described(leaf, names, domains, labels) for leaf in tree] for tree in trees]
     patterns = [_became(leaf, sides[1]) for leaf in trees[0]]
     return {
         "target": target,
-        "original": shown[0],
-        "release": shown[1],
-        "patterns": [leaf | became for leaf, became in zip(shown[0], patterns, strict=True)],
+        "original": described[0],
+        "release": described[1],
+        "patterns": [leaf | became for leaf, became in zip(described[0], patterns, strict=True)],
         "survived": sum(became["survived"] for became in patterns),
     }
 
 
-def _labels(released: Released, target: str) -> tuple[Ints, Ints, list[str]]:
+def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]]:
     """(rows,) label of each row of the original and of the release, -1 for none, and how labels read."""
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
     there = original if target in spec.quasi_identifiers else released.frame[target]
     if spec.targets()[target] == "numeric":
-        numbers = [column.str.strip_chars().cast(pl.Float64, strict=False).to_numpy() for column in (original, there)]
-        middle = float(np.nanmedian(numbers[0])) if not np.isnan(numbers[0]).all() else 0.0
-        before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in numbers)
+        values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
+        middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0
+        before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in values)
         return before, after, [f"at most {middle:g}", f"above {middle:g}"]
     labels = sorted(original.fill_null("").unique().to_list())
     code_of = {label: code for code, label in enumerate(labels)}
@@ -139,40 +140,46 @@ def _labels(released: Released, target: str) -> tuple[Ints, Ints, list[str]]:
 
 
 def _grow(
-    rows: Rows, domains: Sequence[Domain], skipped: Sequence[int], every: Rows, path: tuple[Condition, ...]
+    rows: LabelledRegions,
+    domains: Sequence[Domain],
+    skipped: Sequence[int],
+    every: LabelledRegions,
+    path: tuple[RegionCondition, ...],
 ) -> Iterator[Leaf]:
     """The leaves below some rows; first those of which a condition holds."""
-    found = None if len(path) == DEPTH else _best(rows, domains, skipped, max(2, int(LEAST_SHARE * len(every.labels))))
-    if found is None:
+    best = None if len(path) == DEPTH else _best(rows, domains, skipped, max(2, int(LEAST_SHARE * len(every.labels))))
+    if best is None:
         yield Leaf(path, rows.counts)
         return
-    holds = found.holds(rows)
+    holds = best.holds(rows)
     for negated, part in ((False, holds), (True, ~holds)):
-        condition = Condition(found.attribute, found.first, found.last, negated)
-        yield from _grow(rows.chosen(part), domains, skipped, every, (*path, condition))
+        side = RegionCondition(best.attribute, best.first, best.last, negated)
+        yield from _grow(rows.chosen(part), domains, skipped, every, (*path, side))
 
 
-def _best(rows: Rows, domains: Sequence[Domain], skipped: Sequence[int], least: int) -> Condition | None:
+def _best(
+    rows: LabelledRegions, domains: Sequence[Domain], skipped: Sequence[int], least: int
+) -> RegionCondition | None:
     """The condition that tells most; None where none tells anything."""
     whole = _entropy(rows.counts[None])[0]
     best, gained = None, 1e-9 * (whole + 1)
-    for at, domain in enumerate(domains):
-        if at in skipped:
+    for index, domain in enumerate(domains):
+        if index in skipped:
             continue
-        for first, last, inside in _candidates(rows, at, domain):
+        for first, last, inside in _candidates(rows, index, domain):
             gains = _gains(inside, rows.counts, whole, least)
             if len(gains) and gains.max() > gained:
                 which = int(gains.argmax())
-                best, gained = Condition(at, int(first[which]), int(last[which])), float(gains[which])
+                best, gained = RegionCondition(index, int(first[which]), int(last[which])), float(gains[which])
     return best
 
 
-def _candidates(rows: Rows, at: int, domain: Domain) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _candidates(rows: LabelledRegions, index: int, domain: Domain) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Conditions on one attribute: first and last code of each, and (conditions, labels) rows of which it holds.
 
     Of numbers, those that begin at a value or later; of categories, those under each node but the root.
     """
-    first, last = rows.first[:, at], rows.last[:, at]
+    first, last = rows.first[:, index], rows.last[:, index]
     if isinstance(domain, Numeric):
         top = domain.size - 1 if domain.missing is None else domain.size - 2
         present = last <= top
@@ -207,10 +214,10 @@ def _entropy(counts: Ints) -> Floats:
     return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1))
 
 
-# --- what is told ----------------------------------------------------------------------------------------------------
+# --- as it reads ------------------------------------------------------------------------------------------------------
 
 
-def _became(leaf: Leaf, released: Rows) -> dict[str, Any]:
+def _became(leaf: Leaf, released: LabelledRegions) -> dict[str, Any]:
     """What the release shows of a pattern."""
     within = np.ones(len(released.labels), np.bool_)
     for condition in leaf.path:
@@ -222,7 +229,7 @@ def _became(leaf: Leaf, released: Rows) -> dict[str, Any]:
     return {"rows_in_release": rows, "share_in_release": share, "survived": bool(survived)}
 
 
-def _told(leaf: Leaf, names: Sequence[str], domains: Sequence[Domain], labels: Sequence[str]) -> dict[str, Any]:
+def _described(leaf: Leaf, names: Sequence[str], domains: Sequence[Domain], labels: Sequence[str]) -> dict[str, Any]:
     rows = int(leaf.counts.sum())
     return {
         "conditions": [_read(condition, names, domains) for condition in _needed(leaf.path, domains)],
@@ -232,16 +239,18 @@ def _told(leaf: Leaf, names: Sequence[str], domains: Sequence[Domain], labels: S
     }
 
 
-def _needed(path: Sequence[Condition], domains: Sequence[Domain]) -> list[Condition]:
+def _needed(path: Sequence[RegionCondition], domains: Sequence[Domain]) -> list[RegionCondition]:
     """The conditions without those that follow from others: of numbers, the last of either side says it all."""
-    last = {(each.attribute, each.negated): at for at, each in enumerate(path)}
+    last = {(each.attribute, each.negated): index for index, each in enumerate(path)}
     numeric = [isinstance(domain, Numeric) for domain in domains]
     return [
-        each for at, each in enumerate(path) if not numeric[each.attribute] or last[each.attribute, each.negated] == at
+        each
+        for index, each in enumerate(path)
+        if not numeric[each.attribute] or last[each.attribute, each.negated] == index
     ]
 
 
-def _read(condition: Condition, names: Sequence[str], domains: Sequence[Domain]) -> str:
+def _read(condition: RegionCondition, names: Sequence[str], domains: Sequence[Domain]) -> str:
     """A condition as people read it. Missing numbers are on the side of what is not."""
     domain, name = domains[condition.attribute], names[condition.attribute]
     if isinstance(domain, Numeric):

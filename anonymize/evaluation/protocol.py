@@ -19,11 +19,12 @@ import polars as pl
 
 from anonymize.algorithms import without_effect
 from anonymize.classes import Ints
+from anonymize.domain.cells import numbers
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.features import Boxes, matrices
+from anonymize.evaluation.features import RegionEnds, matrices
 from anonymize.evaluation.learners import LEARNERS, check_installed, scores
 from anonymize.evaluation.ranking import by_information
-from anonymize.evaluation.released import Released, as_text
+from anonymize.evaluation.released import ReleasedTable, as_text
 from anonymize.evaluation.training import Recoder, check_algorithm
 from anonymize.families.steps import check_needs
 from anonymize.request import Progress, Request
@@ -58,13 +59,13 @@ class Fold:
     the test rows, each with the frame that has their targets. `outside`: of the `tested` rows, those for which the
     recoding has no answer, or one that was made without them."""
 
-    parts: Mapping[str, tuple[tuple[Boxes, pl.DataFrame], tuple[Boxes, pl.DataFrame]]]
+    parts: Mapping[str, tuple[tuple[RegionEnds, pl.DataFrame], tuple[RegionEnds, pl.DataFrame]]]
     outside: int
     tested: int
 
 
 def evaluate_models(
-    spec: Spec, table: Table, released: Released | None, protocol: Protocol, progress: Progress
+    spec: Spec, table: Table, released: ReleasedTable | None, protocol: Protocol, progress: Progress
 ) -> dict[str, Any]:
     """The block `models` of a report, with `warnings`. Raises UsageError for what cannot be done, scikit-learn being
     absent included, and what the algorithm raises."""
@@ -82,10 +83,10 @@ def evaluate_models(
         outside, tested = outside + fold.outside, tested + fold.tested
         for name in targets:
             for dropped in range(len(orders[name]) if protocol.projection else 1):
-                found = _figures(table, fold, name, orders[name][:dropped], protocol, targets[name])
-                results.setdefault((name, dropped), []).append(found)
+                figures = _figures(table, fold, name, orders[name][:dropped], protocol, targets[name])
+                results.setdefault((name, dropped), []).append(figures)
         progress("models", tested, sum(len(test) for _, test in folds))
-    block: dict[str, Any] = {"protocol": _told(protocol, len(folds)), "rows": table.rows}
+    block: dict[str, Any] = {"protocol": _protocol_block(protocol, len(folds)), "rows": table.rows}
     if protocol.algorithm is not None:
         block["outside"] = outside / tested if tested else 0.0
     block["targets"] = {
@@ -117,7 +118,7 @@ def _check(table: Table, targets: Mapping[str, str], protocol: Protocol) -> None
         raise UsageError(problems)
 
 
-def _splits(table: Table, released: Released | None, protocol: Protocol) -> Iterator[tuple[Ints, Ints]]:
+def _splits(table: Table, released: ReleasedTable | None, protocol: Protocol) -> Iterator[tuple[Ints, Ints]]:
     """The rows of each training and test part, ascending; the seed's shuffle deals them."""
     every = np.arange(table.rows)
     if protocol.algorithm is None and released is not None and released.why_apart is not None:
@@ -134,11 +135,11 @@ def _splits(table: Table, released: Released | None, protocol: Protocol) -> Iter
 
 
 def _folds(
-    spec: Spec, table: Table, released: Released | None, protocol: Protocol, splits: Sequence[tuple[Ints, Ints]]
+    spec: Spec, table: Table, released: ReleasedTable | None, protocol: Protocol, splits: Sequence[tuple[Ints, Ints]]
 ) -> Iterator[Fold]:
     whole = pl.concat(list(table.source.batches(table.columns)))
     frame = whole.select(as_text(column, spec, table.source.format) for column in whole.iter_columns())
-    points = Boxes.of_original(table)
+    points = RegionEnds.of_original(table)
     for train, test in splits:
         original = ((points.rows(train), frame[train]), (points.rows(test), frame[test]))
         if protocol.algorithm is not None:
@@ -151,10 +152,10 @@ def _folds(
             yield Fold({"original": original, "released": made}, counts.outside, len(test))
             continue
         assert released is not None
-        boxes = Boxes.of_cells(released.readings, released.text_of)
+        boxes = RegionEnds.of_cells(released.regions, released.text_of)
         apart = released.why_apart is not None
-        shown = (boxes, released.frame) if apart else (boxes.rows(train), frame[train])
-        yield Fold({"original": original, "released": (shown, original[1])}, 0, len(test))
+        training = (boxes, released.frame) if apart else (boxes.rows(train), frame[train])
+        yield Fold({"original": original, "released": (training, original[1])}, 0, len(test))
 
 
 def _figures(
@@ -162,8 +163,8 @@ def _figures(
 ) -> dict[str, dict[str, Figures]]:
     """By model and what it was trained on: how it does."""
     names = [attribute.name for attribute in table.attributes]
-    left_out = [*dropped, *(at for at, name in enumerate(names) if name == target)]
-    found: dict[str, dict[str, Figures]] = {}
+    left_out = [*dropped, *(index for index, name in enumerate(names) if name == target)]
+    of_models: dict[str, dict[str, Figures]] = {}
     for trained, parts in fold.parts.items():
         if target not in parts[0][1].columns:
             continue
@@ -173,17 +174,17 @@ def _figures(
         x, tested = matrices(seen, unseen)
         for model, learner in LEARNERS.items():
             if learner.predicts == kind and (model in protocol.models or not protocol.models):
-                found.setdefault(model, {})[trained] = scores(learner, protocol.seed, (x, y), (tested, truth))
-    return found
+                of_models.setdefault(model, {})[trained] = scores(learner, protocol.seed, (x, y), (tested, truth))
+    return of_models
 
 
-def _present(boxes: Boxes, column: pl.Series, kind: str) -> tuple[Boxes, Any]:
+def _present(boxes: RegionEnds, column: pl.Series, kind: str) -> tuple[RegionEnds, Any]:
     """The rows and their target; without those that have no number."""
     if kind == "categorical":
         return boxes, column.fill_null("").to_numpy().astype(str)
-    numbers = column.str.strip_chars().cast(pl.Float64).to_numpy()
-    some = ~np.isnan(numbers)
-    return boxes.rows(some), numbers[some]
+    values = numbers(column).fill_null(np.nan).to_numpy()
+    some = ~np.isnan(values)
+    return boxes.rows(some), values[some]
 
 
 # --- what is reported ------------------------------------------------------------------------------------------------
@@ -191,13 +192,13 @@ def _present(boxes: Boxes, column: pl.Series, kind: str) -> tuple[Boxes, Any]:
 
 def _summary(folds: Sequence[Mapping[str, Mapping[str, Figures]]]) -> dict[str, Any]:
     """Model -> trained on -> figure -> mean and standard deviation over the folds."""
-    found: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     for model in dict.fromkeys(name for fold in folds for name in fold):
         for trained in dict.fromkeys(name for fold in folds for name in fold.get(model, {})):
             each = [fold[model][trained] for fold in folds if trained in fold.get(model, {})]
             figures = {name: _spread([one[name] for one in each]) for name in each[0]}
-            found.setdefault(model, {})[trained] = figures
-    return found
+            summary.setdefault(model, {})[trained] = figures
+    return summary
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
@@ -210,18 +211,18 @@ def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
 
 def _projection(table: Table, target: str, order: Sequence[int], results: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """A step for each attribute that is dropped, from the one that tells most of the target."""
-    names = [table.attributes[at].name for at in order]
+    names = [table.attributes[index].name for index in order]
     return [{"dropped": names[:count], "models": _summary(results[target, count])} for count in range(len(order))]
 
 
-def _told(protocol: Protocol, splits: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"folds": splits, "test_share": protocol.test_share, "seed": protocol.seed}
+def _protocol_block(protocol: Protocol, splits: int) -> dict[str, Any]:
+    block: dict[str, Any] = {"folds": splits, "test_share": protocol.test_share, "seed": protocol.seed}
     if protocol.algorithm is not None:
-        told |= {"algorithm": protocol.algorithm, "options": asdict(protocol.options)}
-    return told
+        block |= {"algorithm": protocol.algorithm, "options": asdict(protocol.options)}
+    return block
 
 
-def _warnings(released: Released | None, protocol: Protocol) -> list[str]:
+def _warnings(released: ReleasedTable | None, protocol: Protocol) -> list[str]:
     if protocol.algorithm is not None:
         return list(without_effect(protocol.options))
     if released is None:
@@ -234,7 +235,7 @@ def _warnings(released: Released | None, protocol: Protocol) -> list[str]:
 def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
     """An algorithm's Options from texts NAME=VALUE. Raises UsageError for names and values that there are not."""
     fields = {each.name: each for each in algorithm.Options.__dataclass_fields__.values()}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems: list[Problem] = []
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -244,12 +245,12 @@ def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
             problems.append(Problem(f"--option {pair}: is no option of {algorithm.ID}", hint=hint))
             continue
         try:
-            found[each.name] = _value(each, text.strip())
+            values[each.name] = _value(each, text.strip())
         except ValueError as error:
             problems.append(Problem(f"--option {pair}: {error}"))
     if problems:
         raise UsageError(problems)
-    return algorithm.Options(**found)
+    return algorithm.Options(**values)
 
 
 def _value(each: Any, text: str) -> Any:

@@ -26,17 +26,17 @@ def by_information(table: Table, target: str) -> list[int]:
         values = column.values[column.codes]
         some = ~np.isnan(values)
     left = {}
-    for at, attribute in enumerate(table.attributes):
+    for index, attribute in enumerate(table.attributes):
         if attribute.name == target:
             continue
         parts = _parts(attribute)[some]
         if not some.any():
-            left[at] = 0.0
+            left[index] = 0.0
         elif values is not None:
-            left[at] = squared_error(parts, values[some])
+            left[index] = squared_error(parts, values[some])
         else:
-            left[at] = conditional_entropy(parts, column.codes, int(parts.max()) + 1, column.size)
-    return sorted(left, key=lambda at: (left[at], at))
+            left[index] = conditional_entropy(parts, column.codes, int(parts.max()) + 1, column.size)
+    return sorted(left, key=lambda index: (left[index], index))
 
 
 def _parts(attribute: Attribute) -> Ints:

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, Partition
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
-from anonymize.evaluation.cells import Cells, Reading
+from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
 from anonymize.spec import Missing, Spec
@@ -27,34 +28,34 @@ from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColu
 
 
 @dataclass(frozen=True)
-class Released:
-    """The rows of a release. `readings`: what the distinct texts of each quasi-identifier say, `text_of` (attributes,
-    rows) which of them each row shows. `frame`: all columns as text, null where missing."""
+class ReleasedTable:
+    """The rows of a release. `regions`: what the distinct texts of each quasi-identifier stand for, `text_of`
+    (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing."""
 
     spec: Spec
     table: Table
     frame: pl.DataFrame
-    readings: tuple[Reading, ...]
+    regions: tuple[TextRegions, ...]
     text_of: Ints
 
     @cached_property
     def partition(self) -> Partition:
         """Rows that read the same in every quasi-identifier."""
         labels = np.zeros(self.frame.height, np.int64)
-        for reading, texts in zip(self.readings, self.text_of, strict=True):
-            labels = np.unique(labels * max(len(reading.first), 1) + texts, return_inverse=True)[1]
+        for column, texts in zip(self.regions, self.text_of, strict=True):
+            labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
         return Partition.of_labels(labels)
 
     @cached_property
-    def shown(self) -> Ints:
+    def text_of_class(self) -> Ints:
         """(attributes, classes) which text each class shows."""
         return self.text_of[:, self.partition.order[self.partition.starts[:-1]]]
 
     @cached_property
     def suppressed(self) -> Bools:
         """(classes,) whether every quasi-identifier reads suppressed."""
-        pairs = zip(self.readings, self.shown, strict=True)
-        return np.asarray(np.all([reading.suppressed[shown] for reading, shown in pairs], axis=0))
+        pairs = zip(self.regions, self.text_of_class, strict=True)
+        return np.asarray(np.all([column.suppressed[which] for column, which in pairs], axis=0))
 
     @property
     def suppressed_rows(self) -> int:
@@ -64,7 +65,7 @@ class Released:
 
     @cached_property
     def why_apart(self) -> str | None:
-        """Why rows cannot be told to correspond to the original's; None where they do."""
+        """Why rows cannot be matched with the original's; None where they can."""
         if self.spec.output.row_order != "keep":
             return "the spec shuffles rows"
         if self.frame.height != self.table.rows:
@@ -93,14 +94,14 @@ class Released:
     @cached_property
     def summaries(self) -> list[int]:
         """The quasi-identifiers of which some class shows a mean or a median, which does not tell how much is lost."""
-        pairs = enumerate(zip(self.readings, self.shown, strict=True))
-        return [at for at, (reading, shown) in pairs if reading.summary[shown].any()]
+        pairs = enumerate(zip(self.regions, self.text_of_class, strict=True))
+        return [index for index, (column, which) in pairs if column.summary[which].any()]
 
     def view(self, k: int) -> View:
         """What metrics see. Where cells show means, the widths are those of the original rows; nan, if these do not
         correspond."""
         keep = ~self.suppressed
-        costs = [self._costs(at) for at in range(len(self.readings))]
+        costs = [self._costs(index) for index in range(len(self.regions))]
         return View(
             attributes=self.table.attributes,
             ncp=[ncp[keep] for ncp, _ in costs],
@@ -112,13 +113,13 @@ class Released:
             weights=self.table.weights,
         )
 
-    def _costs(self, at: int) -> tuple[Floats, Floats]:
+    def _costs(self, index: int) -> tuple[Floats, Floats]:
         """(classes,) NCP and loss of a cell of each class."""
-        reading, shown = self.readings[at], self.shown[at]
-        ncp, loss = reading.ncp[shown], reading.loss[shown]
-        if at not in self.summaries or self.why_apart is not None:
+        column, which = self.regions[index], self.text_of_class[index]
+        ncp, loss = column.ncp[which], column.loss[which]
+        if index not in self.summaries or self.why_apart is not None:
             return ncp, loss
-        attribute = self.table.attributes[at]
+        attribute = self.table.attributes[index]
         assert isinstance(attribute.domain, Numeric)
         box = self.partition.boxes(attribute.codes)
         width = attribute.domain.cost(*box)
@@ -126,30 +127,30 @@ class Released:
 
     def levels(self) -> list[tuple[int, int]] | None:
         """(level, height) of each quasi-identifier, where all its cells are nodes of one level and of no other."""
-        found = []
-        for reading, shown, attribute in zip(self.readings, self.shown, self.table.attributes, strict=True):
-            texts = np.unique(shown[~self.suppressed])
-            common = np.flatnonzero(self._levels(reading, texts).all(axis=0))
+        of_attributes = []
+        for column, which, attribute in zip(self.regions, self.text_of_class, self.table.attributes, strict=True):
+            texts = np.unique(which[~self.suppressed])
+            common = np.flatnonzero(self._levels(column, texts).all(axis=0))
             if len(common) != 1 or not len(texts):
                 return None
-            found.append((int(common[0]), attribute.hierarchy.height))
-        return found
+            of_attributes.append((int(common[0]), attribute.hierarchy.height))
+        return of_attributes
 
-    def _levels(self, reading: Reading, texts: Ints) -> Bools:
+    def _levels(self, column: TextRegions, texts: Ints) -> Bools:
         """(texts, height + 1) at which levels each text stands; one that is suppressed is the root."""
-        levels = reading.levels[texts].copy()
-        levels[reading.suppressed[texts], -1] = True
+        levels = column.levels[texts].copy()
+        levels[column.suppressed[texts], -1] = True
         return levels
 
     def evidence(self, queries: int, seed: int) -> Evidence:
         """What measures see."""
-        pairs = list(zip(self.readings, self.shown, strict=True))
+        pairs = list(zip(self.regions, self.text_of_class, strict=True))
         return Evidence(
             table=self.table,
-            first=np.stack([reading.first[shown] for reading, shown in pairs], axis=1),
-            last=np.stack([reading.last[shown] for reading, shown in pairs], axis=1),
-            start=np.stack([reading.start[shown] for reading, shown in pairs], axis=1),
-            stop=np.stack([reading.stop[shown] for reading, shown in pairs], axis=1),
+            first=np.stack([column.first[which] for column, which in pairs], axis=1),
+            last=np.stack([column.last[which] for column, which in pairs], axis=1),
+            start=np.stack([column.start[which] for column, which in pairs], axis=1),
+            stop=np.stack([column.stop[which] for column, which in pairs], axis=1),
             sizes=self.partition.sizes,
             class_of=self.partition.class_of(self.frame.height).astype(np.int64),
             targets=self.targets(),
@@ -161,56 +162,60 @@ class Released:
     def shared(self) -> dict[str, Shared]:
         """What passes through and is sensitive or a target, coded alike in both tables, numbers by what they are.
 
-        Raises DataError for released cells that are no numbers where they should be.
+        Raises DataError for released cells that are not numbers where they should be.
         """
         wanted = ("sensitive", "target")
         names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
         parts = list(self.table.source.batches(names)) if names else []
-        found = {}
+        columns = {}
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
             values = self._values(pl.concat([*here, self.frame[name]]))
             codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
-            found[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
-        return found
+            columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
+        return columns
 
     def _values(self, texts: pl.Series) -> pl.Series:
         """Texts of a column that passes through; as numbers where it is numeric."""
         if not any(each.numeric and each.name == texts.name for each in (*self.table.sensitive, *self.table.targets)):
             return texts
-        numbers = texts.cast(pl.Float64, strict=False)
-        wrong = numbers.null_count() - texts.null_count()
+        values = numbers(texts)
+        wrong = values.null_count() - texts.null_count()
         if wrong:
-            raise DataError(f"{texts.name}: {wrong} cells of the release are no numbers")
-        return numbers
+            raise DataError(f"{texts.name}: {wrong} cells of the release are not numbers")
+        return values
 
     def targets(self) -> dict[str, CodedColumn]:
         """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""
-        found: dict[str, CodedColumn] = {}
+        columns: dict[str, CodedColumn] = {}
         for target in self.table.targets:
             if target.name in self.spec.quasi_identifiers:
                 if self.why_apart is None:
-                    found[target.name] = target
+                    columns[target.name] = target
             elif target.name in self.frame.columns:
-                found[target.name] = coded(self.frame[target.name], numeric=target.numeric)
-        return found
+                columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
+        return columns
 
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
-    """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are no numbers."""
+    """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are not numbers."""
     field = Field(column.name, column.dtype, Missing(()))
     encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
         raise DataError(f"numeric column {column.name!r}: {encoder.bad.count} values are not numbers")
-    found = DistinctValues.of(encoder)
-    size = len(found.values) + (found.missing is not None)
+    distinct = DistinctValues.of(encoder)
+    size = len(distinct.values) + (distinct.missing is not None)
     if not numeric:
-        return TargetColumn(column.name, found.codes, size, found.missing, None)
-    numbers = np.asarray(found.values, np.float64)
+        return TargetColumn(column.name, distinct.codes, size, distinct.missing, None)
+    values = np.asarray(distinct.values, np.float64)
     return TargetColumn(
-        column.name, found.codes, size, found.missing, np.append(numbers, [] if found.missing is None else [np.nan])
+        column.name,
+        distinct.codes,
+        size,
+        distinct.missing,
+        np.append(values, [] if distinct.missing is None else [np.nan]),
     )
 
 
@@ -232,54 +237,56 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
 
     Raises DataError for quasi-identifiers of which there are none.
     """
-    found: dict[str, tuple[str, str]] = {}
+    columns: dict[str, tuple[str, str]] = {}
     for name in spec.quasi_identifiers:
         pair = (f"{name}_low", f"{name}_high")
         if name in present:
-            found[name] = (name, name)
+            columns[name] = (name, name)
         elif all(column in present for column in pair):
-            found[name] = pair
-    lacking = [name for name in spec.quasi_identifiers if name not in found]
+            columns[name] = pair
+    lacking = [name for name in spec.quasi_identifiers if name not in columns]
     if lacking:
         hint = f"it has {', '.join(present)}"
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
-    return found
+    return columns
 
 
-def read_released(spec: Spec, table: Table, frame: pl.DataFrame, shown: Mapping[str, tuple[str, str]]) -> Released:
-    """The release of a table. `frame`: all of its columns as text, null where missing; `shown` as of `columns_of`.
+def read_released(
+    spec: Spec, table: Table, frame: pl.DataFrame, columns: Mapping[str, tuple[str, str]]
+) -> ReleasedTable:
+    """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
-    readings, text_of = read_cells(spec, table.attributes, frame, shown)
-    return Released(spec, table, frame, readings, text_of)
+    regions, text_of = read_cells(spec, table.attributes, frame, columns)
+    return ReleasedTable(spec, table, frame, regions, text_of)
 
 
 def read_cells(
-    spec: Spec, attributes: Sequence[Attribute], frame: pl.DataFrame, shown: Mapping[str, tuple[str, str]]
-) -> tuple[tuple[Reading, ...], Ints]:
-    """What the cells of quasi-identifiers say: a reading of the distinct texts of each, and (attributes, rows) which of
-    them each row shows. Raises DataError, with the problems of all columns."""
-    readings: list[Reading] = []
+    spec: Spec, attributes: Sequence[Attribute], frame: pl.DataFrame, columns: Mapping[str, tuple[str, str]]
+) -> tuple[tuple[TextRegions, ...], Ints]:
+    """What the cells of quasi-identifiers stand for: the regions of the distinct texts of each, and (attributes, rows)
+    which of them each row shows. Raises DataError, with the problems of all columns."""
+    regions: list[TextRegions] = []
     problems: list[Problem] = []
     text_of = np.zeros((len(attributes), frame.height), np.int64)
     missing = frozenset(spec.input.missing)
-    for at, attribute in enumerate(attributes):
-        low, high, text_of[at] = _distinct(frame, *shown[attribute.name])
+    for index, attribute in enumerate(attributes):
+        low, high, text_of[index] = _distinct(frame, *columns[attribute.name])
         try:
-            readings.append(Cells(attribute, low, high, spec.output, missing).read())
+            regions.append(DistinctTexts(attribute, low, high, spec.output, missing).regions())
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return tuple(readings), text_of
+    return tuple(regions), text_of
 
 
 def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
     """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
     pairs = frame.select(low=pl.col(low), high=pl.col(high))
-    distinct = pairs.unique(maintain_order=True).with_row_index("at")
-    at = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["at"]
-    return distinct["low"].to_list(), distinct["high"].to_list(), at.to_numpy().astype(np.int64)
+    distinct = pairs.unique(maintain_order=True).with_row_index("text")
+    texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
+    return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)

@@ -11,7 +11,7 @@ import polars as pl
 from anonymize import privacy, recoding, temporary
 from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.features import Boxes
+from anonymize.evaluation.features import RegionEnds
 from anonymize.evaluation.released import as_text, columns_of, read_cells
 from anonymize.recode import recode_frame
 from anonymize.recoding.saved import Counts, Saved
@@ -47,22 +47,22 @@ class Recoder:
             temporary.remove(path)
         limit = int(np.floor(spec.privacy.suppression * table.rows + 1e-9))
         context = Context(suppression_limit=limit, seed=seed, threads=threads, save=True)
-        found = ALGORITHMS[algorithm].run(table, privacy.requirements(spec), options, context)
-        assert isinstance(found, recoding.Recoding)
-        released = recoding.render(found, table, spec.output, drop=False)
+        result = ALGORITHMS[algorithm].run(table, privacy.requirements(spec), options, context)
+        assert isinstance(result, recoding.Recoding)
+        released = recoding.render(result, table, spec.output, drop=False)
         try:
-            return cls(spec, table, saved_recoding(found, table, released, spec, algorithm, drop=False))
+            return cls(spec, table, saved_recoding(result, table, released, spec, algorithm, drop=False))
         except UsageError as error:
             message = error.problems[0].message
             raise UsageError(Problem(f"--algorithm {algorithm}: {message}", hint="try --suppression 0")) from None
 
     def recode(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
         """Rows as they are released, as text with null for missing; and how many are outside."""
-        shown, counts = recode_frame(self.saved, frame)
-        return shown.select(as_text(column, self.spec, "parquet") for column in shown.iter_columns()), counts
+        recoded, counts = recode_frame(self.saved, frame)
+        return recoded.select(as_text(column, self.spec, "parquet") for column in recoded.iter_columns()), counts
 
-    def boxes(self, frame: pl.DataFrame) -> tuple[Boxes, Counts]:
+    def boxes(self, frame: pl.DataFrame) -> tuple[RegionEnds, Counts]:
         """The same as regions."""
-        shown, counts = self.recode(frame)
-        columns = columns_of(self.spec, shown.columns, "the release")
-        return Boxes.of_cells(*read_cells(self.spec, self.table.attributes, shown, columns)), counts
+        recoded, counts = self.recode(frame)
+        columns = columns_of(self.spec, recoded.columns, "the release")
+        return RegionEnds.of_cells(*read_cells(self.spec, self.table.attributes, recoded, columns)), counts

@@ -55,7 +55,7 @@ class Unclassed(Protocol):
 
 
 @dataclass(frozen=True)
-class Found:
+class UnclassedFiles:
     """Where an unclassed release is: its group column and ST, or its parameters."""
 
     group: str | None = None
@@ -66,7 +66,7 @@ class Found:
     @classmethod
     def of(
         cls, path: str, st: str | None, group: str | None, parameters: str | None, method: Method | None
-    ) -> Found | None:
+    ) -> UnclassedFiles | None:
         """As asked for, or as what is beside the release tells; None of one that has classes.
 
         Raises UsageError for both kinds at once, and for a method of what is not randomized.
@@ -88,18 +88,18 @@ class Found:
         """The release. Raises DataError for files that are not what they should be."""
         return self._randomized(spec, table, path) if self.parameters else self._bucketized(spec, table, path, stack)
 
-    def _randomized(self, spec: Spec, table: Table, path: str) -> Randomized:
-        told = Parameters.read(str(self.parameters))
-        with Source.open(as_written(spec, told.separator), path) as source:
-            names = [each.name for each in told.attributes]
+    def _randomized(self, spec: Spec, table: Table, path: str) -> RandomizedRelease:
+        parameters = Parameters.read(str(self.parameters))
+        with Source.open(as_written(spec, parameters.separator), path) as source:
+            names = [each.name for each in parameters.attributes]
             rows = _texts(source, names, spec, keep_empty=True)
             output = {"path": source.name, "sha256": source.sha256, "parameters_path": self.parameters}
-        if rows.height != told.rows:
-            message = f"has {rows.height} rows, and its parameters are of {told.rows}"
+        if rows.height != parameters.rows:
+            message = f"has {rows.height} rows, and its parameters are of {parameters.rows}"
             raise DataError(Problem(message, file=source.name))
-        return Randomized(spec, table, output, rows, told, self.method)
+        return RandomizedRelease(spec, table, output, rows, parameters, self.method)
 
-    def _bucketized(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> Bucketized:
+    def _bucketized(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> BucketizedRelease:
         if len(table.sensitive) != 1:
             raise UsageError(f"a bucketized release has one sensitive attribute, the spec {len(table.sensitive)}")
         group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
@@ -116,7 +116,7 @@ class Found:
             listed = _listed(_texts(other, [group, sensitive, COUNT], spec), other.name)
             check_together(rows.group_by(group).len(), listed, group)
             output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
-        return Bucketized(spec, table, output, rows, listed, group)
+        return BucketizedRelease(spec, table, output, rows, listed, group)
 
 
 def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
@@ -149,7 +149,7 @@ def _axes(spec: Spec, table: Table, name: str) -> Axes:
 
 
 @dataclass(frozen=True)
-class Bucketized:
+class BucketizedRelease:
     """Groups. `frame`: the quasi-identifiers as text, the column of groups, of one file the sensitive attribute, too.
     `listed`: groups, sensitive values, counts."""
 
@@ -194,20 +194,20 @@ class Bucketized:
         """Counted: the quasi-identifiers are released as they are."""
         axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
         codes = [axes.leaves(attribute, self.frame[attribute.name]) for attribute in self.table.attributes]
-        found = np.zeros(len(queries))
-        for at, query in enumerate(queries):
+        counts = np.zeros(len(queries))
+        for index, query in enumerate(queries):
             inside = np.ones(self.rows, np.bool_)
             for attribute, (first, last) in query.ranges.items():
                 inside &= (codes[attribute] >= first) & (codes[attribute] <= last)
-            found[at] = np.count_nonzero(inside)
-        return found
+            counts[index] = np.count_nonzero(inside)
+        return counts
 
 
 # --- randomized ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Randomized:
+class RandomizedRelease:
     """Distorted rows as text, with the parameters of the distortion and a method of reconstruction."""
 
     spec: Spec
@@ -231,22 +231,24 @@ class Randomized:
         return dict.fromkeys(METRICS) | {"attributes": {}}
 
     def joints(self) -> dict[str, Estimated]:
-        """With each sensitive attribute that the parameters tell of."""
-        told = {each.name for each in self.parameters.attributes}
+        """With each sensitive attribute that the parameters cover."""
+        known = {each.name for each in self.parameters.attributes}
         estimate = partial(joint.randomized, rows=self.frame, parameters=self.parameters, method=self.method)
-        names = [column.name for column in self.table.sensitive if column.name in told]
+        names = [column.name for column in self.table.sensitive if column.name in known]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
     def answers(self, queries: Sequence[Query]) -> Floats | str:
         """Sums of the reconstructed joint table of the quasi-identifiers with a sensitive attribute."""
-        found = next(iter(self.joints().values()), None)
-        if found is None:
+        table = next(iter(self.joints().values()), None)
+        if table is None:
             return "the release has no sensitive attribute"
-        every = range(len(found.names))
-        if found.cells(every) > MOST_CELLS:
-            return f"the joint table has {found.cells(every):.3g} cells, more than {MOST_CELLS:.3g}"
-        estimated = found.tables(every)[1].sum(axis=-1)
-        ranges = [[query.ranges.get(at, (0, size - 1)) for at, size in enumerate(estimated.shape)] for query in queries]
+        every = range(len(table.names))
+        if table.cells(every) > MOST_CELLS:
+            return f"the joint table has {table.cells(every):.3g} cells, more than {MOST_CELLS:.3g}"
+        estimated = table.tables(every)[1].sum(axis=-1)
+        ranges = [
+            [query.ranges.get(index, (0, size - 1)) for index, size in enumerate(estimated.shape)] for query in queries
+        ]
         boxes = [tuple(slice(first, last + 1) for first, last in each) for each in ranges]
         return np.array([estimated[box].sum() for box in boxes], np.float64)
 
@@ -264,14 +266,14 @@ def blocks(released: Unclassed, table: Table, queries: int, seed: int) -> dict[s
     joints = released.joints()
     drawn = query_error.drawn(table, queries, seed)
     answers = released.answers(drawn)
-    told = {
+    measured = {
         query_error.ID: None if isinstance(answers, str) else query_error.figures(table, drawn, answers),
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }
-    left_out = {name: "the release has no equivalence classes" for name in MEASURES if name not in told}
+    left_out = {name: "the release has no equivalence classes" for name in MEASURES if name not in measured}
     left_out |= {query_error.ID: answers} if isinstance(answers, str) else {}
-    block = released.metrics() | dict.fromkeys(MEASURES) | told
+    block = released.metrics() | dict.fromkeys(MEASURES) | measured
     dropped = table.rows - released.rows
     return {
         "output": {**released.output, "rows": released.rows, "suppressed_rows": dropped, "dropped_rows": dropped},

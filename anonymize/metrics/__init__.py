@@ -1,4 +1,4 @@
-"""Utility metrics: what a release has lost. One metric, one file.
+"""Utility metrics: what a release has lost. One metric, one file; those of a line or three share `formulas`.
 
 `METRICS` are those that every report has. `MEASURES` need the original, and are what `evaluate` adds.
 """
@@ -9,43 +9,48 @@ from typing import Any
 
 from anonymize.metrics import (
     average_class_size,
-    c_avg,
-    discernibility,
     distances,
-    gcp,
-    gcp_set,
     imprecision,
-    loss,
-    ncp,
-    ncp_set,
-    ncp_weighted,
-    precision,
     query_error,
     research_value,
-    suppression,
     targets,
     uncertainty,
 )
 from anonymize.metrics.base import Metric, View
-from anonymize.metrics.evidence import Evidence, Measure
+from anonymize.metrics.evidence import Evidence, OriginalMeasure
+from anonymize.metrics.formulas import (
+    CertaintyPenalty,
+    CertaintyPenaltyOfSets,
+    GlobalCertaintyPenalty,
+    GlobalCertaintyPenaltyOfSets,
+    Loss,
+    NormalizedClassSize,
+    Precision,
+    RowDiscernibility,
+    SuppressedShare,
+    WeightedCertaintyPenalty,
+)
 
-__all__ = ["MEASURES", "METRICS", "Evidence", "Measure", "Metric", "View", "utility"]
+__all__ = ["MEASURES", "METRICS", "Evidence", "Metric", "OriginalMeasure", "View", "utility"]
 
 METRICS: dict[str, Metric] = {
-    gcp.ID: gcp,
-    ncp.ID: ncp,
-    ncp_weighted.ID: ncp_weighted,
-    gcp_set.ID: gcp_set,
-    ncp_set.ID: ncp_set,
-    discernibility.ID: discernibility,
-    c_avg.ID: c_avg,
-    precision.ID: precision,
-    loss.ID: loss,
-    research_value.ID: research_value,
-    suppression.ID: suppression,
+    metric.ID: metric
+    for metric in (
+        GlobalCertaintyPenalty(),
+        CertaintyPenalty(),
+        WeightedCertaintyPenalty(),
+        GlobalCertaintyPenaltyOfSets(),
+        CertaintyPenaltyOfSets(),
+        RowDiscernibility(),
+        NormalizedClassSize(),
+        Precision(),
+        Loss(),
+        research_value,
+        SuppressedShare(),
+    )
 }
 
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[str, OriginalMeasure] = {
     average_class_size.ID: average_class_size,
     targets.ID: targets,
     imprecision.ID: imprecision,

@@ -37,10 +37,10 @@ def independence_weights(attributes: Sequence[Attribute]) -> Floats:
 
 def associations(attributes: Sequence[Attribute]) -> Floats:
     """(attributes, attributes) association of each pair, symmetric; 0 on the diagonal."""
-    found = np.zeros((len(attributes), len(attributes)))
+    matrix = np.zeros((len(attributes), len(attributes)))
     for (i, one), (j, other) in combinations(enumerate(attributes), 2):
-        found[i, j] = found[j, i] = association(one, other)
-    return found
+        matrix[i, j] = matrix[j, i] = association(one, other)
+    return matrix
 
 
 def association(one: Attribute, other: Attribute) -> float:

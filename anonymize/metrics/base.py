@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from anonymize.classes import Floats, Ints, Partition, distinct_values
 from anonymize.table import Attribute
+
+Goal: TypeAlias = Literal["lower", "higher"]
+Bounds: TypeAlias = tuple[float, float | None]
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ class View:
         if self.partition is None:
             return None
         suppressed = self.rows - len(self.partition.order)
-        found = self.attribute_ncp.copy()
+        sums = self.attribute_ncp.copy()
         for index, attribute in enumerate(self.attributes):
-            if attribute.domain.kind == "categorical" and found[index] > suppressed:  # else every class has one value
-                found[index] = _of_sets(attribute, self.partition) + suppressed
-        return found
+            if attribute.domain.kind == "categorical" and sums[index] > suppressed:  # else every class has one value
+                sums[index] = _of_sets(attribute, self.partition) + suppressed
+        return sums
 
     def _summed(self, of_class: Floats) -> float:
         return float(of_class @ self.sizes) + self.suppressed_rows
@@ -74,13 +77,13 @@ def _of_sets(attribute: Attribute, partition: Partition) -> float:
 
 
 class Metric(Protocol):
-    """The members of a metric's module."""
+    """The members of a metric: a module, or an object of a class in `formulas`. Its docstring is the manual."""
 
     ID: str
     """Key in the report."""
-    GOAL: Literal["lower", "higher"]
+    GOAL: Goal
     """Which end is better."""
-    BOUNDS: tuple[float, float | None]
+    BOUNDS: Bounds
     """Lowest and highest possible figure; None for no limit."""
 
     def compute(self, view: View) -> float | None:

@@ -7,6 +7,15 @@ bucketized one the sensitive values of a group evenly over its rows; a randomize
 `cube_error` are the mean relative errors of the counts of its cells, and of those of every group-by. A joint table of
 more than 20 million cells is not made, and these figures are left out; `cells` says how many it has.
 
+`kl` is the sum of p ln(p / q) in nats, p being the original's distribution and q the estimate. Cells in which p is 0
+add nothing, whatever q is there. Where p is not 0, q is raised to half a row of the original, 0.5 / rows, if it is
+less, and all of q is then rescaled to sum 1. Without this floor a single cell that exists and is estimated at 0 would
+make the figure infinite, and no two such releases could be compared; half a row is the most that still rounds to no
+row. The price: `kl` is at most ln(3 x rows), so a release that rules out what is there looks better than it is, and as
+the floor follows from the number of rows, figures of originals of different size are not comparable. The floor does not
+act where every cell of the original is estimated at half a row or more. The other distances have no floor, and need
+none.
+
 Source: Guo, Ying, Wu, On attribute disclosure in randomization based privacy preserving data publishing, section V.
 """
 
@@ -36,13 +45,13 @@ def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
 def _compared(joint: Joint) -> dict[str, Any]:
     axes = range(len(joint.names))
     cells = joint.cells(axes)
-    found: dict[str, Any] = {"cells": int(cells)}
+    block: dict[str, Any] = {"cells": int(cells)}
     if cells > MOST_CELLS:
-        return found
+        return block
     original, estimated = joint.tables(axes)
     if not (original > 0).any() or not (estimated > 0).any():
-        return found
-    found |= distributions.distances(original, estimated, joint.rows)
-    found["base_error"] = distributions.base_error(original, estimated)
-    found["cube_error"] = distributions.cube_error(original, estimated)
-    return found
+        return block
+    block |= distributions.distances(original, estimated, joint.rows)
+    block["base_error"] = distributions.base_error(original, estimated)
+    block["cube_error"] = distributions.cube_error(original, estimated)
+    return block

@@ -5,7 +5,9 @@ Tables are arrays (d1, ..., dm) of counts or shares, an axis for each attribute.
 - Distances are between distributions: negative cells of an unbiased estimate are set to 0 first, and the rest is
   rescaled to sum 1 (`distribution`). The chi-squared distance is the symmetric one, sum of (p - q)^2 / (p + q), which
   no empty cell upsets. KL(p, q), of the original against the reconstruction, is in nats; where p is not empty q is at
-  least half a row of the original, and q is then rescaled, as it would be infinite otherwise.
+  least half a row of the original, and q is then rescaled, as KL would be infinite otherwise. So it is at most
+  ln(3 x rows): q is at least 0.5 / rows before the rescaling, and its sum, at most 1.5 after the floor, as at most
+  `rows` cells of p are not empty.
 - Query errors take counts as they are estimated, and go over the queries whose true count is not 0.
 
 Source: Guo, Ying, Wu, section V, which leaves empty cells and queries open.
@@ -23,8 +25,8 @@ from anonymize.classes import Floats, Ints, concatenated_ranges, starts_of
 
 def distribution(table: Floats) -> Floats:
     """The table with negative cells set to 0, rescaled to sum 1."""
-    found = np.maximum(np.asarray(table, np.float64), 0.0)
-    return np.asarray(found / found.sum())
+    positive = np.maximum(np.asarray(table, np.float64), 0.0)
+    return np.asarray(positive / positive.sum())
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
@@ -108,11 +110,11 @@ def uncertainties(table: Floats) -> dict[tuple[int, int], float]:
     """The uncertainty coefficient of every ordered pair of attributes (by axis), of `distribution(table)`."""
     joint = distribution(table)
     axes = range(joint.ndim)
-    found = {}
+    coefficients = {}
     for x, y in ((x, y) for x in axes for y in axes if x != y):
         pair = joint.sum(axis=tuple(axis for axis in axes if axis not in (x, y)))
-        found[x, y] = uncertainty(pair if x < y else pair.T)
-    return found
+        coefficients[x, y] = uncertainty(pair if x < y else pair.T)
+    return coefficients
 
 
 def uncertainty(pair: Floats) -> float:
@@ -142,8 +144,8 @@ def spread_of_boxes(low: Ints, high: Ints, counts: Floats, shape: Sequence[int])
     table = np.zeros((*(size + 1 for size in shape), counts.shape[1]))
     axes = len(shape)
     for corner in np.ndindex(*(2,) * axes):
-        at = np.where(corner, high + 1, low)
-        np.add.at(table, tuple(at.T), weights * (-1) ** sum(corner))
+        place = np.where(corner, high + 1, low)
+        np.add.at(table, tuple(place.T), weights * (-1) ** sum(corner))
     for axis in range(axes):
         np.cumsum(table, axis=axis, out=table)
     return np.asarray(table[tuple(slice(size) for size in shape)])

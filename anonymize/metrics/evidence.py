@@ -94,8 +94,8 @@ class OfClasses:
     def tables(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
         """Counts of the original, and those estimated."""
         evidence, shape = self.evidence, self._shape(chosen)
-        quasi = [at for at in chosen if at < len(evidence.table.attributes)]
-        columns = [evidence.table.attributes[at].codes.astype(np.int64) for at in quasi]
+        quasi = [axis for axis in chosen if axis < len(evidence.table.attributes)]
+        columns = [evidence.table.attributes[axis].codes.astype(np.int64) for axis in quasi]
         counts = evidence.sizes[:, None].astype(np.float64)
         if len(quasi) < len(chosen):
             assert self.shared is not None
@@ -104,13 +104,13 @@ class OfClasses:
         place = mixed_radix(columns, shape)[0]
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
         low, high = evidence.first[:, quasi], evidence.last[:, quasi]
-        sizes = [evidence.table.attributes[at].domain.size for at in quasi]
+        sizes = [evidence.table.attributes[axis].domain.size for axis in quasi]
         return original, distributions.spread_of_boxes(low, high, counts, sizes).reshape(shape)
 
     def _shape(self, chosen: Sequence[int]) -> list[int]:
         sizes = [each.domain.size for each in self.evidence.table.attributes]
         sizes += [] if self.shared is None else [self.shared.size]
-        return [sizes[at] for at in chosen]
+        return [sizes[axis] for axis in chosen]
 
 
 def _counts(classes: Ints, values: Ints, count: int, size: int) -> Floats:
@@ -119,7 +119,7 @@ def _counts(classes: Ints, values: Ints, count: int, size: int) -> Floats:
     return table.reshape(count, size).astype(np.float64)
 
 
-class Measure(Protocol):
+class OriginalMeasure(Protocol):
     """The members of the module of a measure: a figure, or a block of figures, that needs the original as well."""
 
     ID: str

@@ -21,18 +21,18 @@ ID = "imprecision"
 def measure(evidence: Evidence) -> dict[str, int | list[dict[str, int]]] | None:
     """The total, and of every selection of the workload in its order: rows selected from the original and from the
     release, and the imprecision. None where there are no selections."""
-    found = [_figures(selection, evidence) for selection in evidence.table.selections]
-    if not found:
+    selections = [_figures(selection, evidence) for selection in evidence.table.selections]
+    if not selections:
         return None
-    return {"total": sum(each["imprecision"] for each in found), "selections": found}
+    return {"total": sum(each["imprecision"] for each in selections), "selections": selections}
 
 
 def _figures(selection: Selection, evidence: Evidence) -> dict[str, int]:
     meant = np.ones(evidence.table.rows, np.bool_)
     returned = np.ones(len(evidence.sizes), np.bool_)
-    for at, leaves in selection.leaves.items():
-        meant &= leaves[evidence.table.attributes[at].codes]
+    for index, leaves in selection.leaves.items():
+        meant &= leaves[evidence.table.attributes[index].codes]
         before = starts_of(leaves.astype(np.int64))  # how many selected leaves come before each
-        returned &= before[evidence.last[:, at] + 1] > before[evidence.first[:, at]]
+        returned &= before[evidence.last[:, index] + 1] > before[evidence.first[:, index]]
     original, released = int(np.count_nonzero(meant)), int(evidence.sizes[returned].sum())
     return {"original": original, "released": released, "imprecision": released - original}

@@ -24,6 +24,7 @@ import polars as pl
 
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain.categories import Categories
+from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.metrics import distributions
@@ -104,16 +105,15 @@ class Axes:
         codes = texts.cast(pl.String).replace_strict(
             list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64
         )
-        return self._found(texts, codes, missing)
+        return self._known(texts, codes, missing)
 
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
-        numbers = texts.cast(pl.String).cast(pl.Float64, strict=False)
-        shown = numbers.fill_null(np.nan).to_numpy()
-        at = np.minimum(np.searchsorted(values, shown), max(len(values) - 1, 0))
-        known = values[at] == shown if len(values) else np.zeros(len(shown), np.bool_)
-        return self._found(texts, pl.Series(np.where(known, at, -1)).replace(-1, None), missing)
+        released = numbers(texts).fill_null(np.nan).to_numpy()
+        codes = np.minimum(np.searchsorted(values, released), max(len(values) - 1, 0))
+        known = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
+        return self._known(texts, pl.Series(np.where(known, codes, -1)).replace(-1, None), missing)
 
-    def _found(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
+    def _known(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
         """The codes, with that of missing for the texts that mean it."""
         if missing is not None:
             absent = texts.is_null() | texts.cast(pl.String).is_in(list(self.missing))
@@ -140,19 +140,19 @@ def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, grou
     keys = rows.select(pl.col(group).cast(pl.String)).join(number, on=group, how="left", maintain_order="left")
     if keys["owner"].null_count():
         raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
-    told = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
-    told = told.join(number, on=group).sort("owner", "value")
+    listing = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
+    listing = listing.join(number, on=group).sort("owner", "value")
     entries = (
-        told["owner"].to_numpy().astype(np.int64),
-        told["value"].to_numpy(),
-        told["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
+        listing["owner"].to_numpy().astype(np.int64),
+        listing["value"].to_numpy(),
+        listing["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
     )
     shape = axes.shape[:-1]
     codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
     cells, _ = mixed_radix(codes, shape)
     owners = keys["owner"].to_numpy().astype(np.int64)
-    found = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
-    return found.reshape(axes.shape)
+    table = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
+    return table.reshape(axes.shape)
 
 
 def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
@@ -160,33 +160,37 @@ def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: M
 
     `rows`: every attribute as text.
     """
-    told = parameters.named(axes.names)
+    distortions = parameters.named(axes.names)
     every: list[Attribute | SensitiveColumn] = [*axes.attributes, axes.sensitive]
     codes: list[Ints] = []
     sizes: list[int] = []
-    for each, subject in zip(told, every, strict=True):
-        codes.append(_shown(axes, each, subject, rows[each.name]))
+    for each, subject in zip(distortions, every, strict=True):
+        codes.append(_categories(axes, each, subject, rows[each.name]))
         sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
     observed = axes.counts(codes, sizes) / max(rows.height, 1)
-    found = estimate(observed, [each.p for each in told], method) * rows.height
-    for axis, (each, subject) in enumerate(zip(told, every, strict=True)):
+    table = estimate(observed, [each.p for each in distortions], method) * rows.height
+    for axis, (each, subject) in enumerate(zip(distortions, every, strict=True)):
         if each.values is not None:
-            found = _spread(found, axis, _category_of(each.values, subject))
-    return found
+            table = _spread(table, axis, _category_of(each.values, subject))
+    return table
 
 
-def _shown(axes: Axes, told: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
+def _categories(
+    axes: Axes, distortion: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series
+) -> Ints:
     """(rows,) which of its categories each text is; of an attribute that was left alone, which leaf."""
-    if told.values is None:
+    if distortion.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
-    numbers = list(range(len(told.values)))
+    every = list(range(len(distortion.values)))
     codes = (
         texts.cast(pl.String)
         .fill_null("")
-        .replace_strict(list(told.values), numbers, default=None, return_dtype=pl.Int64)
+        .replace_strict(list(distortion.values), every, default=None, return_dtype=pl.Int64)
     )
     if codes.null_count():
-        raise DataError(f"{told.name}: {codes.null_count()} cells of the release are not among its parameters' values")
+        raise DataError(
+            f"{distortion.name}: {codes.null_count()} cells of the release are not among its parameters' values"
+        )
     return codes.to_numpy().astype(np.int64)
 
 
@@ -196,8 +200,8 @@ def _category_of(values: Sequence[str], subject: Attribute | SensitiveColumn) ->
     unknown = len(set(values) - set(categories.texts))
     if unknown:
         raise DataError(f"{subject.name}: {unknown} values of the parameters are no categories of the original")
-    at = {value: number for number, value in enumerate(values)}
-    return np.array([at.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
+    number_of = {value: number for number, value in enumerate(values)}
+    return np.array([number_of.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
 
 
 def _spread(table: Floats, axis: int, category: Ints) -> Floats:
@@ -258,4 +262,4 @@ class Estimated:
 
     def _some(self, chosen: Sequence[int]) -> Axes:
         every = self.axes.attributes
-        return replace(self.axes, attributes=tuple(every[at] for at in chosen if at < len(every)))
+        return replace(self.axes, attributes=tuple(every[axis] for axis in chosen if axis < len(every)))

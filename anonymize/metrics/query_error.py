@@ -33,21 +33,21 @@ class Query:
 
     def count(self, table: Table) -> int:
         """Rows of the original."""
-        found = np.ones(table.rows, np.bool_)
-        for at, (first, last) in self.ranges.items():
-            codes = table.attributes[at].codes
-            found &= (codes >= first) & (codes <= last)
-        return int(np.count_nonzero(found))
+        selected = np.ones(table.rows, np.bool_)
+        for index, (first, last) in self.ranges.items():
+            codes = table.attributes[index].codes
+            selected &= (codes >= first) & (codes <= last)
+        return int(np.count_nonzero(selected))
 
     def estimate(self, evidence: Evidence) -> float:
         """Rows that a release of classes lets expect."""
         expected = evidence.sizes.astype(np.float64)
-        for at, (first, last) in self.ranges.items():
-            domain = evidence.table.attributes[at].domain
+        for index, (first, last) in self.ranges.items():
+            domain = evidence.table.attributes[index].domain
             low, high, whole = float(first), float(last), True
             if isinstance(domain, Numeric):
                 low, high, whole = float(domain.values[first]), float(domain.values[last]), domain.whole
-            expected *= evidence.overlap(at, low, high, whole=whole)
+            expected *= evidence.overlap(index, low, high, whole=whole)
         return float(expected.sum())
 
 
@@ -76,13 +76,13 @@ def drawn(table: Table, queries: int, seed: int) -> list[Query]:
     """Random queries; of an attribute without any value none is restricted."""
     random = np.random.default_rng(seed)
     sizes = {}
-    for at, attribute in enumerate(table.attributes):
+    for index, attribute in enumerate(table.attributes):
         domain = attribute.domain
         size = len(domain.values) if isinstance(domain, Numeric) else domain.size
         if size:
-            sizes[at] = size
+            sizes[index] = size
     chosen = [_chosen(random, list(sizes)) for _ in range(queries)] if sizes else []
-    return [Query({at: _range(random, sizes[at]) for at in each}) for each in chosen]
+    return [Query({index: _range(random, sizes[index]) for index in each}) for each in chosen]
 
 
 def _chosen(random: np.random.Generator, attributes: list[int]) -> list[int]:

@@ -38,13 +38,13 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.rules import in_force
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics.association import independence_weights
-from anonymize.metrics.base import View
+from anonymize.metrics.base import Bounds, Goal, View
 from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
 
 ID = "research_value"
-GOAL: Literal["lower", "higher"] = "higher"
-BOUNDS: tuple[float, float | None] = (0.0, 1.0)
+GOAL: Goal = "higher"
+BOUNDS: Bounds = (0.0, 1.0)
 
 Weights = Literal["given", "correlation"]
 
@@ -107,9 +107,9 @@ def node_share(hierarchy: Taxonomy) -> Floats:
 
 def kept_share(over: Generalization, rules: Sequence[Rule]) -> Floats:
     """(levels,) importance of the rules that each level keeps over that of all; 1 without rules."""
-    found = in_force(rules, over)
-    if not found:
+    effective = in_force(rules, over)
+    if not effective:
         return np.ones(over.hierarchy.height + 1)
-    importance = np.array([rule.importance for rule in found])
-    broken = np.stack([rule.broken(over.hierarchy) for rule in found])
+    importance = np.array([rule.importance for rule in effective])
+    broken = np.stack([rule.broken(over.hierarchy) for rule in effective])
     return np.asarray((importance[:, None] * ~broken).sum(axis=0) / importance.sum())

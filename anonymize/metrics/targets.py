@@ -23,8 +23,8 @@ ID = "targets"
 
 def measure(evidence: Evidence) -> dict[str, dict[str, float]] | None:
     """By target: `conditional_entropy` and `entropy`, or `mean_squared_error` and `variance`."""
-    found = {name: _figures(column, evidence) for name, column in evidence.targets.items()}
-    return {name: figures for name, figures in found.items() if figures} or None
+    of_targets = {name: _figures(column, evidence) for name, column in evidence.targets.items()}
+    return {name: figures for name, figures in of_targets.items() if figures} or None
 
 
 def _figures(column: CodedColumn, evidence: Evidence) -> dict[str, float]:

@@ -7,6 +7,20 @@ estimates from the release. The joint table of the two is summed from that of al
 set to 0 first; where that would have more than 20 million cells, it is estimated by itself. It is null for a pair that
 has more.
 
+Setting negative counts to 0 biases U of a randomized release. The counts that noise has pushed below 0 are cut off,
+those that it has pushed above 0 stay, and the table is rescaled: mass moves into cells that are empty in truth. So what
+is independent seems to be related, and what is closely related seems to be less so. The bias fades with more rows and
+with less distortion, but it does not average out over repeated releases. Measured on two attributes of 8 values, both
+kept with probability p and otherwise drawn evenly, over 200 tables each, as mean U of the release:
+
+- independent (U of the original 0.01 at 1,000 rows, 0.001 at 10,000): at 1,000 rows 0.32, 0.17 and 0.04 for p of 0.3,
+  0.5 and 0.8; at 10,000 rows 0.13, 0.02 and 0.004; at 100,000 rows 0.015, 0.002 and 0.0004;
+- each determines the other (U of the original 1): at 1,000 rows 0.47, 0.65 and 0.84; at 10,000 rows 0.66, 0.82 and
+  0.93; at 100,000 rows 0.84, 0.93 and 0.97.
+
+These are figures of `--method inverse`. A U of a randomized release that is above the original's is therefore noise,
+and not something that the release reveals.
+
 Source: Guo, Ying, Wu, On attribute disclosure in randomization based privacy preserving data publishing, section V.
 """
 
@@ -31,15 +45,15 @@ def measure(evidence: Evidence) -> dict[str, Any] | None:
 
 def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
     """The same, of the joint tables by attribute."""
-    found: dict[str, dict[str, Any]] = {}
+    coefficients: dict[str, dict[str, Any]] = {}
     for joint in joints.values():
         for x, y in combinations(range(len(joint.names)), 2):
             one, other = joint.names[x], joint.names[y]
-            if other not in found.get(one, {}):
+            if other not in coefficients.get(one, {}):
                 there, back = _both_ways(joint, (x, y))
-                found.setdefault(one, {})[other] = there
-                found.setdefault(other, {})[one] = back
-    return found or None
+                coefficients.setdefault(one, {})[other] = there
+                coefficients.setdefault(other, {})[one] = back
+    return coefficients or None
 
 
 def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
@@ -50,8 +64,8 @@ def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | 
     if not all((table > 0).any() for table in tables):
         return None, None
     before, after = (distributions.distribution(table) for table in tables)
-    return _told(before, after), _told(before.T, after.T)
+    return _coefficients(before, after), _coefficients(before.T, after.T)
 
 
-def _told(before: Floats, after: Floats) -> dict[str, float]:
+def _coefficients(before: Floats, after: Floats) -> dict[str, float]:
     return {"original": distributions.uncertainty(before), "released": distributions.uncertainty(after)}

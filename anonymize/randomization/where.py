@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from anonymize.domain.cells import NUMBER
 from anonymize.errors import UsageError
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*") | (?P<sign><=|>=|!=|[=<>(),]) | (?P<word>[^\s=!<>(),'"]+) )""",
     re.VERBOSE,
 )
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})")
+_RANGE = re.compile(rf"({NUMBER})-({NUMBER})")
 ORDERS = ("<", "<=", ">", ">=")
 
 
@@ -86,7 +86,7 @@ class _Parser:
 
     def _beyond(self, sign: str) -> Span:
         token = self._next()
-        if not re.fullmatch(_NUMBER, token.text):
+        if not re.fullmatch(NUMBER, token.text):
             raise self._wrong("expected a number")
         number, is_open = float(token.text), sign in ("<", ">")
         return Span(None, number, is_open) if sign[0] == "<" else Span(number, None, is_open)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as XML
 
+import polars as pl
 import pytest
 
 from anonymize.formats import AUTO, FORMATS, Checked, Finding, chosen
@@ -390,7 +391,7 @@ def test_without_positions_there_is_a_bound_and_no_judgement(desk: Desk, call: C
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 2, 1, 3)
     assert report["warnings"] == [
         "together with the previous release, up to 3 rows may be in fewer than k: of two classes that may be about one "
-        "person at most 1 rows are in both"
+        "individual at most 1 rows are in both"
     ]
 
 
@@ -404,6 +405,90 @@ def test_shuffled_releases_are_not_matched_by_position(desk: Desk, call: Call) -
     found = json.loads(call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json").out)["previous"]
     # [4-7] overlaps both and shares one y with each; 8 is in [6-9] alone and shares one x.
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 3, 1, 4)
+
+
+def pairs_of(desk: Desk, call: Call, spec: str, now: str, old: str) -> int:
+    """How many pairs of classes may be about one individual, of two releases of one column (cells apart by spaces)."""
+    spec = f"version: 1\nprivacy: {{k: 2}}\n{spec}\n"
+    (desk.folder / "s.yaml").write_text(spec if "output:" in spec else spec + "output: {row_order: shuffle}\n")
+    for name, cells in (("now.csv", now), ("old.csv", old)):
+        rows = [cell.replace("/", ",") for cell in cells.split()]
+        header = ("q", "q_low,q_high", "q,q_low,q_high")[cells.split()[0].count("/")]
+        (desk.folder / name).write_text("\n".join([header, *rows]) + "\n")
+    ended = call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json")
+    return int(json.loads(ended.out)["previous"]["pairs"])
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "pairs"),
+    [
+        ("*", "[1-5] [7-9] 6 x", 4),  # suppressed may be any number
+        ("[1-5] [7-9] 6 x", "*", 4),
+        ("*", "*", 1),
+        ("x", "y 3", 2),  # so may what is not known
+        ("?", "[1-5]", 1),  # and what is missing, even if it reads like a number
+        ("-99", "[1-5]", 1),
+        ("[1-5]", "5 6", 1),
+        ("[1-5]", "0 1", 1),
+        ("[.5-.9]", ".7 .4 [0.9-2] [-1-.5] 3", 3),  # numbers without a digit before the point
+        ("[5.-9.]", "+7 1e1", 1),
+        ("[9-5]", "[9-5] 7", 1),  # the wrong way round, but the same text
+        ("1/5 6/9", "4/7", 2),
+        ("*/*", "4/7 1/2", 2),
+        ("1/5", "6/9 5/5", 1),
+        ("*/1/5", "*/6/9 */4/6", 1),  # the two bounds say more than a column beside them
+    ],
+)
+def test_numbers_of_two_releases(desk: Desk, call: Call, now: str, old: str, pairs: int) -> None:
+    spec = "quasi_identifiers: {q: {type: numeric}}\ninput: {missing: ['?', '-99']}"
+    assert pairs_of(desk, call, spec, now, old) == pairs
+
+
+@pytest.mark.parametrize(
+    ("definition", "output", "now", "old", "pairs"),
+    [
+        ("{}", "node", "a *", "a b", 3),
+        ("{}", "node", "a b", "b *", 3),
+        ("{}", "node", "a", "ab", 0),
+        ("{hierarchy: {flat: true}}", "node", "a", "ab", 0),
+        ("{}", "set", "{a|b}", "c {c|d}", 2),  # which values a set has is not looked at
+        ("{}", "bounds", "0/1", "2/2 0/1", 2),  # leaves of one release are not those of another
+        ("{hierarchy: {mask: right}}", "node", "02*", "021 031 03* * ***", 3),
+        ("{hierarchy: {mask: right}}", "node", "021", "02*", 1),
+        ("{hierarchy: {mask: right}}", "node", "02* 1*", "0213 0 12", 3),  # of different lengths
+        ("{hierarchy: h.csv}", "node", "* unknown", "clerk cook", 4),
+        ("{hierarchy: h.csv}", "node", "clerk cook", "* unknown", 4),
+        ("{hierarchy: h.csv}", "node", "clerk office", "clerk cook chief", 3),
+        ("{hierarchy: h.csv}", "node", "twice", "clerk cook", 2),  # a label in two places may be either
+    ],
+)
+def test_categories_of_two_releases(
+    desk: Desk, call: Call, definition: str, output: str, now: str, old: str, pairs: int
+) -> None:
+    (desk.folder / "h.csv").write_text("clerk;office;*\nchief;office;*\ncook;kitchen;*\na;twice;*\nc;d;*\ntwice;d;*\n")
+    spec = f"quasi_identifiers: {{q: {definition}}}\noutput: {{row_order: shuffle, categorical: {output}}}"
+    assert pairs_of(desk, call, spec, now, old) == pairs
+
+
+def test_a_null_means_missing_where_the_empty_text_is_another_value(desk: Desk, call: Call) -> None:
+    spec = "quasi_identifiers: {q: {}}\ninput: {missing: ['?']}"
+    assert pairs_of(desk, call, spec, "a", "b ?") == 0
+    pl.DataFrame({"q": [None, "b"]}).write_parquet(desk.folder / "now.parquet")
+    ended = call("audit", "s.yaml", "-i", "now.parquet", "--previous", "old.csv", "--json")
+    assert json.loads(ended.out)["previous"]["pairs"] == 2
+    (desk.folder / "now.csv").write_text('q\n""\nb\n')
+    ended = call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv", "--json")
+    assert json.loads(ended.out)["previous"]["pairs"] == 1
+
+
+def test_too_many_pairs_of_classes_are_refused(desk: Desk, call: Call) -> None:
+    for name in ("now.csv", "old.csv"):
+        (desk.folder / name).write_text("q\n" + "\n".join(map(str, range(4500))) + "\n")
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\nquasi_identifiers: {q: {}}\nprivacy: {k: 2}\noutput: {row_order: shuffle}\n"
+    )
+    ended = call("audit", "s.yaml", "-i", "now.csv", "--previous", "old.csv")
+    assert ended.code == 2 and "4500 and 4500 classes are too many to compare" in ended.err
 
 
 def test_intervals_that_are_half_open_do_not_have_their_upper_ends(desk: Desk, call: Call) -> None:

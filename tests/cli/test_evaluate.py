@@ -43,6 +43,20 @@ def test_the_same_twice_but_for_the_time(desk: Desk, call: Call, released: str) 
     assert [each.pop("started_at") for each in found] and found[0] == found[1]
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_of_a_release_made_with_a_unit_it_says_that_rows_are_counted(desk: Desk, call: Call, form: str) -> None:
+    """Three individuals with two rows each: a class of 3 for the report, and of 6 rows here."""
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\ninput: {path: in.csv}\nunit: id\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 3}\n"
+    )
+    (desk.folder / "in.csv").write_text("id,age\n" + "".join(f"{row // 2},{row}\n" for row in range(6)))
+    assert call("mondrian", "s.yaml", "-o", "out.csv", "-r", "r.json", "-q").code == 0
+    assert json.loads((desk.folder / "r.json").read_text())["classes"]["max_size"] == 3
+    ended = call("evaluate", "s.yaml", "out.csv", "--format", form, "-r", "found.json")
+    assert ended.code == 0 and b"rows are counted, not individuals" in b" ".join(ended.out.split())
+    assert json.loads((desk.folder / "found.json").read_text())["classes"]["max_size"] == 6
+
+
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_it_prints_for_people(desk: Desk, call: Call, released: str, form: str) -> None:
     ended = call("evaluate", desk.spec, released, "--format", form)

@@ -12,7 +12,7 @@ import pytest
 from anonymize.algorithms import ALGORITHMS, mondrian
 from anonymize.errors import UsageError
 from anonymize.evaluate import Evaluate, evaluate
-from anonymize.evaluation.features import Boxes, matrices
+from anonymize.evaluation.features import RegionEnds, matrices
 from anonymize.evaluation.protocol import Protocol, parse_options
 from anonymize.evaluation.ranking import by_information
 from anonymize.evaluation.training import Recoder
@@ -53,27 +53,27 @@ def spec(tmp_path: Path) -> Spec:
 
 def test_regions_are_two_numbers_and_points_are_one() -> None:
     start, stop = np.array([[1.0, 5], [2, 6]]), np.array([[1.0, 9], [2, 6]])
-    train, test = matrices(Boxes(start, stop), Boxes(start[:1], stop[:1] + 1))
+    train, test = matrices(RegionEnds(start, stop), RegionEnds(start[:1], stop[:1] + 1))
     assert train.tolist() == [[1, 5, 9], [2, 6, 6]]
     assert test.tolist() == [[1, 5, 10]]
 
 
 def test_what_is_missing_spans_the_training_part() -> None:
     points = np.array([[3.0], [NAN], [8]])
-    train, test = matrices(Boxes(points, points), Boxes(np.array([[NAN]]), np.array([[NAN]])))
+    train, test = matrices(RegionEnds(points, points), RegionEnds(np.array([[NAN]]), np.array([[NAN]])))
     assert train.tolist() == [[3, 3], [3, 8], [8, 8]]
     assert test.tolist() == [[3, 8]]
 
 
 def test_a_column_without_any_number_is_constant() -> None:
     nothing = np.array([[NAN], [NAN]])
-    train, test = matrices(Boxes(nothing, nothing), Boxes(nothing, nothing))
+    train, test = matrices(RegionEnds(nothing, nothing), RegionEnds(nothing, nothing))
     assert train.tolist() == test.tolist() == [[0], [0]]
 
 
 def test_an_attribute_can_be_left_out() -> None:
     points = np.array([[1.0, 2, 3]])
-    assert Boxes(points, points).without([0, 2]).start.tolist() == [[2]]
+    assert RegionEnds(points, points).without([0, 2]).start.tolist() == [[2]]
 
 
 # --- the recoding ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.protocol import Protocol
-from anonymize.evaluation.unclassed import Found
+from anonymize.evaluation.unclassed import UnclassedFiles
 from anonymize.metrics import METRICS, joint
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
@@ -105,7 +105,7 @@ def test_numbers_are_numbers_with_classes_as_without(spec: Any) -> None:
     assert evaluate(Evaluate(numbers, beside(numbers, "out.csv"), queries=0))["utility"]["distances"]["pay"] == whole
     assert whole["cells"] == 2 * 2 * 3
     changed(beside(numbers, "alone.csv"), "pay", "nothing")
-    with pytest.raises(DataError, match="pay: 1 cells of the release are no numbers"):
+    with pytest.raises(DataError, match="pay: 1 cells of the release are not numbers"):
         evaluate(Evaluate(numbers, beside(numbers, "alone.csv")))
 
 
@@ -154,13 +154,13 @@ def test_how_a_release_is_told(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     at: Callable[[str], str] = lambda name: str(tmp_path / name)  # noqa: E731
     nothing = (None, None, None, None)
-    assert Found.of(at("c.csv"), *nothing) is None
-    assert Found.of("-", *nothing) is None
-    assert Found.of(at("a.qit.csv"), *nothing) == Found("group", at("a.st.csv"))
-    assert Found.of(at("a.qit.csv"), None, "bucket", None, None) == Found("bucket", at("a.st.csv"))
-    assert Found.of(at("b.csv"), *nothing) == Found(parameters=at("b.params.json"))
-    assert Found.of(at("b.csv"), None, "g", None, None) == Found("g")
-    assert Found.of(at("c.csv"), None, None, at("b.params.json"), "bayes") == Found(
+    assert UnclassedFiles.of(at("c.csv"), *nothing) is None
+    assert UnclassedFiles.of("-", *nothing) is None
+    assert UnclassedFiles.of(at("a.qit.csv"), *nothing) == UnclassedFiles("group", at("a.st.csv"))
+    assert UnclassedFiles.of(at("a.qit.csv"), None, "bucket", None, None) == UnclassedFiles("bucket", at("a.st.csv"))
+    assert UnclassedFiles.of(at("b.csv"), *nothing) == UnclassedFiles(parameters=at("b.params.json"))
+    assert UnclassedFiles.of(at("b.csv"), None, "g", None, None) == UnclassedFiles("g")
+    assert UnclassedFiles.of(at("c.csv"), None, None, at("b.params.json"), "bayes") == UnclassedFiles(
         parameters=at("b.params.json"), method="bayes"
     )
 

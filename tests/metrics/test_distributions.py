@@ -43,6 +43,30 @@ def test_a_table_is_no_distance_from_itself_and_all_are_finite(seed: int) -> Non
     assert 0 <= found["chi_squared"] <= 2
 
 
+def test_kl_takes_what_is_ruled_out_for_half_a_row() -> None:
+    """3/4 and 1/4 of 4 rows, estimated at 1 and 0: the floor is 1/8, and the sum after it 9/8."""
+    expected = 0.75 * np.log(0.75 / (8 / 9)) + 0.25 * np.log(0.25 / (1 / 9))
+    assert distributions.kl(np.array([0.75, 0.25]), np.array([1.0, 0.0]), 4) == pytest.approx(expected)
+
+
+@given(rows=st.integers(1, 50), seed=st.integers(0, 500))
+def test_kl_is_at_most_that_of_everything_ruled_out(rows: int, seed: int) -> None:
+    counts = np.bincount(np.random.default_rng(seed).integers(0, 60, rows), minlength=61)
+    p = distributions.distribution(counts.astype(np.float64))
+    assert distributions.kl(p, np.eye(61)[60], rows) <= np.log(3 * rows) + 1e-9
+    assert distributions.kl(np.array([1.0, 0.0]), np.array([0.0, 1.0]), rows) == pytest.approx(np.log(2 * rows + 1))
+
+
+def test_setting_negative_cells_to_nothing_biases_what_attributes_tell_of_each_other() -> None:
+    """Both distorted: what is independent seems related, and what is the same seems less so; see `uncertainty`."""
+    random, p = np.random.default_rng(1), np.full((4, 4), 0.15) + 0.4 * np.eye(4)
+    for true, above in ((np.full((4, 4), 1 / 16), True), (np.eye(4) / 4, False)):
+        observed = random.multinomial(2000, (p @ true @ p).ravel(), 100).reshape(-1, 4, 4) / 2000
+        tables = np.linalg.solve(p, observed) @ np.linalg.inv(p)
+        mean = np.mean([distributions.uncertainty(distributions.distribution(table)) for table in tables])
+        assert (mean > 0.01) if above else (mean < 0.9)
+
+
 def test_negative_cells_are_set_to_nothing_and_the_rest_is_rescaled() -> None:
     np.testing.assert_allclose(distributions.distribution(np.array([[-1.0, 3], [1, 0]])), [[0, 0.75], [0.25, 0]])
 

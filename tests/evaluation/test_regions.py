@@ -12,7 +12,7 @@ import pytest
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
-from anonymize.evaluation.cells import Cells, Reading
+from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.spec import Output, QuasiIdentifier
 from anonymize.spec.model import Intervals
 from anonymize.table import Attribute
@@ -21,13 +21,15 @@ AGES = [5, 9, 10, 14, 25]
 TREE = "clerk;Office;*\nchief;Office;*\ncook;Kitchen;*\nOffice;Kitchen;*\n"
 
 
-def number(low: str | None, high: str | None = "same", missing: bool = True, **output: Any) -> Reading:
+def number(low: str | None, high: str | None = "same", missing: bool = True, **output: Any) -> TextRegions:
     """The reading of one cell of ages from 5 to 25, with the hierarchy of fives and twenties."""
     domain = Numeric("age", np.array(AGES, np.int64), "?" if missing else None)
     definition = QuasiIdentifier(type="numeric", hierarchy=Intervals(intervals=(5, 20)))
     codes = np.zeros(1, np.uint8)
     attribute = Attribute("age", codes, domain, 1, lambda: numeric_hierarchy(definition, domain, "[{low}-{high}]", "*"))
-    return Cells(attribute, [low], [low if high == "same" else high], Output(**output), frozenset({"?"})).read()
+    return DistinctTexts(
+        attribute, [low], [low if high == "same" else high], Output(**output), frozenset({"?"})
+    ).regions()
 
 
 @pytest.fixture
@@ -38,8 +40,8 @@ def jobs(tmp_path: Path) -> Attribute:
     return Attribute("job", np.zeros(1, np.uint8), domain, 1)
 
 
-def category(attribute: Attribute, low: str, high: str | None = None, **output: Any) -> Reading:
-    return Cells(attribute, [low], [high or low], Output(**output), frozenset({"?"})).read()
+def category(attribute: Attribute, low: str, high: str | None = None, **output: Any) -> TextRegions:
+    return DistinctTexts(attribute, [low], [high or low], Output(**output), frozenset({"?"})).regions()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,175 @@
+"""How a released cell reads: the one reader outside the second opinion, which has its own.
+
+A cell is, in this order: suppressed; missing; a number; an interval as the spec's template writes it, of which a last
+`]` may be `)`; a set of escaped values, `{a|b}`; anything else is a label. Nothing is looked up here: whether there is
+such a label, and which values an interval covers, is for the caller to say.
+
+Cells are read column by column, and every distinct text should be passed once. A new way of showing numbers is a kind,
+and a line in `_shapes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.domain.numeric import template
+
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""The text of a number, without spaces around it."""
+
+_MEMBER = re.compile(r"\\(.)|(\|)|([^\\|]+|\\\Z)", re.DOTALL)
+"""An escaped character, a bar, or text in which neither occurs (a backslash at the very end stands for itself)."""
+
+
+_ONE_TEXT = pl.col("low") == pl.col("high")
+_NOTHING = pl.lit(None, pl.String)
+
+
+class CellKind(IntEnum):
+    """What a cell is."""
+
+    LABEL = 0
+    SUPPRESSED = 1
+    MISSING = 2
+    NUMBER = 3
+    INTERVAL = 4
+    HALF_OPEN = 5
+    SET = 6
+
+
+@dataclass(frozen=True)
+class CellFormat:
+    """How a release writes its cells: the template of intervals, with `{low}` and `{high}`; the text of a suppressed
+    cell, None where there is none; the texts that mean missing. A null means missing as well."""
+
+    interval: str
+    suppressed: str | None
+    missing: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ReadCells:
+    """What n cells say. `kind` (n,) uint8, of `CellKind`. `low`, `high` (n,): texts of the two ends of a number or an
+    interval, which are equal for a number; null for every other kind."""
+
+    kind: NDArray[np.uint8]
+    low: pl.Series
+    high: pl.Series
+
+    def of_kind(self, *kinds: CellKind) -> NDArray[np.bool_]:
+        """(n,) whether each cell is of one of the kinds."""
+        return np.isin(self.kind, kinds)
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """(n,) whether each cell shows a number or an interval."""
+        return self.of_kind(CellKind.NUMBER, CellKind.INTERVAL, CellKind.HALF_OPEN)
+
+    def closed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(n,) the lowest and the highest number that each cell can stand for; from -inf to inf where it shows none."""
+        low, high = (numbers(ends).to_numpy().copy() for ends in (self.low, self.high))
+        half = self.of_kind(CellKind.HALF_OPEN)
+        high[half] = np.nextafter(high[half], -np.inf)
+        return np.where(self.numeric, low, -np.inf), np.where(self.numeric, high, np.inf)
+
+
+def read_cells(low: pl.Series, high: pl.Series, written: CellFormat, *, numeric: bool) -> ReadCells:
+    """Reads the cells of one released column (n,), passed twice, or of a pair of columns with the two bounds.
+
+    `numeric`: whether cells may be numbers and intervals; otherwise they may be sets. A pair of bounds is suppressed or
+    missing where both are, and a label where they do not go together.
+    """
+    frame = pl.DataFrame({"low": low.cast(pl.String), "high": high.cast(pl.String)})
+    # All shapes are tried on all cells at once. The first that fits decides, so their order is that of the manual.
+    first = pl.coalesce(pl.when(shape.fits).then(shape.cell) for shape in _shapes(written, numeric=numeric))
+    cells = frame.select(cell=first).unnest("cell")
+    return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"])
+
+
+def numbers(texts: pl.Series) -> pl.Series:
+    """(n,) texts as numbers: null for what is not a finite number, spaces around it aside."""
+    return texts.cast(pl.String).to_frame("text").select(_number(pl.col("text"))).to_series().alias(texts.name)
+
+
+def members(text: str) -> list[str]:
+    """The values in the braces of a set, without their escapes."""
+    values = [""]
+    for escaped, bar, plain in _MEMBER.findall(text[1:-1]):
+        if bar:
+            values.append("")
+        else:
+            values[-1] += escaped or plain
+    return values
+
+
+def unescaped(text: str) -> str:
+    """A value that stands alone, where a set would be if there were several."""
+    return "".join(map("".join, _MEMBER.findall(text)))
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A way for cells to read: which cells `fits`, and of these the texts of the two ends, if they show numbers."""
+
+    kind: CellKind
+    fits: pl.Expr
+    low: pl.Expr = _NOTHING
+    high: pl.Expr = _NOTHING
+
+    @classmethod
+    def of_ends(cls, kind: CellKind, low: pl.Expr, high: pl.Expr) -> _Shape:
+        """That of cells in which both ends are numbers."""
+        return cls(kind, _number(low).is_not_null() & _number(high).is_not_null(), low, high)
+
+    @property
+    def cell(self) -> pl.Expr:
+        """What a cell of this shape says."""
+        return pl.struct(kind=pl.lit(self.kind.value, pl.UInt8), low=self.low, high=self.high)
+
+
+def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
+    """Every way for cells to read, the last of which fits them all."""
+    empty = [
+        _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))),
+        _Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing)))),
+    ]
+    label = _Shape(CellKind.LABEL, pl.lit(True))
+    if not numeric:
+        return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$")) & _ONE_TEXT), label]
+    low, high = (pl.col(side).str.strip_chars().str.extract(f"^({NUMBER})$") for side in ("low", "high"))
+    closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
+    return [
+        *empty,
+        _Shape.of_ends(CellKind.NUMBER, low, pl.when(low == high).then(high)),
+        _Shape.of_ends(CellKind.INTERVAL, low, high),
+        _Shape.of_ends(CellKind.INTERVAL, *closed),
+        _Shape.of_ends(CellKind.HALF_OPEN, *half_open),
+        label,
+    ]
+
+
+def _two_ends(interval: str, *, half_open: bool) -> tuple[pl.Expr, pl.Expr]:
+    """The texts of the ends of cells that read as a template; null for other cells."""
+    marked = re.escape(template(interval, half_open=half_open)("\1", "\2"))
+    pattern = marked.replace("\1", f"({NUMBER})").replace("\2", f"({NUMBER})")
+    text = pl.when(_ONE_TEXT).then(pl.col("low"))
+    return text.str.extract(f"^{pattern}$", 1), text.str.extract(f"^{pattern}$", 2)
+
+
+def _number(text: pl.Expr) -> pl.Expr:
+    value = text.str.strip_chars().cast(pl.Float64, strict=False)
+    return pl.when(value.is_finite()).then(value)
+
+
+def _both(test: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    return test(pl.col("low")) & test(pl.col("high"))

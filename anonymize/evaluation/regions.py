@@ -1,0 +1,338 @@
+"""What the cells of a released column stand for: from the distinct texts of one quasi-identifier to regions of its
+domain.
+
+`domain.cells` reads the texts; here they are looked up among the values and the hierarchy of the original. What a text
+costs follows from the region alone, so that the release of any tool is measured alike.
+
+Some texts have two meanings: `5..10` may be a node of the hierarchy, which ends below 10, or an interval that ends with
+it. A column of which every interval is a label is read as labels. Of several nodes with one label the widest is taken.
+`ambiguous` counts the texts whose meanings cost differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, numbers, read_cells, unescaped
+from anonymize.domain.generalization import Generalization
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import DataError, Problem
+from anonymize.spec import Output
+from anonymize.table import Attribute
+
+
+@dataclass(frozen=True)
+class TextRegions:
+    """The regions that `n` distinct texts of a quasi-identifier stand for.
+
+    `first`, `last` (n,) int64: the codes that the region spans. `start`, `stop` (n,): its ends as values, of a category
+    the positions of leaves; nan for a missing number. `ncp`, `loss` (n,); nan where `summary` says that the text is one
+    number for a class, a mean or a median, which does not give the width. `levels` (n, height + 1): at which levels of
+    the hierarchy the text may stand, nowhere if it is not a node. `suppressed` (n,). `ambiguous`: texts with meanings
+    of different costs.
+    """
+
+    first: Ints
+    last: Ints
+    start: Floats
+    stop: Floats
+    ncp: Floats
+    loss: Floats
+    levels: Bools
+    suppressed: Bools
+    summary: Bools
+    ambiguous: int
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The distinct texts of a quasi-identifier. `low`, `high`: one and the same list, or the texts of the two columns
+    of bounds. A null in them is a missing value. `missing`: the texts that mean missing."""
+
+    attribute: Attribute
+    low: Sequence[str | None]
+    high: Sequence[str | None]
+    output: Output
+    missing: frozenset[str]
+
+    def regions(self) -> TextRegions:
+        """The regions. Raises DataError for texts that mean nothing under the spec; says how many, not which."""
+        meanings = _Numbers(self) if isinstance(self.attribute.domain, Numeric) else _Categories(self)
+        unknown = int(np.count_nonzero(~meanings.known))
+        if unknown:
+            texts = "1 distinct text is" if unknown == 1 else f"{unknown} distinct texts are"
+            message = f"column {self.attribute.name!r}: {texts} no value, interval or label under the spec"
+            raise DataError(Problem(message, hint="output.interval and output.suppressed say how cells read"))
+        return meanings.regions()
+
+    @cached_property
+    def cells(self) -> ReadCells:
+        """The texts as cells."""
+        low, high = (pl.Series(texts, dtype=pl.String) for texts in (self.low, self.high))
+        written = CellFormat(self.output.interval, self.output.suppressed, self.missing)
+        return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric))
+
+    @property
+    def hidden(self) -> Bools:
+        """(n,) whether the texts read suppressed."""
+        return self.cells.of_kind(CellKind.SUPPRESSED)
+
+    @property
+    def absent(self) -> Bools:
+        """(n,) whether the texts mean missing."""
+        return self.cells.of_kind(CellKind.MISSING)
+
+    @cached_property
+    def equal(self) -> Bools:
+        """(n,) whether there is one text and not two."""
+        return np.array([a == b for a, b in zip(self.low, self.high, strict=True)], np.bool_)
+
+
+class _Nodes:
+    """The nodes of a hierarchy by label, with what a cell that shows one costs."""
+
+    def __init__(self, generalization: Generalization) -> None:
+        self.generalization, self.hierarchy = generalization, generalization.hierarchy
+        self.by_label: dict[str, list[int]] = {}
+        for node, label in enumerate(self.hierarchy.labels):
+            self.by_label.setdefault(label, []).append(node)
+        above = np.where(self.hierarchy.parent >= 0, self.hierarchy.level[self.hierarchy.parent], 0)
+        self._until = np.where(self.hierarchy.parent >= 0, above - 1, self.hierarchy.height)
+
+    def widest(self, label: str | None) -> tuple[int, bool]:
+        """The node of a label, -1 for none; whether another of the same label costs something else."""
+        nodes = self.by_label.get(label or "", [])
+        if not nodes:
+            return -1, False
+        costs = self.generalization.ncp[nodes]
+        return nodes[int(costs.argmax())], bool(costs.max() > costs.min())
+
+    def levels_of(self, nodes: Sequence[int]) -> Bools:
+        """(height + 1,) at which levels any of the nodes stands."""
+        every = np.arange(self.hierarchy.height + 1)
+        standing = [(self.hierarchy.level[node] <= every) & (every <= self._until[node]) for node in nodes]
+        return np.any(standing, axis=0) if standing else np.zeros(len(every), np.bool_)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+class _Numbers:
+    """Texts of a numeric quasi-identifier."""
+
+    def __init__(self, texts: DistinctTexts) -> None:
+        self.texts = texts
+        domain = texts.attribute.domain
+        assert isinstance(domain, Numeric)
+        self.domain = domain
+        self.nodes = _Nodes(texts.attribute.generalization)
+        self.low, self.high, self.interval = texts.cells.low, texts.cells.high, texts.cells.numeric
+        self.node, self.several = self._labels()
+        wide = self.interval & ~self.point
+        self.labelled = bool(np.all(self.node[wide] >= 0)) if wide.any() else False
+        empty = texts.hidden | texts.absent
+        self.as_node = ~empty & (self.node >= 0) & (~self.interval | (self.labelled & wide))
+        self.as_interval = ~empty & ~self.as_node & self.interval
+        impossible = texts.absent & (domain.missing is None)
+        self.known = (empty & ~impossible) | self.as_node | self.as_interval
+
+    @cached_property
+    def point(self) -> Bools:
+        """(n,) whether the two ends are one text."""
+        return (self.low == self.high).fill_null(False).to_numpy()
+
+    def _labels(self) -> tuple[Ints, Bools]:
+        """(n,) the node of each label, -1 for none, and whether another node of that label costs something else."""
+        nodes = [
+            self.nodes.widest(text) if same else (-1, False)
+            for text, same in zip(self.texts.low, self.texts.equal.tolist(), strict=True)
+        ]
+        return np.array([node for node, _ in nodes], np.int64), np.array([more for _, more in nodes], np.bool_)
+
+    def regions(self) -> TextRegions:
+        texts, missing = self.texts, self.domain.missing
+        first, last, start, stop, width = self._spans()
+        summary = self.as_interval & self.point & (texts.output.numeric in ("mean", "median"))
+        ncp = np.where(self.as_interval, np.where(summary, np.nan, width), 0.0)
+        ncp[texts.hidden] = 1.0
+        twice = self.several & self.as_node
+        if missing is not None:
+            first[texts.absent] = last[texts.absent] = missing
+            start[texts.absent] = stop[texts.absent] = np.nan
+        for index in np.flatnonzero(self.as_node).tolist():
+            node = int(self.node[index])
+            ncp[index] = self.nodes.generalization.ncp[node]
+            first[index], last[index] = self._under(node)
+            if not self.interval[index]:
+                start[index], stop[index] = self._values(first[index], last[index])
+            twice[index] |= bool(self.interval[index]) and abs(width[index] - ncp[index]) > 1e-9
+        ambiguous = int(np.count_nonzero(twice))
+        return TextRegions(first, last, start, stop, ncp, ncp, self._levels(), texts.hidden, summary, ambiguous)
+
+    def _spans(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+        """Codes and ends of each interval, and its width over the column's; all of the domain where there is none."""
+        values, count = self.domain.values, len(self.texts.low)
+        first, last = np.zeros(count, np.int64), np.full(count, self.domain.size - 1)
+        start, stop = (numbers(ends).fill_null(0.0).to_numpy().copy() for ends in (self.low, self.high))
+        least, most = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
+        some = np.flatnonzero(self.interval)
+        first[some], exact_low = self._code(self.low, some, "left")
+        last[some], exact_high = self._code(self.high, some, "right")
+        # Ends that are not values have no codes to take a width from; quarters, as the difference of two ends near the
+        # largest float would overflow.
+        width = np.zeros(count)
+        width[some] = np.minimum((stop[some] / 4 - start[some] / 4) / ((most / 4 - least / 4) or 0.25), 1.0)
+        exact = some[exact_low & exact_high]
+        width[exact] = self.domain.cost(first[exact], last[exact])
+        # An interval between two neighbouring values has its codes the wrong way round: it may be about either.
+        empty = some[first[some] > last[some]]
+        first[empty], last[empty] = last[empty], first[empty]
+        top = max(len(values) - 1, 0)
+        first[some], last[some] = np.clip(first[some], 0, top), np.clip(last[some], 0, top)
+        start[~self.interval], stop[~self.interval] = least, most
+        return first, last, start, stop, np.maximum(width, 0.0)
+
+    def _code(self, texts: pl.Series, rows: Ints, side: str) -> tuple[Ints, Bools]:
+        """First code from a number on (left), last code up to it (right); and whether the number is a value."""
+        values, chosen = self.domain.values, texts.gather(rows)
+        whole = chosen.cast(pl.Int64, strict=False)
+        exact = values.dtype.kind == "i" and not whole.null_count()
+        ends = (whole if exact else numbers(chosen)).to_numpy()
+        left, right = np.searchsorted(values, ends, "left"), np.searchsorted(values, ends, "right")
+        return (left if side == "left" else right - 1), right > left
+
+    def _under(self, node: int) -> tuple[int, int]:
+        """The codes of the numbers under a node, all codes where there are none."""
+        generalization, domain = self.nodes.generalization, self.domain
+        leaves = generalization.leaf_of(np.arange(domain.size))
+        under = (self.nodes.hierarchy.start[node] <= leaves) & (leaves < self.nodes.hierarchy.stop[node])
+        codes = np.flatnonzero(under)
+        return (int(codes[0]), int(codes[-1])) if len(codes) else (0, domain.size - 1)
+
+    def _values(self, first: int, last: int) -> tuple[float, float]:
+        top = len(self.domain.values) - 1
+        if top < 0 or first > top:
+            return np.nan, np.nan
+        return float(self.domain.values[first]), float(self.domain.values[min(last, top)])
+
+    def _levels(self) -> Bools:
+        """Numbers that are values stand where their leaf does, labels where their nodes do."""
+        texts, generalization = self.texts, self.nodes.generalization
+        levels = np.zeros((len(texts.low), generalization.hierarchy.height + 1), np.bool_)
+        for index in np.flatnonzero(~texts.hidden).tolist():
+            nodes = list(self.nodes.by_label.get(texts.low[index] or "", [])) if self.as_node[index] else []
+            code = (
+                self.domain.missing if texts.absent[index] else self._value(index) if self.as_interval[index] else None
+            )
+            if code is not None:
+                nodes.append(int(generalization.leaf_of(np.array([code]))[0]))
+            levels[index] = self.nodes.levels_of(nodes)
+        return levels
+
+    def _value(self, index: int) -> int | None:
+        if not self.point[index]:
+            return None
+        code, exact = self._code(self.low, np.array([index]), "left")
+        return int(code[0]) if exact[0] else None
+
+
+# --- categories ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What one text of a category stands for: first and last leaf, the nodes that it may be (none if it is not a
+    node), and whether these cost differently."""
+
+    first: int
+    last: int
+    nodes: Sequence[int] = ()
+    ambiguous: bool = False
+
+
+_UNKNOWN = _Meaning(-1, -1)
+
+
+class _Categories:
+    """Texts of a categorical quasi-identifier."""
+
+    def __init__(self, texts: DistinctTexts) -> None:
+        self.texts = texts
+        domain = texts.attribute.domain
+        assert isinstance(domain, Taxonomy)
+        self.domain = domain
+        self.nodes = _Nodes(texts.attribute.generalization)
+        self.codes: Mapping[str, int] = {text: code for code, text in enumerate(domain.leaf_text())}
+        pairs = zip(texts.cells.kind.tolist(), texts.low, texts.high, strict=True)
+        self.meanings = [self._meaning(kind, low or "", high or "") for kind, low, high in pairs]
+        self.first = np.array([meaning.first for meaning in self.meanings], np.int64)
+        self.last = np.array([meaning.last for meaning in self.meanings], np.int64)
+        self.known = self.first >= 0
+
+    def _meaning(self, kind: int, text: str, other: str) -> _Meaning:
+        missing, shows = self.domain.missing, self.texts.output.categorical
+        if kind == CellKind.SUPPRESSED:
+            return _Meaning(0, self.domain.size - 1)
+        if kind == CellKind.MISSING:
+            return _UNKNOWN if missing is None else _Meaning(missing, missing, [missing])
+        if shows == "bounds" and text.isdecimal() and other.isdecimal():
+            return self._positions(int(text), int(other))
+        if text != other:
+            return _UNKNOWN
+        values = self._values(text, members(text) if kind == CellKind.SET else [unescaped(text)])
+        return (values if shows == "set" else None) or self._label(text) or values or _UNKNOWN
+
+    def _positions(self, first: int, last: int) -> _Meaning:
+        if not 0 <= first <= last < self.domain.size:
+            return _UNKNOWN
+        same = np.flatnonzero((self.domain.start == first) & (self.domain.stop == last + 1))
+        costs = self.nodes.generalization.ncp[same]
+        return _Meaning(first, last, same.tolist(), bool(costs.max(initial=0.0) > costs.min(initial=1.0)))
+
+    def _label(self, text: str) -> _Meaning | None:
+        node, several = self.nodes.widest(text)
+        if node < 0:
+            return None
+        first, stop = int(self.domain.start[node]), int(self.domain.stop[node])
+        return _Meaning(first, stop - 1, self.nodes.by_label[text], several)
+
+    def _values(self, text: str, names: Sequence[str]) -> _Meaning | None:
+        """The leaves of the values that a text names; None where it names something else."""
+        codes = [self.domain.missing if name in self.texts.missing else self.codes.get(name) for name in names]
+        known = [code for code in codes if code is not None]
+        if len(known) < len(codes):
+            return None
+        single = known if len(known) == 1 else []
+        return _Meaning(min(known), max(known), single, bool(single) and self._also_label(text))
+
+    def _also_label(self, text: str) -> bool:
+        """Whether what reads as one value is the label of a node that costs something, too."""
+        node, _ = self.nodes.widest(text)
+        return node >= 0 and bool(self.nodes.generalization.ncp[node] > 0)
+
+    def regions(self) -> TextRegions:
+        hidden, generalization = self.texts.hidden, self.nodes.generalization
+        ncp, loss = self.domain.cost(self.first, self.last), self.domain.loss(self.first, self.last)
+        for index, meaning in enumerate(self.meanings):  # a root over one leaf costs 1 where its own label is shown
+            if len(meaning.nodes) == 1 and self.texts.output.categorical != "bounds":
+                ncp[index], loss[index] = generalization.ncp[meaning.nodes[0]], generalization.loss[meaning.nodes[0]]
+        levels = np.array([self.nodes.levels_of(meaning.nodes) for meaning in self.meanings], np.bool_)
+        return TextRegions(
+            first=self.first,
+            last=self.last,
+            start=self.first.astype(np.float64),
+            stop=self.last.astype(np.float64),
+            ncp=np.where(hidden, 1.0, ncp),
+            loss=np.where(hidden, 1.0, loss),
+            levels=levels.reshape(len(self.meanings), self.domain.height + 1),
+            suppressed=hidden,
+            summary=np.zeros(len(hidden), np.bool_),
+            ambiguous=sum(meaning.ambiguous for meaning in self.meanings),
+        )

@@ -1,0 +1,183 @@
+"""The reader of released cells: by hand, and against what domains write."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.domain.cells import (
+    NUMBER,
+    CellFormat,
+    CellKind,
+    ReadCells,
+    members,
+    numbers,
+    read_cells,
+    unescaped,
+)
+from anonymize.domain.numeric import Numeric, template
+from anonymize.recoding.categories import escaped
+
+TEMPLATES = ["[{low}-{high}]", "{low}..{high}", "[{low}, {high}[", "from {low}\nto {high}", "({low} | {high}]"]
+FORMAT = CellFormat("[{low}-{high}]", "*", frozenset({"?", "-99"}))
+
+
+def read(
+    low: str | None, high: str | None = "same", *, numeric: bool = True, written: CellFormat = FORMAT
+) -> ReadCells:
+    first, last = (pl.Series([text], dtype=pl.String) for text in (low, low if high == "same" else high))
+    return read_cells(first, last, written, numeric=numeric)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "ends"),
+    [
+        ("*", CellKind.SUPPRESSED, (None, None)),
+        ("?", CellKind.MISSING, (None, None)),
+        ("-99", CellKind.MISSING, (None, None)),
+        (None, CellKind.MISSING, (None, None)),
+        (" +09 ", CellKind.NUMBER, ("+09", "+09")),
+        (".5", CellKind.NUMBER, (".5", ".5")),
+        ("5.", CellKind.NUMBER, ("5.", "5.")),
+        ("1E+3", CellKind.NUMBER, ("1E+3", "1E+3")),
+        ("[5-9]", CellKind.INTERVAL, ("5", "9")),
+        ("[.5-.9]", CellKind.INTERVAL, (".5", ".9")),
+        ("[-3--1]", CellKind.INTERVAL, ("-3", "-1")),
+        ("[1e-3-7]", CellKind.INTERVAL, ("1e-3", "7")),
+        ("[5-9)", CellKind.HALF_OPEN, ("5", "9")),
+        ("[5-9]\n", CellKind.LABEL, (None, None)),
+        ("(5-9]", CellKind.LABEL, (None, None)),
+        ("[5-x]", CellKind.LABEL, (None, None)),
+        ("5-9", CellKind.LABEL, (None, None)),
+        ("1e999", CellKind.LABEL, (None, None)),
+        ("[1-1e999]", CellKind.LABEL, (None, None)),
+        ("inf", CellKind.LABEL, (None, None)),
+        ("٣", CellKind.LABEL, (None, None)),
+        ("", CellKind.LABEL, (None, None)),
+        ("{5|9}", CellKind.LABEL, (None, None)),
+    ],
+)
+def test_cells_of_numbers(text: str | None, kind: CellKind, ends: tuple[str | None, str | None]) -> None:
+    cells = read(text)
+    assert (CellKind(cells.kind[0]), (cells.low[0], cells.high[0])) == (kind, ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("*", CellKind.SUPPRESSED),
+        (None, CellKind.MISSING),
+        ("-99", CellKind.MISSING),
+        ("30", CellKind.LABEL),
+        ("[5-9]", CellKind.LABEL),
+        ("{a|b}", CellKind.SET),
+        ("{a\n|b}", CellKind.SET),
+        ("{", CellKind.LABEL),
+        (r"\{a}", CellKind.LABEL),
+    ],
+)
+def test_cells_of_categories(text: str | None, kind: CellKind) -> None:
+    cells = read(text, numeric=False)
+    assert (CellKind(cells.kind[0]), cells.low[0], cells.high[0]) == (kind, None, None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        ("5", "9", CellKind.INTERVAL),
+        ("5", "5", CellKind.NUMBER),
+        ("*", "*", CellKind.SUPPRESSED),
+        ("?", None, CellKind.MISSING),
+        ("*", "9", CellKind.LABEL),
+        ("5", "?", CellKind.LABEL),
+        ("5", "x", CellKind.LABEL),
+        ("[5-9]", "9", CellKind.LABEL),
+        ("[5-9]", "[5-9)", CellKind.LABEL),
+    ],
+)
+def test_pairs_of_bounds(low: str | None, high: str | None, kind: CellKind) -> None:
+    assert read(low, high).kind[0] == kind
+
+
+def test_a_set_in_two_columns_that_differ_is_a_label() -> None:
+    assert read("{a|b}", "{a|c}", numeric=False).kind[0] == CellKind.LABEL
+
+
+def test_nothing_is_suppressed_where_no_text_says_so() -> None:
+    cells = read(None, written=CellFormat("[{low}-{high}]", None, frozenset()))
+    assert cells.kind[0] == CellKind.MISSING
+
+
+def test_closed_ends_leave_out_the_upper_end_of_a_half_open_interval_and_nothing_of_what_is_unknown() -> None:
+    texts = pl.Series(["7", "[5-9]", "[5-9)", "*", "x", None])
+    low, high = read_cells(texts, texts, FORMAT, numeric=True).closed()
+    assert low.tolist() == [7, 5, 5, -np.inf, -np.inf, -np.inf]
+    assert high.tolist() == [7, 9, np.nextafter(9, 0), np.inf, np.inf, np.inf]
+
+
+def test_no_cells() -> None:
+    none = pl.Series([], dtype=pl.String)
+    cells = read_cells(none, none, FORMAT, numeric=True)
+    assert len(cells.kind) == len(cells.low) == len(cells.closed()[0]) == 0
+
+
+def test_columns_that_are_typed() -> None:
+    column = pl.Series([1, None, -99])
+    assert read_cells(column, column, FORMAT, numeric=True).kind.tolist() == [3, 2, 2]
+
+
+# --- what is written is read ------------------------------------------------------------------------------------------
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(
+    values=st.lists(FINITE, min_size=1, max_size=4, unique=True) | st.lists(st.integers(-(2**53), 2**53), min_size=1),
+    interval=st.sampled_from(TEMPLATES),
+)
+def test_intervals_as_domains_write_them(values: list[float], interval: str) -> None:
+    distinct = np.unique(np.array(values) + 0)
+    domain = Numeric("x", distinct.astype(np.int64) if distinct.dtype.kind == "i" else distinct)
+    low, high = (each.ravel() for each in np.triu_indices(domain.size))
+    texts = pl.Series(domain.interval_text(low, high, interval))
+    cells = read_cells(texts, texts, CellFormat(interval, "*", frozenset()), numeric=True)
+    assert cells.kind.tolist() == np.where(low == high, CellKind.NUMBER, CellKind.INTERVAL).tolist()
+    assert [end.tolist() for end in cells.closed()] == [domain.values[low].tolist(), domain.values[high].tolist()]
+
+
+@given(low=FINITE, high=FINITE, interval=st.sampled_from(TEMPLATES))
+def test_half_open_intervals_as_they_are_written(low: float, high: float, interval: str) -> None:
+    text = template(interval, half_open=True)(repr(low), repr(high))
+    cells = read(text, written=CellFormat(interval, "*", frozenset()))
+    assert cells.kind[0] == (CellKind.HALF_OPEN if interval.endswith("]") else CellKind.INTERVAL)
+    assert (float(cells.low[0]), float(cells.high[0])) == (low, high)
+
+
+@given(st.text("0123456789.eE+-x ", max_size=8))
+def test_the_pattern_of_numbers_and_their_reading_agree(text: str) -> None:
+    value = numbers(pl.Series([text]))[0]
+    matched = re.fullmatch(NUMBER, text.strip()) is not None
+    assert (value is not None) == (matched and np.isfinite(float(text)))
+    assert value is None or value == float(text)
+
+
+def test_numbers_keep_the_name_and_take_typed_columns() -> None:
+    assert numbers(pl.Series("x", [1.5, None, float("nan"), float("inf")])).to_list() == [1.5, None, None, None]
+    assert numbers(pl.Series("x", ["1"])).name == "x"
+
+
+@given(st.lists(st.text(r"ab\|{}", max_size=4), min_size=1, max_size=4))
+def test_sets_as_they_are_written(values: list[str]) -> None:
+    assert members("{" + "|".join(map(escaped, values)) + "}") == values
+    assert unescaped(escaped(values[0])) == values[0]
+
+
+def test_what_another_tool_did_not_escape_stands_for_itself() -> None:
+    assert unescaped("a|b\\") == "a|b\\"
+    assert members("{a{|b\\}") == ["a{", "b\\"]
