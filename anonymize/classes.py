@@ -60,7 +60,7 @@ class Partition:
     def of_kept(cls, labels: Ints, kept: Bools) -> tuple[Partition, NDArray[np.uint32]]:
         """The partition of rows given by their class (rows,), and the rows of the classes that are not kept (classes,),
         ascending."""
-        grouping = Grouping.of(labels, len(kept))
+        grouping = KeyGroups.of(labels, len(kept))
         order = grouping.order.astype(np.uint32)
         sizes = np.diff(grouping.starts, append=len(order))
         stays = kept[labels[grouping.first]]
@@ -158,14 +158,14 @@ def first_of_each(*keys: Integers) -> Ints:
 
 
 @dataclass(frozen=True)
-class Grouping:
+class KeyGroups:
     """Equal keys put together. `order` (n,): positions group by group. `starts` (groups,): where each begins in it."""
 
     order: Ints
     starts: Ints
 
     @classmethod
-    def of(cls, keys: Ints, span: int) -> Grouping:
+    def of(cls, keys: Ints, span: int) -> KeyGroups:
         """Of keys (n,) below `span`, groups in ascending order of their keys, positions ascending within a group.
 
         Sorted as numbers that hold key and position where 63 bits are enough, which is the faster sort.

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize import classes
-from anonymize.classes import Partition, Runs, concatenated_ranges, distinct_values, run_starts, starts_of
+from anonymize.classes import (
+    KeyGroups,
+    Partition,
+    Runs,
+    concatenated_ranges,
+    distinct_values,
+    mixed_radix,
+    run_starts,
+    starts_of,
+)
 
 labels_of_rows = st.lists(st.integers(-3, 6), min_size=1, max_size=30)
 sizes = st.lists(st.integers(0, 5), max_size=8)
@@ -111,3 +120,38 @@ def test_distinct_values_of_each_class(rows: list[tuple[int, int]]) -> None:
     partition = Partition.of_blocks([kept[rank]], [np.unique(labels[kept], return_counts=True)[1]])
     found = distinct_values(partition, codes.astype(np.uint8), 10)
     assert found.tolist() == [len(set(codes[rows].tolist())) for rows in members(partition)]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1), st.sampled_from([6, 2**40, 2**62]))
+def test_groups_are_the_same_whether_or_not_63_bits_are_enough(keys: list[int], span: int) -> None:
+    grouping = KeyGroups.of(np.array(keys, np.int64), span)
+    assert grouping.group.tolist() == np.unique(keys, return_inverse=True)[1].tolist()
+    assert grouping.first.tolist() == [keys.index(key) for key in sorted(set(keys))]
+
+
+def test_keys_of_more_than_63_bits_are_renumbered() -> None:
+    columns = [np.array([0, 1, 1, 0], np.int32)] * 5
+    keys, span = mixed_radix(columns, [2**30] * 5)
+    assert keys[0] == keys[3] != keys[1] == keys[2]
+    assert 0 <= keys.min() <= keys.max() < span < 2**63
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12), st.sampled_from([3, 2**25]))
+def test_keys_are_in_the_order_of_the_combinations(rows: list[tuple[int, ...]], size: int) -> None:
+    """Whether or not they have to be renumbered on the way."""
+    keys, span = mixed_radix([np.array(column, np.uint8) for column in zip(*rows, strict=True)], [size] * 3)
+    ranks = {row: rank for rank, row in enumerate(sorted(set(rows)))}
+    assert np.unique(keys, return_inverse=True)[1].tolist() == [ranks[row] for row in rows]
+    assert keys.max() < span
+
+
+def test_classes_that_are_not_kept_are_listed_apart() -> None:
+    labels, kept = np.array([2, 0, 2, 1, 0]), np.array([True, False, True])
+    partition, rest = Partition.of_kept(labels, kept)
+    assert members(partition) == [[0, 2], [1, 4]]
+    assert rest.tolist() == [3]
+
+
+def test_classes_of_rows_that_go_by_other_numbers() -> None:
+    partition = Partition.of_labels(np.array([1, 0, 1])).renumbered(np.array([4, 7, 9], np.uint32))
+    assert members(partition) == [[4, 9], [7]]

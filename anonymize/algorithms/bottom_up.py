@@ -42,7 +42,7 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.merging import Merging
-from anonymize.algorithms.clustering.ncp import Boxes, Corners, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.algorithms.clustering.parts import STARTS, in_parts, parts
 from anonymize.algorithms.clustering.run import cluster
 from anonymize.algorithms.clustering.split import split_large
@@ -111,7 +111,7 @@ def _equal_rows(codes: Corners) -> Partition:
 
 def _merged(penalty: Penalty, codes: Corners, partition: Partition, k: int, threads: int) -> Partition:
     """One round: the turn of every group of fewer than k rows."""
-    boxes = Boxes.of(codes, partition)
+    boxes = GroupBoxes.of(codes, partition)
     small = np.flatnonzero(boxes.sizes < k)
     merging = Merging(penalty, boxes, small, threads)
     for group in merging.turns():

@@ -35,9 +35,9 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.feasibility import class_limit, minimum_size, no_generalization
-from anonymize.algorithms.single.distinct import Distinct
-from anonymize.algorithms.single.gains import Labels, children, class_labels
-from anonymize.classes import Bools, Grouping, Ints, mixed_radix
+from anonymize.algorithms.single.distinct import DistinctRows
+from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
+from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
@@ -57,9 +57,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     targets = class_labels(ID, table)
     leaves = [attribute.generalization.leaf_of(attribute.codes) for attribute in table.attributes]
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
-    distinct = Distinct.of_table(table, requirements, leaves, sizes)
+    distinct = DistinctRows.of_table(table, requirements, leaves, sizes)
     ladders = [
-        Ladder(attribute.hierarchy, Labels.of(leaf, size, targets, distinct.rows))
+        NodeLadder(attribute.hierarchy, LabelCounts.of(leaf, size, targets, distinct.rows))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     climb = Climb(distinct, ladders, requirements)
@@ -73,7 +73,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, found)
 
 
-class Ladder:
+class NodeLadder:
     """The nodes of one hierarchy that have several children, and which of them have been generalized to.
 
     `edges`: where the children of each node begin, and the end of the last. `losses`: the information loss of each.
@@ -81,7 +81,7 @@ class Ladder:
     one, -1 at the top.
     """
 
-    def __init__(self, taxonomy: Taxonomy, labels: Labels) -> None:
+    def __init__(self, taxonomy: Taxonomy, labels: LabelCounts) -> None:
         nodes = np.flatnonzero(taxonomy.stop - taxonomy.start > 1)
         lowest = nodes[taxonomy.lca(taxonomy.start[nodes], taxonomy.stop[nodes] - 1) == nodes].tolist()
         self.edges = [children(taxonomy, int(taxonomy.start[n]), int(taxonomy.stop[n])) for n in lowest]
@@ -142,7 +142,9 @@ class Climb:
     about these. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
-    def __init__(self, distinct: Distinct, ladders: list[Ladder], requirements: tuple[Requirement, ...]) -> None:
+    def __init__(
+        self, distinct: DistinctRows, ladders: list[NodeLadder], requirements: tuple[Requirement, ...]
+    ) -> None:
         self.distinct, self.ladders = distinct, ladders
         self.counts = distinct.counts.copy()
         members = distinct.tally.members
@@ -243,5 +245,5 @@ class Climb:
         sizes = [size for at, size in enumerate(self.distinct.sizes) if at != index]
         if not others:
             return np.repeat(rows[:1], len(rows))
-        grouping = Grouping.of(*mixed_radix(others, sizes))
+        grouping = KeyGroups.of(*mixed_radix(others, sizes))
         return rows[grouping.first][grouping.group]

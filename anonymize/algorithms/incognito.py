@@ -43,7 +43,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, Deadline, Found, Walk, find
+from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
@@ -111,7 +111,7 @@ def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
     return checker.recoding(found.vector, _told(found, options))
 
 
-def _told(found: Found, options: Options) -> dict[str, Any]:
+def _told(found: BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
     gap = {"gap": as_json([found.gap])} if options.time_limit else {}
     return {"metric": options.metric, "score": as_json(found.score), **gap}

@@ -48,16 +48,15 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
-from anonymize.algorithms.optimize.cells import Cells, Splits
+from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
-from anonymize.algorithms.optimize.judge import Judge
-from anonymize.algorithms.optimize.local import Best, Local
-from anonymize.algorithms.optimize.moves import Problem
-from anonymize.algorithms.optimize.tree import Tree
-from anonymize.algorithms.single.distinct import Distinct
+from anonymize.algorithms.optimize.judge import SplitJudge
+from anonymize.algorithms.optimize.local import BestSplits, Local
+from anonymize.algorithms.optimize.moves import SplitProblem
+from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
-from anonymize.errors import Problem as Wrong
-from anonymize.errors import UsageError
+from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Table
@@ -97,8 +96,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     _check(options, table)
     splits = Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
-    best = Best()
-    local, tree = Local(problem, best), Tree(problem, best)
+    best = BestSplits()
+    local, tree = Local(problem, best), SplitTree(problem, best)
     _search(local, tree, Budget(options, context, table.rows), context)
     if best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
@@ -110,24 +109,24 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _check(options: Options, table: Table) -> None:
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
-        raise UsageError(Wrong(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
+        raise UsageError(Problem(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
 
 
 def _problem(
     table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context, splits: Splits
-) -> tuple[Problem, Distinct]:
+) -> tuple[SplitProblem, DistinctRows]:
     """What is searched, and the distinct rows as all splits have them."""
     intervals = [
         np.searchsorted(places, attribute.codes, side="right")
         for attribute, places in zip(table.attributes, splits.places, strict=True)
     ]
-    distinct = Distinct.of_table(table, requirements, intervals, [len(places) + 1 for places in splits.places])
-    cells = Cells.of(distinct, class_labels(ID, table) if options.cost == "classification" else ())
-    judge = Judge(requirements)
+    distinct = DistinctRows.of_table(table, requirements, intervals, [len(places) + 1 for places in splits.places])
+    cells = SplitCells.of(distinct, class_labels(ID, table) if options.cost == "classification" else ())
+    judge = SplitJudge(requirements)
     cost: Cost = Discernibility(table.rows, judge.minimum)
     if options.cost == "classification":
         cost = Classification(cells.first)
-    return Problem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
+    return SplitProblem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
 
 
 class Budget:
@@ -162,7 +161,7 @@ class Budget:
         self.tell(self._rows)
 
 
-def _search(local: Local, tree: Tree, budget: Budget, context: Context) -> None:
+def _search(local: Local, tree: SplitTree, budget: Budget, context: Context) -> None:
     """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
     best, read = local.best, 0
     local.step()
@@ -183,7 +182,7 @@ def _search(local: Local, tree: Tree, budget: Budget, context: Context) -> None:
     budget.finish()
 
 
-def _chosen(best: Best, local: Local, tree: Tree, splits: Splits) -> dict[str, Any]:
+def _chosen(best: BestSplits, local: Local, tree: SplitTree, splits: Splits) -> dict[str, Any]:
     """What the report says of the search."""
     cost, bound = best.cost or 0, tree.bound or 0
     return {

@@ -55,7 +55,7 @@ from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.remaining import Remaining, remaining
-from anonymize.classes import Bools, Grouping, Ints, Partition, mixed_radix
+from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -171,7 +171,7 @@ class ShownCells:
         rows = np.flatnonzero(~self.suppressed[:, subset].any(axis=1))
         columns = [self.shown.columns[index][rows] for index in subset]
         sizes = [self.shown.ladders[index].sizes[self.shown.vector[index]] for index in subset]
-        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         of_row = np.full(self.shown.size, -1)
         of_row[rows] = grouping.group
         safe = self.shown.meets(of_row, len(grouping.starts))
@@ -193,7 +193,7 @@ class ShownCells:
             )
         ]
         sizes = [ladder.sizes[level] + 1 for ladder, level in zip(self.shown.ladders, self.shown.vector, strict=True)]
-        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         return grouping.group, len(grouping.starts)
 
     @property

@@ -50,7 +50,7 @@ from typing import Any
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.strings import Search, every_string, joined, spread, subsets
+from anonymize.algorithms.lattice.strings import StringSearch, every_string, joined, spread, subsets
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
@@ -103,10 +103,10 @@ def _part(checker: Checker, attributes: Sequence[int]) -> Checker:
     return Checker.over(checker.table, bottom, checker.requirements, checker.suppression_limit)
 
 
-def search(checker: Checker, choices: Choices, options: Options, values: Sequence[Any]) -> Search:
+def search(checker: Checker, choices: Choices, options: Options, values: Sequence[Any]) -> StringSearch:
     """All strings that the chosen search checks; none where an attribute has no level left."""
     size = math.prod(map(len, choices))
-    found = Search(values, checker.check, lambda left: checker.settled(checker.total - left))
+    found = StringSearch(values, checker.check, lambda left: checker.settled(checker.total - left))
     if not size:
         return found
     if options.search != "global":
@@ -120,13 +120,13 @@ def search(checker: Checker, choices: Choices, options: Options, values: Sequenc
     return found
 
 
-def _in_parts(found: Search, checker: Checker, choices: Choices, limit: int) -> None:
+def _in_parts(found: StringSearch, checker: Checker, choices: Choices, limit: int) -> None:
     """The distributed version: subsets of attributes by themselves, their successes joined, the best one lowered."""
     parts = subsets([len(levels) for levels in choices], limit)
     count = max(1, math.floor(limit ** (1 / len(parts)) + 1e-9))
     lists = []
     for part in parts:
-        alone = Search([found.values[index] for index in part], _part(checker, part).check)
+        alone = StringSearch([found.values[index] for index in part], _part(checker, part).check)
         alone.globally(every_string([choices[index] for index in part]))
         top = tuple(choices[index][-1] for index in part)
         lists.append(spread([*(vector for vector in alone.successes if vector != top), top], count))
@@ -135,7 +135,7 @@ def _in_parts(found: Search, checker: Checker, choices: Choices, limit: int) -> 
         found.lower(found.successes[0], choices)
 
 
-def ranked(found: Search, heights: Vector) -> list[Vector]:
+def ranked(found: StringSearch, heights: Vector) -> list[Vector]:
     """The successes, the best first."""
     return sorted(found.successes, key=lambda vector: (-found.total(vector), roots(vector, heights), vector))
 
@@ -145,7 +145,7 @@ def roots(vector: Vector, heights: Vector) -> int:
     return sum(level == height for level, height in zip(vector, heights, strict=True))
 
 
-def _chosen(table: Table, found: Search, successes: list[Vector], choices: Choices) -> dict[str, Any]:
+def _chosen(table: Table, found: StringSearch, successes: list[Vector], choices: Choices) -> dict[str, Any]:
     """What the report says beside the levels."""
     heights = tuple(attribute.hierarchy.height for attribute in table.attributes)
     names = [attribute.name for attribute in table.attributes]

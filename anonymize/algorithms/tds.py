@@ -39,8 +39,8 @@ import numpy as np
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import beyond_size
 from anonymize.algorithms.remaining import remaining
-from anonymize.algorithms.single.distinct import Distinct
-from anonymize.algorithms.single.gains import Labels, children, class_labels
+from anonymize.algorithms.single.distinct import DistinctRows
+from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
@@ -65,12 +65,12 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     rows = remaining(table, requirements, context).rows
     leaves = [attribute.codes for attribute in table.attributes]
     sizes = [attribute.domain.size for attribute in table.attributes]
-    distinct = Distinct.of_table(table, requirements, leaves, sizes, rows)
+    distinct = DistinctRows.of_table(table, requirements, leaves, sizes, rows)
     sides = [
-        Side(attribute.domain, Labels.of(attribute.codes, attribute.domain.size, targets, distinct.rows))
+        AttributeCut(attribute.domain, LabelCounts.of(attribute.codes, attribute.domain.size, targets, distinct.rows))
         for attribute in table.attributes
     ]
-    search = Search(distinct, sides, requirements)
+    search = SpecializationSearch(distinct, sides, requirements)
     while (best := search.best(options.score)) is not None:
         search.specialize(*best)
     context.progress(table.rows)
@@ -94,7 +94,7 @@ class Node:
         return 1 if self.edges is None else len(self.edges) - 1
 
 
-class Side:
+class AttributeCut:
     """One attribute of the cut so far.
 
     `nodes`: its intervals, numbered as they come up. `child` (leaves,): which part of its interval each leaf would go
@@ -103,7 +103,7 @@ class Side:
     requirements; without meaning for a class whose interval has no specialization.
     """
 
-    def __init__(self, domain: Domain, labels: Labels) -> None:
+    def __init__(self, domain: Domain, labels: LabelCounts) -> None:
         self.domain, self.labels = domain, labels
         self.child = np.zeros(domain.size, np.int64)
         self.interval, self.smallest = np.zeros((2, 1), np.int64)
@@ -155,12 +155,12 @@ class Side:
 
 
 @dataclass
-class Search:
+class SpecializationSearch:
     """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,): rows of each, or
     units where rows are about these."""
 
-    distinct: Distinct
-    sides: list[Side]
+    distinct: DistinctRows
+    sides: list[AttributeCut]
     requirements: tuple[Requirement, ...]
     steps: int = 0
 
@@ -187,7 +187,7 @@ class Search:
         _, index, _, number = min(found)
         return index, number
 
-    def _valid(self, side: Side) -> Iterable[tuple[int, int]]:
+    def _valid(self, side: AttributeCut) -> Iterable[tuple[int, int]]:
         """The intervals whose specialization is valid, and how far the anonymity falls with each."""
         lowest = np.full(len(side.nodes), self.anonymity)
         np.minimum.at(lowest, side.interval, side.smallest)

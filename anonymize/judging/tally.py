@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anonymize.classes import Bools, Grouping, Integers, Ints
+from anonymize.classes import Bools, Integers, Ints, KeyGroups
 from anonymize.privacy import Groups, Histogram, Members, Requirement, check
 
 
@@ -49,7 +49,7 @@ class Tally:
         """What classes of cells hold, given the class (m,) of each cell, below 0 for none."""
         return self._in_classes(self._rows(labels, count), labels, count)
 
-    def grouped(self, grouping: Grouping) -> Tally:
+    def grouped(self, grouping: KeyGroups) -> Tally:
         """What groups of cells hold; no cell is left out."""
         counts = np.add.reduceat(self.counts[grouping.order], grouping.starts)
         if not self.histograms and self.members is None:

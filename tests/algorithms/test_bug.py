@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import bug
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.single.gains import Labels, children
+from anonymize.algorithms.single.gains import LabelCounts, children
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
@@ -100,7 +100,7 @@ def climbed(table: Table, wanted: tuple[Requirement, ...], limit: int) -> list[A
     everyone = np.arange(table.rows, dtype=np.uint32)
     leaves = [a.generalization.leaf_of(a.codes) for a in table.attributes]
     labels = [
-        Labels.of(leaf, a.hierarchy.size, table.targets, everyone)
+        LabelCounts.of(leaf, a.hierarchy.size, table.targets, everyone)
         for leaf, a in zip(leaves, table.attributes, strict=True)
     ]
     while True:

@@ -18,9 +18,9 @@ from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.optimize import halves
 from anonymize.algorithms.optimize.cells import Splits
-from anonymize.algorithms.optimize.local import Best
-from anonymize.algorithms.optimize.moves import Problem
-from anonymize.algorithms.optimize.tree import Tree
+from anonymize.algorithms.optimize.local import BestSplits
+from anonymize.algorithms.optimize.moves import SplitProblem
+from anonymize.algorithms.optimize.tree import SplitTree
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
@@ -171,7 +171,7 @@ def test_equals_every_set_of_splits(table: Table, wanted: Any, rng: np.random.Ge
 # --- the machinery ----------------------------------------------------------------------------------------------------
 
 
-def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> Problem:
+def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> SplitProblem:
     options, context = k_optimize.Options(cost=kind), Context(limit)
     return k_optimize._problem(table, wanted, options, context, Splits.of_table(table, 0))[0]
 
@@ -215,8 +215,8 @@ def test_the_bound_is_below_every_set_at_every_step(table: Table, wanted: Any, r
     table = replace(table, targets=(target(rng.integers(0, 3, table.rows)),))
     kind, limit = str(rng.choice(["discernibility", "classification"])), int(rng.choice([0, 2, table.rows]))
     least = best(table, wanted, limit, kind)
-    known = Best()
-    tree = Tree(problem_of(table, wanted, limit, kind), known)  # without the local search
+    known = BestSplits()
+    tree = SplitTree(problem_of(table, wanted, limit, kind), known)  # without the local search
     while not tree.done:
         assert tree.bound is not None and (least is None or tree.bound <= least)
         tree.step()

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.lattice.nodes import Checked, Checker
-from anonymize.algorithms.lattice.strings import Search, Strings, every_string, joined, spread, subsets, totals
+from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
+from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string, joined, spread, subsets, totals
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
 from anonymize.errors import InfeasibleError
 from anonymize.metrics.research_value import research_values
@@ -206,8 +206,8 @@ def test_fewer_strings_than_fit_are_searched_as_a_whole() -> None:
 VALUES = [np.array([0.4, 0.2, 0.1]), np.array([0.6, 0.3])]
 
 
-def outcome(vector: Vector, safe: bool, hopeless: bool = False) -> Checked:
-    return Checked(vector, safe, 0, 0, 0, 0, 0, hopeless)
+def outcome(vector: Vector, safe: bool, hopeless: bool = False) -> NodeCheck:
+    return NodeCheck(vector, safe, 0, 0, 0, 0, 0, hopeless)
 
 
 def listed(strings: Strings) -> list[tuple[int, ...]]:
@@ -239,7 +239,7 @@ def test_what_a_check_leaves() -> None:
 )
 def test_local_moves_all_attributes_at_once(safe_from: Vector, path: list[Vector]) -> None:
     """Middle, then half of the way that is left; an attribute that has none left stays."""
-    found = Search(VALUES, lambda vector: outcome(vector, bool(np.all(np.array(vector) >= safe_from))))
+    found = StringSearch(VALUES, lambda vector: outcome(vector, bool(np.all(np.array(vector) >= safe_from))))
     found.locally([range(3), range(2)])
     assert list(found.tested) == path
 
@@ -248,7 +248,7 @@ def test_local_reaches_both_ends() -> None:
     choices = [range(2, 9), range(4), range(1)]
     values = [np.zeros(9), np.zeros(4), np.zeros(1)]
     for safe, last in ((True, (2, 0, 0)), (False, (8, 3, 0))):
-        found = Search(values, lambda vector, safe=safe: outcome(vector, safe))  # type: ignore[misc]
+        found = StringSearch(values, lambda vector, safe=safe: outcome(vector, safe))  # type: ignore[misc]
         found.locally(choices)
         assert list(found.tested)[-1] == last
 

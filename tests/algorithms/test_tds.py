@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import tds
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.single.gains import Labels, children
+from anonymize.algorithms.single.gains import LabelCounts, children
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
@@ -93,7 +93,7 @@ def test_where_nothing_is_lost_2005_takes_the_gain_alone() -> None:
 
 def test_gains_are_entropies() -> None:
     table = with_target(table_of(categorical(list("aabbccdd"), JOBS)), [0, 0, 0, 1, 1, 1, 1, 1])
-    labels = Labels.of(table.attributes[0].codes, 4, table.targets, np.arange(8, dtype=np.uint32))
+    labels = LabelCounts.of(table.attributes[0].codes, 4, table.targets, np.arange(8, dtype=np.uint32))
     share = np.array([3, 5]) / 8
     whole = -(share * np.log2(share)).sum()
     blue = -(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
@@ -108,7 +108,7 @@ def test_gains_of_several_targets_are_summed() -> None:
     codes = [0, 0, 0, 1, 1, 1, 1, 1]
     table = with_target(table_of(categorical(list("aabbccdd"), JOBS)), codes, codes)
     rows = np.arange(8, dtype=np.uint32)
-    one, two = (Labels.of(table.attributes[0].codes, 4, table.targets[:n], rows) for n in (1, 2))
+    one, two = (LabelCounts.of(table.attributes[0].codes, 4, table.targets[:n], rows) for n in (1, 2))
     assert two.gain([0, 2, 4]) == pytest.approx(2 * one.gain([0, 2, 4]))
 
 
@@ -139,7 +139,7 @@ def test_safe_and_no_specialization_is_left(table: Table, wanted: Any, rng: np.r
     columns = [found.cuts[a.name].interval_of(a.codes) for a in table.attributes]
     assert all(meets(table, rows, wanted) for rows in _classes(columns, kept))
     for index, attribute in enumerate(table.attributes):
-        labels = Labels.of(attribute.codes, attribute.domain.size, table.targets, kept.astype(np.uint32))
+        labels = LabelCounts.of(attribute.codes, attribute.domain.size, table.targets, kept.astype(np.uint32))
         starts = [*cut(found, attribute.name), attribute.domain.size]
         for start, stop in pairwise(starts):
             if stop - start > 1 and labels.mixed(start, stop):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.clustering.merging import Merging
-from anonymize.algorithms.clustering.ncp import Boxes, Corners, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Bools, Floats, Ints, Partition
 
@@ -32,7 +32,7 @@ def adjust(penalty: Penalty, codes: Corners, partition: Partition, k: int, threa
 
 def _round(penalty: Penalty, codes: Corners, partition: Partition, k: int, threads: int) -> Partition:
     """Every small group's turn."""
-    boxes = Boxes.of(codes, partition)
+    boxes = GroupBoxes.of(codes, partition)
     small = np.flatnonzero(boxes.sizes < k)
     merging = Merging(penalty, boxes, small, threads)
     offers = Offers(penalty, codes, partition, boxes, k).to(small)
@@ -70,7 +70,7 @@ class Offer:
 class Offers:
     """What the groups of more than k rows could give to small ones."""
 
-    def __init__(self, penalty: Penalty, codes: Corners, partition: Partition, boxes: Boxes, k: int) -> None:
+    def __init__(self, penalty: Penalty, codes: Corners, partition: Partition, boxes: GroupBoxes, k: int) -> None:
         self.penalty, self.codes, self.partition, self.boxes, self.k = penalty, codes, partition, boxes, k
         self.givers = np.flatnonzero(boxes.sizes > k)
         width = int(boxes.sizes[self.givers].max(initial=0))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Boxes, Corners, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges
 
 TRIED = (4, 16, 64)
@@ -47,7 +47,7 @@ def _merged(breaking: Ints, choices: Ints, count: int) -> Ints:
 
 def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: Ints, met: Met) -> Ints:
     """(breaking,) the group that each is to be merged with."""
-    boxes = Boxes.of(codes, partition)
+    boxes = GroupBoxes.of(codes, partition)
     ncp = boxes.ncp(penalty)
     step = max(CELLS // boxes.count, 1)
     found = [
@@ -57,7 +57,7 @@ def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: I
     return np.concatenate(found)
 
 
-def _nearest(penalty: Penalty, boxes: Boxes, ncp: Floats, groups: Ints) -> Ints:
+def _nearest(penalty: Penalty, boxes: GroupBoxes, ncp: Floats, groups: Ints) -> Ints:
     """(groups, tried) the others, those first whose union with a group raises the total NCP least."""
     low = np.minimum(boxes.low[:, groups, None], boxes.low[:, None, :])
     high = np.maximum(boxes.high[:, groups, None], boxes.high[:, None, :])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Boxes, Corners, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.algorithms.clustering.nearest import nearest
 from anonymize.classes import Floats, Ints
 
@@ -25,7 +25,7 @@ class Merging:
     rows in this round. `closed` (groups,): has given rows in this round. `_open` (groups,): may be merged with.
     """
 
-    def __init__(self, penalty: Penalty, boxes: Boxes, queries: Ints, threads: int) -> None:
+    def __init__(self, penalty: Penalty, boxes: GroupBoxes, queries: Ints, threads: int) -> None:
         self.penalty = penalty
         self.low, self.high, self.sizes = boxes.low.copy(), boxes.high.copy(), boxes.sizes.copy()
         self._open = np.ones(boxes.count, np.bool_)

@@ -82,7 +82,7 @@ class Penalty:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class GroupBoxes:
     """Groups of rows as the penalty sees them: `low`, `high` (attributes, groups) and `sizes` (groups,)."""
 
     low: Corners
@@ -90,7 +90,7 @@ class Boxes:
     sizes: Ints
 
     @classmethod
-    def of(cls, codes: Corners, partition: Partition) -> Boxes:
+    def of(cls, codes: Corners, partition: Partition) -> GroupBoxes:
         """The boxes of a partition of rows whose codes (attributes, rows) are given."""
         arranged = codes[:, partition.order]
         starts = partition.starts[:-1]
@@ -107,13 +107,13 @@ class Boxes:
         return penalty(self.low, self.high) * self.sizes
 
 
-class Pairs:
+class UnionPenalties:
     """Penalties of the unions of any two of some boxes, many at a time.
 
     An attribute in which the boxes show few different intervals is looked up in a table of pairs of these.
     """
 
-    def __init__(self, penalty: Penalty, boxes: Boxes) -> None:
+    def __init__(self, penalty: Penalty, boxes: GroupBoxes) -> None:
         self._penalty, self._boxes = penalty, boxes
         self._tables: list[tuple[Ints, Floats] | None] = [self._paired(index) for index in range(len(boxes.low))]
 

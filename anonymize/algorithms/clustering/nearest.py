@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Boxes, Corners, Pairs, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty, UnionPenalties
 from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
@@ -26,7 +26,7 @@ FIRST_LOOK = 160
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NearestGroups:
     """The nearest groups of some groups, best first.
 
     `groups` (queries, m) int64, -1 where there are fewer others; `ncp` (queries, m) of the unions, inf there. Of equal
@@ -37,24 +37,24 @@ class Neighbours:
     ncp: Floats
 
 
-def nearest(penalty: Penalty, boxes: Boxes, queries: Ints, m: int, threads: int = 1) -> Neighbours:
+def nearest(penalty: Penalty, boxes: GroupBoxes, queries: Ints, m: int, threads: int = 1) -> NearestGroups:
     """The m groups whose union with each of `queries` (q,) has the least NCP, summed over its rows."""
     m = min(m, max(boxes.count - 1, 1))
-    search = _Search(penalty, boxes, m)
+    search = BlockSearch(penalty, boxes, m)
     chunks = search.chunks(queries)
     groups, ncp = np.full((len(queries), m), -1), np.full((len(queries), m), np.inf)
     with ThreadPoolExecutor(threads) as pool:
         for chunk, found in zip(chunks, pool.map(lambda chunk: search.run(queries[chunk]), chunks), strict=True):
             groups[chunk], ncp[chunk] = found
-    return Neighbours(groups, ncp)
+    return NearestGroups(groups, ncp)
 
 
-class _Search:
+class BlockSearch:
     """Blocks of groups, with what all members of each have in common."""
 
-    def __init__(self, penalty: Penalty, boxes: Boxes, m: int) -> None:
+    def __init__(self, penalty: Penalty, boxes: GroupBoxes, m: int) -> None:
         self.penalty, self.boxes, self.m = penalty, boxes, m
-        self.pairs = Pairs(penalty, boxes)
+        self.pairs = UnionPenalties(penalty, boxes)
         self.blocks = _blocks(penalty, boxes)
         order, starts = self.blocks.order, self.blocks.starts[:-1]
         self.core_low: Corners = np.maximum.reduceat(boxes.low[:, order], starts, axis=1)
@@ -120,7 +120,7 @@ class _Search:
         return groups, costs
 
 
-def _blocks(penalty: Penalty, boxes: Boxes) -> Partition:
+def _blocks(penalty: Penalty, boxes: GroupBoxes) -> Partition:
     """Blocks of similar groups: by their lows, as Mondrian cuts rows."""
     columns = tuple(
         low.astype(np.min_scalar_type(max(domain.size - 1, 0)))

@@ -30,7 +30,7 @@ Integers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
-class Rows:
+class SampledRows:
     """Rows of some classes (m,) of a batch, class after class: all of a small class, a sample of a large one.
 
     `positions` (n,) of the rows in the batch, None for all of it; `sizes` (m,) rows of each class; `labels` (n,) class
@@ -44,12 +44,12 @@ class Rows:
     targets: tuple[Codes, ...]
 
     @classmethod
-    def of(cls, batch: Batch, classes: Ints, minimum: int) -> Rows:
+    def of(cls, batch: Batch, classes: Ints, minimum: int) -> SampledRows:
         """The rows of some classes at least, ascending: of all that may be cut where that is not much more.
 
         `minimum`: classes of less than twice as many rows may not be cut.
         """
-        everything: Rows | None = batch.notes.get("rows")
+        everything: SampledRows | None = batch.notes.get("rows")
         if everything is None:
             everything = batch.notes["rows"] = cls._of(batch, np.flatnonzero(batch.sizes >= 2 * minimum))
         if 2 * batch.sizes[classes].sum() > batch.sizes[everything.classes].sum():
@@ -57,7 +57,7 @@ class Rows:
         return cls._of(batch, classes)
 
     @classmethod
-    def _of(cls, batch: Batch, classes: Ints, limit: int = SAMPLE) -> Rows:
+    def _of(cls, batch: Batch, classes: Ints, limit: int = SAMPLE) -> SampledRows:
         positions, sizes, labels = cls._spread(batch, classes, limit)
         picked = tuple(codes if positions is None else codes[positions] for codes in batch.targets)
         return cls(positions, sizes, labels, classes, picked)
@@ -90,7 +90,7 @@ class Items:
     `shift` (m,) is not 0, it is a bin: the distance of the code from `origin` (m,), over 2 ** shift.
     """
 
-    rows: Rows
+    rows: SampledRows
     codes: Codes | Ints
     low: Ints
     high: Ints
@@ -99,7 +99,7 @@ class Items:
     shift: Ints
 
     @classmethod
-    def of(cls, domain: Domain, batch: Batch, attribute: int, rows: Rows) -> Items:
+    def of(cls, domain: Domain, batch: Batch, attribute: int, rows: SampledRows) -> Items:
         """The values of a numeric attribute; of a categorical one, the children of the node that covers the class."""
         codes = rows.pick(batch.columns[attribute])
         low, high = batch.low[rows.classes, attribute], batch.high[rows.classes, attribute]
@@ -112,7 +112,7 @@ class Items:
         return cls._of_numbers(rows, codes, low.astype(np.int64), high.astype(np.int64))
 
     @classmethod
-    def _of_numbers(cls, rows: Rows, codes: Codes, low: Ints, high: Ints) -> Items:
+    def _of_numbers(cls, rows: SampledRows, codes: Codes, low: Ints, high: Ints) -> Items:
         """Codes as they are, or as bins in classes where both rows and codes are many."""
         bits = np.frexp((high - low).astype(np.float64))[1].astype(np.int64)
         shift = np.where(rows.sizes > 2 << BINS_BITS, np.maximum(bits - BINS_BITS, 0), 0)
@@ -136,7 +136,7 @@ class Items:
         assert self.level is not None
         return domain.stop[domain.levels[self.level[classes], item]]
 
-    def cells(self, values: Codes, size: int) -> Cells:
+    def cells(self, values: Codes, size: int) -> ItemCells:
         """The cells of these rows, and of their values (n,), each below `size`, of one target.
 
         Counted in a dense table where that is worth it, else by a sort; then no two are equal if they are grouped.
@@ -156,7 +156,7 @@ class Items:
             edges = run_starts(keys)
             return self._decoded(keys[edges].astype(np.int64), base, bits, np.diff(edges, append=len(keys)))
         value = (keys & keys.dtype.type((1 << bits) - 1)).astype(np.min_scalar_type(size))
-        return Cells(keys >> keys.dtype.type(bits), value, None, starts_of(self.rows.sizes), base[:-1] - self.low)
+        return ItemCells(keys >> keys.dtype.type(bits), value, None, starts_of(self.rows.sizes), base[:-1] - self.low)
 
     def _keys(self, values: Codes, base: Ints, bits: int, dtype: np.dtype[Any]) -> Unsigned:
         """(n,) class, item and value of each row as one number."""
@@ -166,12 +166,12 @@ class Items:
         keys |= values.astype(dtype)
         return keys
 
-    def _decoded(self, keys: Ints, base: Ints, bits: int, counts: Ints) -> Cells:
+    def _decoded(self, keys: Ints, base: Ints, bits: int, counts: Ints) -> ItemCells:
         place = keys >> bits
         begins = np.searchsorted(place, base)
-        return Cells(place, keys & ((1 << bits) - 1), counts, begins, base[:-1] - self.low)
+        return ItemCells(place, keys & ((1 << bits) - 1), counts, begins, base[:-1] - self.low)
 
-    def _by_rank(self, values: Codes) -> Cells:
+    def _by_rank(self, values: Codes) -> ItemCells:
         """The cells where class, item and value do not fit into one number; no two are equal."""
         order = np.lexsort((values, self.codes, self.rows.labels))
         base = starts_of(self.high - self.low + 1)
@@ -181,11 +181,11 @@ class Items:
         new[1:] = (place[1:] != place[:-1]) | (found[1:] != found[:-1])
         edges = np.flatnonzero(new)
         place, counts = place[edges], np.diff(edges, append=len(order))
-        return Cells(place, found[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
+        return ItemCells(place, found[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
 
 
 @dataclass(frozen=True)
-class Cells:
+class ItemCells:
     """Cells of m classes, sorted by class, item and value: `place` (c,) ascending with class and item, `value` and
     `counts` (c,) rows of each. Class j has the cells `begins[j] ... begins[j + 1] - 1`, and its items are `place -
     offset[j]`.
@@ -246,19 +246,19 @@ class Sides:
     stop: Ints
 
     @classmethod
-    def of(cls, cells: Cells, item: Ints, *, alone: bool) -> Sides:
+    def of(cls, cells: ItemCells, item: Ints, *, alone: bool) -> Sides:
         """Cuts before some items, or of each of them alone."""
         owner, at = cells.owner[cells.starts[item]], cells.starts[item]
         if alone:
             return cls(owner, item, at, cells.starts[item + 1])
         return cls(owner, item, cells.begins[owner], at)
 
-    def over(self, cells: Cells, *, alone: bool) -> Sides:
+    def over(self, cells: ItemCells, *, alone: bool) -> Sides:
         """The same cuts over the cells of another target: the items are the same, their cells are not."""
         return self.of(cells, self.item, alone=alone)
 
 
-def before_each(cells: Cells, sizes: Ints, least: Ints) -> Ints:
+def before_each(cells: ItemCells, sizes: Ints, least: Ints) -> Ints:
     """The items before which a class of `sizes` (m,) rows may be cut, with `least` (m,) rows on either side."""
     before, begins = cells.upto[cells.starts[:-1]], cells.upto[cells.begins[:-1]]
     items = np.diff(cells.first)
@@ -267,7 +267,7 @@ def before_each(cells: Cells, sizes: Ints, least: Ints) -> Ints:
     return np.flatnonzero(kept)
 
 
-def each_alone(cells: Cells, sizes: Ints, least: Ints) -> Ints:
+def each_alone(cells: ItemCells, sizes: Ints, least: Ints) -> Ints:
     """The items that may be parted from the others of a class, of which there are at least two; as before."""
     rows, items = np.diff(cells.upto[cells.starts]), np.diff(cells.first)
     kept = (rows >= np.repeat(least, items)) & (rows <= np.repeat(sizes - least, items))

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.cuts.candidates import Cells, Sides
+from anonymize.algorithms.cuts.candidates import ItemCells, Sides
 from anonymize.classes import Bools, Floats, Ints, run_starts, starts_of
 from anonymize.table import TargetColumn
 
@@ -27,20 +27,20 @@ FEW = 8
 """Up to so many labels are counted one after the other, more by their places in the order of the cells."""
 
 
-class Target(Protocol):
+class Impurity(Protocol):
     """A target as a cut rule sees it."""
 
     @property
     def size(self) -> int:
         """Codes of the target are below it."""
 
-    def gains(self, cells: Cells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
+    def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
         """(cuts,) the impurity that each cut saves, and (m,) that of each class before.
 
         `alone`: the first side of each cut is one item, else all items before one.
         """
 
-    def changes(self, cells: Cells, item: Ints) -> Bools | None:
+    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
         """(cuts,) whether the label changes between an item and the one before it; None where that does not count."""
 
 
@@ -57,7 +57,7 @@ def _table(largest: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelImpurity:
     """A categorical target of `size` labels. Its impurity is `scale` times the entropy of the labels, in bits, times
     the rows; a missing label is one of them."""
 
@@ -65,7 +65,7 @@ class Labels:
     scale: float = 1.0
 
     @classmethod
-    def of(cls, column: TargetColumn, *, relative: bool) -> Labels:
+    def of(cls, column: TargetColumn, *, relative: bool) -> LabelImpurity:
         """A column; `relative`: in shares of the entropy of the whole column."""
         if not relative:
             return cls(column.size)
@@ -74,13 +74,13 @@ class Labels:
         entropy = float(-(share * np.log2(share)).sum())
         return cls(column.size, 1 / entropy if entropy else 1.0)
 
-    def gains(self, cells: Cells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
-        """See `Target`."""
+    def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
+        """See `Impurity`."""
         weigh = self._few if self.size <= FEW else self._many
         gain, before = weigh(cells, sides, alone)
         return _cleared(self.scale * gain, self.scale * before, sides, self.scale * PURE)
 
-    def _few(self, cells: Cells, sides: Sides, alone: bool) -> tuple[Floats, Floats]:
+    def _few(self, cells: ItemCells, sides: Sides, alone: bool) -> tuple[Floats, Floats]:
         """Label by label; the rows of the last one are those that are left."""
         begin, end = _extents(cells)
         rest, rest_whole = _between(cells.upto, sides.start, sides.stop), _between(cells.upto, begin, end)
@@ -99,7 +99,7 @@ class Labels:
             before -= of_all[whole]
         return before[owner] - first - second, before
 
-    def _many(self, cells: Cells, sides: Sides, alone: bool) -> tuple[Floats, Floats]:
+    def _many(self, cells: ItemCells, sides: Sides, alone: bool) -> tuple[Floats, Floats]:
         """By what each cell adds to the first side and takes from the second, given the rows of its label before it.
 
         One item has each label once at most: there, no rows come before a cell of the first side.
@@ -118,8 +118,8 @@ class Labels:
         before = of_all[rows_whole] - labels
         return before[sides.owner] - first - second, before
 
-    def changes(self, cells: Cells, item: Ints) -> Bools | None:
-        """See `Target`. Labels are in order within an item, so one label is all there is where the ends are equal."""
+    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
+        """See `Impurity`. Labels are in order within an item, so one label is all there is where the ends are equal."""
         starts, value = cells.starts, cells.value
         changes: Bools = value[starts[item]] != value[starts[item] - 1]
         changes |= value[starts[item - 1]] != value[starts[item + 1] - 1]
@@ -127,7 +127,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberImpurity:
     """A numeric target. Its impurity is the squared error of the numbers from the mean of their class, in units of the
     column's variance, so that no target counts more for its unit. A missing number stays out of the sums.
 
@@ -137,7 +137,7 @@ class Numbers:
     values: Floats
 
     @classmethod
-    def of(cls, column: TargetColumn) -> Numbers:
+    def of(cls, column: TargetColumn) -> NumberImpurity:
         """A column; one without any variance is left at 0."""
         assert column.values is not None
         counts = np.bincount(column.codes, minlength=column.size)
@@ -151,11 +151,11 @@ class Numbers:
 
     @property
     def size(self) -> int:
-        """See `Target`."""
+        """See `Impurity`."""
         return len(self.values)
 
-    def gains(self, cells: Cells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
-        """See `Target`. Sums are of deviations from the mean of the class, which keeps them small."""
+    def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
+        """See `Impurity`. Sums are of deviations from the mean of the class, which keeps them small."""
         begin, end = _extents(cells)
         numbers = self.values[cells.value]
         present = ~np.isnan(numbers)
@@ -171,8 +171,8 @@ class Numbers:
         gain = sums**2 / np.maximum(rows, 1) + other_sums**2 / np.maximum(whole[sides.owner] - rows, 1)
         return _cleared(gain, _between(cells.cumulated(numbers**2), begin, end), sides, PURE**2 * whole)
 
-    def changes(self, cells: Cells, item: Ints) -> Bools | None:
-        """See `Target`."""
+    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
+        """See `Impurity`."""
         return None
 
 
@@ -182,7 +182,7 @@ def _cleared(gain: Floats, before: Floats, sides: Sides, least: Floats | float) 
     return np.where(pure[sides.owner], 0.0, gain), np.where(pure, 0.0, before)
 
 
-def _extents(cells: Cells) -> tuple[Ints, Ints]:
+def _extents(cells: ItemCells) -> tuple[Ints, Ints]:
     """(m,) first cell of each class, and one past its last."""
     return cells.begins[:-1], cells.begins[1:]
 
@@ -198,7 +198,7 @@ def _summed(figures: Floats) -> Floats:
     return sums
 
 
-def _of_label(cells: Cells, size: int) -> tuple[Ints, Ints, Ints]:
+def _of_label(cells: ItemCells, size: int) -> tuple[Ints, Ints, Ints]:
     """(c,) rows of each cell, rows of its class and label in the cells before it, and in all cells."""
     counts = np.ones(len(cells.place), np.int64) if cells.counts is None else cells.counts
     keys = cells.owner * size + cells.value

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from anonymize.algorithms.cuts.impurity import Labels, Target
+from anonymize.algorithms.cuts.impurity import Impurity, LabelImpurity
 from anonymize.algorithms.cuts.targets import ByTarget
 from anonymize.table import TargetColumn
 
@@ -25,6 +25,6 @@ class InfoGain(ByTarget):
     ID: ClassVar[str] = "infogain"
 
     @classmethod
-    def weighs(cls, column: TargetColumn) -> Target | None:
+    def weighs(cls, column: TargetColumn) -> Impurity | None:
         """Labels count, numbers do not."""
-        return None if column.numeric else Labels.of(column, relative=False)
+        return None if column.numeric else LabelImpurity.of(column, relative=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from anonymize.algorithms.cuts.impurity import Numbers, Target
+from anonymize.algorithms.cuts.impurity import Impurity, NumberImpurity
 from anonymize.algorithms.cuts.targets import ByTarget
 from anonymize.table import TargetColumn
 
@@ -24,6 +24,6 @@ class LeastSquares(ByTarget):
     ID: ClassVar[str] = "lsd"
 
     @classmethod
-    def weighs(cls, column: TargetColumn) -> Target | None:
+    def weighs(cls, column: TargetColumn) -> Impurity | None:
         """Numbers count, labels do not."""
-        return Numbers.of(column) if column.numeric else None
+        return NumberImpurity.of(column) if column.numeric else None

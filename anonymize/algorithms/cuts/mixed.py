@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from anonymize.algorithms.cuts.impurity import Labels, Numbers, Target
+from anonymize.algorithms.cuts.impurity import Impurity, LabelImpurity, NumberImpurity
 from anonymize.algorithms.cuts.targets import ByTarget
 from anonymize.table import TargetColumn
 
@@ -21,6 +21,6 @@ class Mixed(ByTarget):
     ID: ClassVar[str] = "mixed"
 
     @classmethod
-    def weighs(cls, column: TargetColumn) -> Target | None:
+    def weighs(cls, column: TargetColumn) -> Impurity | None:
         """Both count."""
-        return Numbers.of(column) if column.numeric else Labels.of(column, relative=True)
+        return NumberImpurity.of(column) if column.numeric else LabelImpurity.of(column, relative=True)

@@ -118,7 +118,7 @@ class Selecting(CutRule):
         rows = np.bincount(labels * count + segment[codes], minlength=len(classes) * count).reshape(-1, count)
         lower = np.cumsum(rows, axis=1)[:, :-1]
         upper = batch.sizes[classes][:, None] - lower
-        ends = _Segments.of(rows, count - 1 if domain.missing is not None else count)
+        ends = SegmentReach.of(rows, count - 1 if domain.missing is not None else count)
         gain = np.zeros(lower.shape)
         for each, its in zip(taken, crossed, strict=True):
             low_hit, high_hit = ends.hit(each[np.append(0, firsts)], its)
@@ -154,7 +154,7 @@ class Selecting(CutRule):
 
 
 @dataclass(frozen=True)
-class _Segments:
+class SegmentReach:
     """Of m classes, which segments (s) the parts below and above each of the s - 1 boundaries reach: `low` (m, 1) to
     `under` (m, s - 1), and `above` (m, s - 1) to `high` (m, 1). `present`: how many segments are numbers."""
 
@@ -165,7 +165,7 @@ class _Segments:
     present: int
 
     @classmethod
-    def of(cls, rows: Ints, present: int) -> _Segments:
+    def of(cls, rows: Ints, present: int) -> SegmentReach:
         """From the rows of each class in each segment (m, s)."""
         count = rows.shape[1]
         under = np.maximum.accumulate(np.where(rows > 0, np.arange(count), -1), axis=1)

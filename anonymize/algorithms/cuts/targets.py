@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anonymize.algorithms.cuts.base import SHARES, Candidates
-from anonymize.algorithms.cuts.candidates import Cells, Items, Rows, Sides, before_each, each_alone
-from anonymize.algorithms.cuts.impurity import Target
+from anonymize.algorithms.cuts.candidates import ItemCells, Items, SampledRows, Sides, before_each, each_alone
+from anonymize.algorithms.cuts.impurity import Impurity
 from anonymize.algorithms.cuts.widest import Widest
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.classes import Bools, Floats, Ints, run_starts
@@ -38,7 +38,7 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class Best:
+class BestCuts:
     """The best cut of one attribute in each of m classes: `gain`, the share of the class's impurity that it saves, 0
     where there is none; and the codes `start ... stop - 1` that it parts from the rest."""
 
@@ -47,28 +47,28 @@ class Best:
     stop: Ints
 
     @classmethod
-    def none(cls, classes: int) -> Best:
+    def none(cls, classes: int) -> BestCuts:
         """No cut in any class."""
         return cls(np.zeros(classes), np.zeros(classes, np.int64), np.zeros(classes, np.int64))
 
-    def put(self, classes: Ints | Bools, other: Best) -> None:
+    def put(self, classes: Ints | Bools, other: BestCuts) -> None:
         """Some of the classes become those of another."""
         self.gain[classes], self.start[classes], self.stop[classes] = other.gain, other.start, other.stop
 
-    def at(self, classes: Ints | Bools) -> Best:
+    def at(self, classes: Ints | Bools) -> BestCuts:
         """Some of the classes."""
-        return Best(self.gain[classes], self.start[classes], self.stop[classes])
+        return BestCuts(self.gain[classes], self.start[classes], self.stop[classes])
 
 
 @dataclass(frozen=True)
 class ByTarget(Widest):
     """See the module. `targets`: one for each of the batch's columns of targets."""
 
-    targets: Sequence[Target] = field(default=())
+    targets: Sequence[Impurity] = field(default=())
 
     @classmethod
     @abstractmethod
-    def weighs(cls, column: TargetColumn) -> Target | None:
+    def weighs(cls, column: TargetColumn) -> Impurity | None:
         """A target as this rule weighs it; None where it does not count."""
 
     @property
@@ -78,7 +78,7 @@ class ByTarget(Widest):
 
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         """The best cut of each class; where none gains, that of `widest` with a score below 0."""
-        best, uncut = Best.none(len(classes)), np.zeros(len(classes), np.bool_)
+        best, uncut = BestCuts.none(len(classes)), np.zeros(len(classes), np.bool_)
         fresh = np.flatnonzero(batch.attempts[classes, attribute] < OWN_TRIES)
         if len(fresh):
             found, uncut[fresh] = self._best(batch, attribute, classes[fresh])
@@ -92,16 +92,16 @@ class ByTarget(Widest):
             best.stop[rest] = other.stop
         return Candidates(score, best.start, best.stop)
 
-    def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[Best, Bools]:
+    def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[BestCuts, Bools]:
         """The best cut of each class (m,), and in which ones no boundary leaves enough rows on both sides."""
-        rows = Rows.of(batch, classes, self.minimum)
+        rows = SampledRows.of(batch, classes, self.minimum)
         best, uncut = self._best_of_rows(batch, attribute, rows)
         if len(rows.classes) == len(classes):
             return best, uncut
         wanted = np.searchsorted(rows.classes, classes)
         return best.at(wanted), uncut[wanted]
 
-    def _best_of_rows(self, batch: Batch, attribute: int, rows: Rows) -> tuple[Best, Bools]:
+    def _best_of_rows(self, batch: Batch, attribute: int, rows: SampledRows) -> tuple[BestCuts, Bools]:
         """The same of the classes of some rows. Only in a class that is judged by all of its rows, and on a numeric
         attribute, is it certain that no boundary does; and where equal rows may part, one may all the same."""
         classes, domain = rows.classes, self.domains[attribute]
@@ -122,9 +122,9 @@ class ByTarget(Widest):
         uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (items.shift == 0) & (not self.relaxed)
         sides = Sides.of(cells[0], self._changing(cells, allowed), alone=False)
         best = self._among(cells, sides, alone=False)
-        return Best(best.gain, best.start, items.code_of(best.stop)), uncut
+        return BestCuts(best.gain, best.start, items.code_of(best.stop)), uncut
 
-    def _changing(self, cells: Sequence[Cells], item: Ints) -> Ints:
+    def _changing(self, cells: Sequence[ItemCells], item: Ints) -> Ints:
         """Those of the items at which a label changes; all of them where a target has no labels."""
         kept = np.zeros(len(item), np.bool_)
         for target, its in zip(self.targets, cells, strict=True):
@@ -134,10 +134,10 @@ class ByTarget(Widest):
             kept |= changes
         return item[kept]
 
-    def _among(self, cells: Sequence[Cells], sides: Sides, *, alone: bool) -> Best:
+    def _among(self, cells: Sequence[ItemCells], sides: Sides, *, alone: bool) -> BestCuts:
         """The cut of each class (m,) that saves most over all targets, the first one at a tie."""
         classes = len(cells[0].offset)
-        best = Best.none(classes)
+        best = BestCuts.none(classes)
         if not len(sides.item):
             return best
         gain, before = np.zeros(len(sides.item)), np.zeros(classes)
@@ -152,5 +152,5 @@ class ByTarget(Widest):
         hits = np.flatnonzero(gain == np.repeat(most, np.diff(starts, append=len(gain))))
         first = hits[run_starts(sides.owner[hits])]
         item = cells[0].items(sides.item[first], owner)
-        best.put(owner, Best(most, item if alone else np.zeros_like(item), np.zeros_like(item) if alone else item))
+        best.put(owner, BestCuts(most, item if alone else np.zeros_like(item), np.zeros_like(item) if alone else item))
         return best

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.classes import Bools, Grouping, Integers, Ints, mixed_radix
+from anonymize.classes import Bools, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Judge, Tally, crowd_of_nodes
 from anonymize.privacy import Groups, Requirement, check
 from anonymize.table import Table
@@ -54,7 +54,7 @@ class FrequencySet:
         picked: slice | NDArray[np.uint32] = slice(None) if rows is None else rows
         codes = [attribute.codes[picked] for attribute in table.attributes]
         leaves = [ladder.leaf_of(code).astype(np.int32) for ladder, code in zip(ladders, codes, strict=True)]
-        grouping = Grouping.of(*mixed_radix(leaves, [ladder.sizes[0] for ladder in ladders]))
+        grouping = KeyGroups.of(*mixed_radix(leaves, [ladder.sizes[0] for ladder in ladders]))
         tally = Judge(table, requirements, rows).tally(grouping.group, len(grouping.starts))
         columns = tuple(leaf[grouping.first] for leaf in leaves)
         return cls((0,) * len(ladders), columns, tally, ladders, table.populations), grouping.group
@@ -110,20 +110,20 @@ class FrequencySet:
         ladders = tuple(self.ladders[index] for index in attributes)
         vector = tuple(self.vector[index] for index in attributes)
         sizes = [ladder.sizes[level] for ladder, level in zip(ladders, vector, strict=True)]
-        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         populations = {path: each.restricted(attributes) for path, each in self.populations.items()}
         return replace(self, ladders=ladders, populations=populations)._at(vector, grouping, columns)
 
-    def grouping(self, vector: Vector) -> tuple[Grouping, list[Ordinals]]:
+    def grouping(self, vector: Vector) -> tuple[KeyGroups, list[Ordinals]]:
         """How the distinct rows come together at a node, and (m,) per attribute the ordinals there."""
         columns = [
             column if low == high else ladder.step(low, high)[column]
             for column, ladder, low, high in zip(self.columns, self.ladders, self.vector, vector, strict=True)
         ]
         sizes = [ladder.sizes[level] for ladder, level in zip(self.ladders, vector, strict=True)]
-        return Grouping.of(*mixed_radix(columns, sizes)), columns
+        return KeyGroups.of(*mixed_radix(columns, sizes)), columns
 
-    def _at(self, vector: Vector, grouping: Grouping, columns: Sequence[Ordinals]) -> FrequencySet:
+    def _at(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
         """The distinct rows put together; `columns`: the ordinals of each before that."""
         shown = tuple(column[grouping.first] for column in columns)
         return replace(self, vector=vector, columns=shown, tally=self.tally.grouped(grouping))

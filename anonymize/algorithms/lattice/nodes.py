@@ -33,7 +33,7 @@ from anonymize.table import Table
 
 
 @dataclass(frozen=True)
-class Checked:
+class NodeCheck:
     """What a check found. `suppressed`: rows of classes that fail. `classes`, `squares`: how many classes are kept, and
     their sizes squared, summed. `failing_classes`, `failing_squares`: the same of those that fail. `hopeless`: no node
     below is safe either."""
@@ -88,7 +88,7 @@ class Checker:
         self.lattice = Lattice(tuple(ladder.height for ladder in bottom.ladders))
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
-        self.known: dict[Vector, Checked] = {}
+        self.known: dict[Vector, NodeCheck] = {}
         models = [(MODELS[r.model], r.parameters) for r in requirements]
         self.compares = any(model.compares or model.needs_everybody(given) for model, given in models)
         self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
@@ -131,7 +131,7 @@ class Checker:
         """The report's figures."""
         return {"nodes_checked": self.checked, "nodes_skipped": self.skipped, "nodes_total": self.total}
 
-    def check(self, vector: Vector) -> Checked:
+    def check(self, vector: Vector) -> NodeCheck:
         """The node, checked."""
         found = self.known.get(vector)
         if found is None:
@@ -192,12 +192,12 @@ class Checker:
             failing[np.flatnonzero(~failing)[again]] = True
         return failing
 
-    def _judged(self, vector: Vector, shown: FrequencySet, failing: Bools) -> Checked:
+    def _judged(self, vector: Vector, shown: FrequencySet, failing: Bools) -> NodeCheck:
         lost = shown.counts[failing]
         suppressed = int(lost.sum())
         squares, failing_squares = _squares(shown.counts), _squares(lost)
         too_many = suppressed > self.suppression_limit or suppressed == self.rows
-        return Checked(
+        return NodeCheck(
             vector=vector,
             safe=not too_many,
             suppressed=suppressed,

@@ -28,14 +28,14 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline, Grid, bisect
+from anonymize.algorithms.lattice.search import Deadline, NodeGrid, bisect
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.privacy import check
 from anonymize.recoding import Levels
 
 
 @dataclass
-class Classes:
+class ReleasedClasses:
     """Released so far. `of` (distinct rows,): class of each, -1 for none. `vectors`: the level vector of each class."""
 
     of: Ints
@@ -53,10 +53,10 @@ class Rounds:
 
     def __init__(self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline) -> None:
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
-        self.grid = Grid(checker.lattice)
+        self.grid = NodeGrid(checker.lattice)
         self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
         self.left: Ints = np.arange(checker.bottom.size)
-        self.classes = Classes(np.full(checker.bottom.size, -1, np.int64))
+        self.classes = ReleasedClasses(np.full(checker.bottom.size, -1, np.int64))
         self.rounds = self.checks = 0
 
     def run(self) -> Levels | None:

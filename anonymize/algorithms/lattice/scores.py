@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice.aggregates import aggregate
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.nodes import Checked, Checker
+from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.classes import Floats, Ints
 from anonymize.metrics.research_value import research_values
 
@@ -107,7 +107,7 @@ class Scorer:
             return 1 - self._looked_up("values", vectors)
         return self._aggregated(self._figures(vectors, None, suppressed))
 
-    def bounds_above(self, checked: Checked) -> Score | None:
+    def bounds_above(self, checked: NodeCheck) -> Score | None:
         """What the scores of all nodes above a checked one are not below; None where `lower_bounds` knows better."""
         if self.metric == "discernibility":  # a row costs at least the size of its class, which grows
             return (float(checked.squares + checked.failing_squares),)
@@ -116,7 +116,7 @@ class Scorer:
             return (self._rows / (most * checked.all_classes) if most else np.inf,)
         return None
 
-    def bounds_below(self, checked: Checked) -> Callable[[Vectors], Floats] | None:
+    def bounds_below(self, checked: NodeCheck) -> Callable[[Vectors], Floats] | None:
         """The bounds of nodes below a checked one, whose failing rows are suppressed there too; None if nothing new."""
         if not self.checker.growing or not checked.suppressed or self._suppression == 0:
             return None

@@ -26,7 +26,7 @@ import numpy as np
 
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
-from anonymize.algorithms.lattice.nodes import Checked
+from anonymize.algorithms.lattice.nodes import NodeCheck
 from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
 
@@ -35,7 +35,7 @@ MOST = 1 << 21
 
 
 @dataclass(frozen=True)
-class Found:
+class BestNode:
     """The best node, its score, and how far at most it is from the optimum: 0 where it is the optimum."""
 
     vector: Vector
@@ -55,7 +55,7 @@ class Deadline:
         return time.monotonic() > self._end
 
 
-def find(scorer: Scorer, deadline: Deadline | None = None) -> Found | None:
+def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:
     """The best safe node; None where there is none, or none was found in time."""
     deadline = deadline or Deadline()
     if scorer.checker.total <= MOST:
@@ -63,7 +63,7 @@ def find(scorer: Scorer, deadline: Deadline | None = None) -> Found | None:
     return BestFirst(scorer, deadline).run()
 
 
-class Grid:
+class NodeGrid:
     """All nodes of a lattice as arrays, in lexicographic order; `boxes` are views of what is below or above a node."""
 
     def __init__(self, lattice: Lattice) -> None:
@@ -121,17 +121,17 @@ class Walk:
 
     def __init__(self, scorer: Scorer, deadline: Deadline, among: Bools | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
-        self.grid = Grid(self.checker.lattice)
+        self.grid = NodeGrid(self.checker.lattice)
         self.bounds = scorer.lower_bounds(self.grid.vectors)
         self.open: Bools = np.ones(len(self.bounds), np.bool_) if among is None else among.copy()
-        self.best: Found | None = None
+        self.best: BestNode | None = None
 
-    def run(self) -> Found | None:
+    def run(self) -> BestNode | None:
         """The best node; the gap is what was not looked at in time."""
         while (numbers := self._candidates()).size:
             if self.deadline.passed and self.best is not None:
                 bound = self.bounds[numbers[least(self.bounds[numbers])]]
-                return Found(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]))
+                return BestNode(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]))
             start = int(numbers[least(self.bounds[numbers])])
             path = self.grid.path(start, self.open, self.bounds) if self.checker.monotone else [start]
             bisect(path, lambda number: self._check(number).safe)
@@ -146,7 +146,7 @@ class Walk:
         self.checker.settled(len(self.open) - len(numbers))
         return numbers
 
-    def _check(self, number: int) -> Checked:
+    def _check(self, number: int) -> NodeCheck:
         """Checks a node and draws the conclusions."""
         vector = self.grid.vector(number)
         checked = self.checker.check(vector)
@@ -154,7 +154,7 @@ class Walk:
         if checked.safe:
             score = self.scorer.score(vector)
             if self.best is None or score < self.best.score:
-                self.best = Found(vector, score)
+                self.best = BestNode(vector, score)
         if checked.hopeless:
             self.open[self.grid.below(vector)] = False
         else:
@@ -165,7 +165,7 @@ class Walk:
             self.bounds[above] = larger(self.bounds[above], np.array([bound]))
         return checked
 
-    def _raise_below(self, checked: Checked) -> None:
+    def _raise_below(self, checked: NodeCheck) -> None:
         bounds = self.scorer.bounds_below(checked)
         if bounds is not None:
             numbers = self.grid.below(checked.vector)
@@ -179,9 +179,9 @@ class BestFirst:
 
     def __init__(self, scorer: Scorer, deadline: Deadline) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
-        self.best: Found | None = None
+        self.best: BestNode | None = None
 
-    def run(self) -> Found | None:
+    def run(self) -> BestNode | None:
         """The best node; the gap is to the least bound that was left."""
         self._descend()
         bottom = self.checker.lattice.bottom
@@ -191,7 +191,7 @@ class BestFirst:
             if self.best is not None and bound >= self.best.score:
                 break
             if self.deadline.passed and self.best is not None:
-                return Found(self.best.vector, self.best.score, self.best.score[0] - bound[0])
+                return BestNode(self.best.vector, self.best.score, self.best.score[0] - bound[0])
             self._take(vector)
             inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)
             for node, index in self._next(vector, first):
@@ -212,7 +212,7 @@ class BestFirst:
         """Checks a node, which may be the best."""
         safe = self.checker.check(vector).safe
         if safe and (self.best is None or self.scorer.score(vector) < self.best.score):
-            self.best = Found(vector, self.scorer.score(vector))
+            self.best = BestNode(vector, self.scorer.score(vector))
         self.checker.settled(self.checker.checked)
         return safe
 

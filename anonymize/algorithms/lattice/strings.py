@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.nodes import Checked
+from anonymize.algorithms.lattice.nodes import NodeCheck
 from anonymize.classes import Floats
 
 Columns = NDArray[np.int16]
@@ -50,7 +50,7 @@ class Strings:
         """The string in the middle, the upper one of two."""
         return tuple(self.levels[:, len(self) // 2].tolist())
 
-    def after(self, outcome: Checked, total: float) -> Strings:
+    def after(self, outcome: NodeCheck, total: float) -> Strings:
         """What is left to be looked at once a string, of this research value, has been checked.
 
         After a success, no string of lower research value, and none that is more general (at the same level or a higher
@@ -93,7 +93,7 @@ def every_string(choices: Sequence[Sequence[int]]) -> Columns:
 
 
 @dataclass(frozen=True)
-class Search:
+class StringSearch:
     """What the searches have in common.
 
     `values`: per attribute (levels,) the research values. `judge`: the check of a string. `told`: is told how many
@@ -101,9 +101,9 @@ class Search:
     """
 
     values: Sequence[Floats]
-    judge: Callable[[Vector], Checked]
+    judge: Callable[[Vector], NodeCheck]
     told: Callable[[int], None] = lambda left: None
-    tested: dict[Vector, Checked] = field(default_factory=dict)
+    tested: dict[Vector, NodeCheck] = field(default_factory=dict)
 
     @property
     def successes(self) -> list[Vector]:
@@ -116,7 +116,7 @@ class Search:
         """The research value of a string."""
         return float(totals(np.array([vector], np.int16).T, self.values)[0])
 
-    def check(self, vector: Vector) -> Checked:
+    def check(self, vector: Vector) -> NodeCheck:
         """The outcome of a string, noted in `tested`."""
         if vector not in self.tested:
             self.tested[vector] = self.judge(vector)

@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.search import Grid
+from anonymize.algorithms.lattice.search import NodeGrid
 from anonymize.classes import Bools, Ints
 
 
 def safe_nodes(checker: Checker) -> Bools:
     """(nodes,) in lexicographic order: which are safe; or, where safety is not monotone, are not ruled out."""
-    grid = Grid(checker.lattice)
+    grid = NodeGrid(checker.lattice)
     alive: Bools = np.zeros(len(grid.vectors), np.bool_)
     known: Bools = np.zeros(len(grid.vectors), np.bool_)
     for number in _order(grid).tolist():
@@ -34,14 +34,14 @@ def safe_nodes(checker: Checker) -> Bools:
     return alive
 
 
-def _order(grid: Grid) -> Ints:
+def _order(grid: NodeGrid) -> Ints:
     """Numbers of the nodes: by how many attributes are below their roots, then by height, then lexicographically."""
     top = np.array(grid.shape) - 1
     used = (grid.vectors < top).sum(axis=1)
     return np.lexsort((grid.vectors.sum(axis=1, dtype=np.int64), used))
 
 
-def _parts(grid: Grid, number: int) -> list[int]:
+def _parts(grid: NodeGrid, number: int) -> list[int]:
     """Numbers of the nodes with one attribute less."""
     levels = grid.vectors[number].tolist()
     return [

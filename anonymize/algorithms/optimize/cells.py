@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.single.distinct import Distinct
-from anonymize.classes import Bools, Grouping, Ints, mixed_radix
+from anonymize.algorithms.single.distinct import DistinctRows
+from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Tally
 from anonymize.privacy import Groups
 from anonymize.recoding import Cut
@@ -69,7 +69,7 @@ def _places(attribute: Attribute, level: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Cells:
+class SplitCells:
     """The combinations that occur. `columns`: per attribute (m,) the interval of each, below `spans`. `tally`: what
     each holds. `labels` (m, labels): rows of each class label of each target; no columns where none is looked at.
     `first` (targets + 1,): where in `labels` each target begins. `sizes`: codes of each sensitive attribute."""
@@ -82,7 +82,7 @@ class Cells:
     sizes: Mapping[str, int]
 
     @classmethod
-    def of(cls, distinct: Distinct, targets: Sequence[TargetColumn]) -> Cells:
+    def of(cls, distinct: DistinctRows, targets: Sequence[TargetColumn]) -> SplitCells:
         """One cell a distinct row."""
         count = len(distinct.counts)
         labels = [
@@ -115,14 +115,14 @@ class Cells:
         """The cells as the privacy models see them."""
         return self.tally.groups()
 
-    def joined(self, parts: Sequence[Bools]) -> tuple[Cells, Ints]:
+    def joined(self, parts: Sequence[Bools]) -> tuple[SplitCells, Ints]:
         """The cells of fewer splits: of each attribute, (span - 1,) which of the boundaries between its intervals stay.
         And (m,) the new cell of each."""
         numbers = [np.concatenate(([0], np.cumsum(kept))) for kept in parts]
         columns = [number[column] for number, column in zip(numbers, self.columns, strict=True)]
         spans = tuple(int(number[-1]) + 1 for number in numbers)
-        grouping = Grouping.of(*mixed_radix(columns, spans))
-        cells = Cells(
+        grouping = KeyGroups.of(*mixed_radix(columns, spans))
+        cells = SplitCells(
             columns=tuple(column[grouping.first] for column in columns),
             spans=spans,
             tally=self.tally.grouped(grouping),

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize.judge import Judge
-from anonymize.classes import Bools, Floats, Grouping, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.algorithms.optimize.judge import SplitJudge
+from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
 from anonymize.privacy import Groups, Histogram
 
 BATCH = 1 << 22
@@ -44,7 +44,7 @@ class Values:
         """Those of the cells of a histogram, given the head (cells,) of each."""
         size = int(histogram.codes.max(initial=0)) + 1
         above = head[histogram.classes]
-        grouping = Grouping.of(above * size + histogram.codes, heads * size)
+        grouping = KeyGroups.of(above * size + histogram.codes, heads * size)
         order, first = grouping.order, grouping.first
         begin = np.append(grouping.starts, len(order))
         return cls(
@@ -60,7 +60,7 @@ class Values:
 
 
 def halves_of(
-    judge: Judge, sizes: Ints, head: Ints, run_of: Ints, lost: Bools, values: Mapping[str, Values]
+    judge: SplitJudge, sizes: Ints, head: Ints, run_of: Ints, lost: Bools, values: Mapping[str, Values]
 ) -> Iterator[Halves]:
     """Every way to part a head between its runs: the runs up to each, and those after it.
 
@@ -97,13 +97,13 @@ def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
     return total - start[local], total[last][local] - total
 
 
-def _judged(judge: Judge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools) -> tuple[Side, Side]:
+def _judged(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools) -> tuple[Side, Side]:
     """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
     before, after = sides(sizes, own)
     return _side(judge, before, tables, own, lost, after=False), _side(judge, after, tables, own, lost, after=True)
 
 
-def _side(judge: Judge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools, after: bool) -> Side:
+def _side(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools, after: bool) -> Side:
     looked = (sizes >= judge.minimum) & ~lost
     looked[own[1]] = False
 

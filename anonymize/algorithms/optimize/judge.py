@@ -13,7 +13,7 @@ from anonymize.privacy import MODELS, Groups, Requirement, check
 
 
 @dataclass(frozen=True)
-class Judge:
+class SplitJudge:
     """What the requirements say of groups of rows."""
 
     requirements: tuple[Requirement, ...]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.optimize.moves import Problem, View
+from anonymize.algorithms.optimize.moves import SplitProblem, SplitView
 from anonymize.classes import Bools, Ints
 
 TENURE = 7
@@ -25,7 +25,7 @@ KICK = 3
 
 
 @dataclass
-class Best:
+class BestSplits:
     """The best set that any part of the search has seen; no set at first. `work`: numbers read so far."""
 
     cost: int | None = None
@@ -48,8 +48,8 @@ class Best:
 class Local:
     """A tabu search. `idle`: steps since the best set was last bettered."""
 
-    problem: Problem
-    best: Best
+    problem: SplitProblem
+    best: BestSplits
     steps: int = 0
     idle: int = 0
     mask: Bools = field(init=False)
@@ -98,7 +98,7 @@ class Local:
         elif self.idle and self.idle % PATIENCE == 0:
             self._kick()
 
-    def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:
+    def _offer(self, view: SplitView, cost: int, suppressed: int, mask: Bools) -> None:
         if view.suppressed + suppressed <= self.problem.allowed and self.best.offer(view.cost + cost, mask):
             self.idle = 0
 

@@ -1,9 +1,9 @@
 """All sets of splits that are one split away, at once: what each costs, loses and can lead to.
 
-A node of the search is a head, the splits that are in every set below it, and an allset, those that may be. `View` has
-the cells of the allset and the classes of the head, which are made of them. Its figures for one further split of the
-head, or one less of the allset, are sums over the classes or cells that this parts or joins, taken for all splits of an
-attribute in one pass.
+A node of the search is a head, the splits that are in every set below it, and an allset, those that may be. A
+`SplitView` has the cells of the allset and the classes of the head, which are made of them. Its figures for one further
+split of the head, or one less of the allset, are sums over the classes or cells that this parts or joins, taken for all
+splits of an attribute in one pass.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.optimize.cells import Cells, Splits
+from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Cost
 from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
-from anonymize.algorithms.optimize.judge import Judge
+from anonymize.algorithms.optimize.judge import SplitJudge
 from anonymize.algorithms.optimize.units import halves_of_units
-from anonymize.classes import Bools, Grouping, Ints, mixed_radix
+from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 
 OVERHEAD = 50_000
 """What a look at one attribute takes at least, in numbers read."""
@@ -28,12 +28,12 @@ JUDGING = 20
 
 
 @dataclass(frozen=True)
-class Problem:
+class SplitProblem:
     """What is searched. `cells`: of all splits. `limit`: rows that may be suppressed."""
 
     splits: Splits
-    cells: Cells
-    judge: Judge
+    cells: SplitCells
+    judge: SplitJudge
     cost: Cost
     limit: int
 
@@ -42,13 +42,13 @@ class Problem:
         """Rows that a set may suppress: never all."""
         return min(self.limit, int(self.cells.counts.sum()) - 1)
 
-    def view(self, head: Bools, allset: Bools) -> View:
+    def view(self, head: Bools, allset: Bools) -> SplitView:
         """The node of a head and an allset, which has all splits of the head."""
         parted = self.splits.per_attribute
         cells = self.cells if allset.all() else self.cells.joined(parted(allset))[0]
         kept = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]
         classes, class_of = cells.joined(kept)
-        return View(self, head, allset, cells, classes, class_of)
+        return SplitView(self, head, allset, cells, classes, class_of)
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Half:
 
 
 @dataclass(frozen=True)
-class View:
+class SplitView:
     """A node. `class_of` (cells,): the class of each cell."""
 
-    problem: Problem
+    problem: SplitProblem
     head: Bools
     allset: Bools
-    cells: Cells
-    classes: Cells
+    cells: SplitCells
+    classes: SplitCells
     class_of: Ints
 
     @cached_property
@@ -171,14 +171,14 @@ class View:
             np.add.at(suppressed, at, np.where(failing, rows, 0) - lost[one] - lost[other])
         return cost, suppressed
 
-    def _neighbours(self, cells: Cells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+    def _neighbours(self, cells: SplitCells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         """Of each attribute, the pairs of cells that lie in neighbouring intervals of it and agree in all others: the
         attribute, the two cells, and the number of the interval of the first."""
         for attribute, span in enumerate(cells.spans):
             if span > 1:
                 order = [at for at in range(len(cells.spans)) if at != attribute] + [attribute]
                 keys, below = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
-                rank = Grouping.of(keys, below).order
+                rank = KeyGroups.of(keys, below).order
                 place = keys[rank[:-1]] % span
                 beside = (np.diff(keys[rank]) == 1) & (place < span - 1)
                 yield attribute, rank[:-1][beside], rank[1:][beside], place[beside]
@@ -190,7 +190,7 @@ class View:
     def _halved(self, attribute: int, span: int) -> Ints:
         """(figures, span - 1) those of `Additions` for each boundary between intervals of an attribute."""
         cells = self.cells
-        grouping = Grouping.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
+        grouping = KeyGroups.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
         sizes = np.add.reduceat(cells.counts[order], starts)
@@ -206,7 +206,7 @@ class View:
                 np.subtract.at(total, place[picked][inner + 1], values)
         return np.asarray(np.cumsum(found, axis=1)[:, :-1])
 
-    def _halves(self, grouping: Grouping, sizes: Ints, head: Ints) -> Iterator[Halves]:
+    def _halves(self, grouping: KeyGroups, sizes: Ints, head: Ints) -> Iterator[Halves]:
         """The two halves at every run: cells of one class in one interval."""
         judge, cells = self.problem.judge, self.cells
         if cells.tally.members is None:

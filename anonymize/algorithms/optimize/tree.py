@@ -20,17 +20,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.optimize.local import Best
-from anonymize.algorithms.optimize.moves import Additions, Problem, View
+from anonymize.algorithms.optimize.local import BestSplits
+from anonymize.algorithms.optimize.moves import Additions, SplitProblem, SplitView
 from anonymize.classes import Bools, Ints
 
 
 @dataclass
-class Tree:
+class SplitTree:
     """The nodes that are open. `nodes`: how many have been looked at."""
 
-    problem: Problem
-    best: Best
+    problem: SplitProblem
+    best: BestSplits
     nodes: int = 0
     _open: list[tuple[int, int, bytes, bytes]] = field(default_factory=list)
     _pushed: int = 0
@@ -83,14 +83,14 @@ class Tree:
         if tail.any():
             self._branch(bound, head, tail, view.bound + added.bound, without)
 
-    def _promising(self, bound: int, view: View, added: Additions) -> Bools:
+    def _promising(self, bound: int, view: SplitView, added: Additions) -> Bools:
         """(splits,) whether a better set may have each split."""
         promising = (added.useful > 0) & (view.hopeless + added.hopeless <= self.problem.allowed)
         if self.best.cost is not None:
             promising &= view.bound + added.bound < self.best.cost
         return promising
 
-    def _offer(self, view: View, added: Additions, tail: Bools) -> None:
+    def _offer(self, view: SplitView, added: Additions, tail: Bools) -> None:
         """The head, and the head with one split of the tail."""
         allowed = self.problem.allowed
         if view.suppressed <= allowed:

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from anonymize.algorithms.optimize.halves import Halves, Own, batches, sides
-from anonymize.algorithms.optimize.judge import Judge
+from anonymize.algorithms.optimize.judge import SplitJudge
 from anonymize.classes import Floats, Ints
 from anonymize.privacy import Groups, Histogram, Whole
 from anonymize.privacy.members import Members
 
 
-def halves_of_units(judge: Judge, rows: Ints, head: Ints, runs: Members, codes: Mapping[str, int]) -> Iterator[Halves]:
+def halves_of_units(
+    judge: SplitJudge, rows: Ints, head: Ints, runs: Members, codes: Mapping[str, int]
+) -> Iterator[Halves]:
     """Every way to part a head between its runs: the runs up to each, and those after it.
 
     `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: whom each is about. `codes`: of each

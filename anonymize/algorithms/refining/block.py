@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.refining.measure import Measure, Places, Singles
+from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, run_starts, starts_of
 
 Met = Callable[[Ints, Ints, int], Bools]
@@ -18,7 +18,7 @@ GAIN = 1e-4
 
 
 @dataclass(frozen=True)
-class Classes:
+class BlockClasses:
     """The classes of some rows.
 
     `names` (classes,) the label of each, ascending; `order` (rows,) the rows, class by class; `number` (rows,) class of
@@ -54,11 +54,11 @@ class Block:
     size is all there is to meet.
     """
 
-    measure: Measure
+    measure: BoxMeasure
     k: int
     met: Met | None = None
 
-    def classes(self, labels: Ints, rows: Ints | None = None) -> Classes:
+    def classes(self, labels: Ints, rows: Ints | None = None) -> BlockClasses:
         """The classes of some rows, ascending, or of all, by the labels of all rows of the block (block rows,)."""
         chosen = labels if rows is None else labels[rows]
         by_label = np.argsort(chosen, kind="stable")
@@ -71,7 +71,7 @@ class Block:
         high = [np.maximum.reduceat(axis, begins) for axis in places]
         number = np.repeat(np.arange(len(begins)), sizes)
         cost = self.measure.cost(low, high)
-        return Classes(arranged[begins], order, number, starts_of(sizes), sizes, low, high, cost)
+        return BlockClasses(arranged[begins], order, number, starts_of(sizes), sizes, low, high, cost)
 
     def breaking(self, labels: Ints, touched: Bools) -> Bools:
         """(labels,) which of the touched classes do not meet the requirements; `touched` (labels,) by label."""

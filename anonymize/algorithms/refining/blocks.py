@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.refining.block import Block, Classes
+from anonymize.algorithms.refining.block import Block, BlockClasses
 from anonymize.classes import Ints, Partition
 
 ROWS = 1 << 16
@@ -28,7 +28,7 @@ def blocks(codes: NDArray[Any], partition: Partition, rng: np.random.Generator) 
     return _halved(codes[:, drawn], -(-len(partition.order) // ROWS), rng)
 
 
-def sections(block: Block, classes: Classes, rows: int, rng: np.random.Generator) -> list[Ints]:
+def sections(block: Block, classes: BlockClasses, rows: int, rng: np.random.Generator) -> list[Ints]:
     """The numbers of the classes of each section of a block, within which rows look for a better class.
 
     `rows`: of the whole table. A section is the whole block where the table is small.

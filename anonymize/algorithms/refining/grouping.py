@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.algorithms.refining.measure import Measure, Places, Singles
+from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
 from anonymize.classes import Floats, Ints
 
 TAKEN = np.float32(1e9)
 """Added to the penalty of places that hold no free row."""
 
 
-class Grouping:
+class GreedyGroups:
     """Pools whose rows are put into groups.
 
     `rows` (pools, places): rows in the order in which chance prefers them, as many as `held` (pools,) says, then
@@ -21,7 +21,7 @@ class Grouping:
         group: (pools, places) number of each row's group within its pool; -1 where there is no row.
     """
 
-    def __init__(self, measure: Measure, rows: Ints, held: Ints, groups: Ints, k: int) -> None:
+    def __init__(self, measure: BoxMeasure, rows: Ints, held: Ints, groups: Ints, k: int) -> None:
         self.measure, self.groups, self.k = measure, groups, k
         self.places = measure.at(rows)
         self.taken = np.where(np.arange(rows.shape[1]) < held[:, None], np.float32(0), TAKEN)

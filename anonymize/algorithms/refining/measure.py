@@ -28,7 +28,7 @@ MISSING = 2.0
 """Where a missing number lies, in spans from the lowest: as far from any other as to cost 1."""
 
 
-class Axis(Protocol):
+class BoxAxis(Protocol):
     """One attribute, as far as it occurs among the rows."""
 
     @property
@@ -56,17 +56,17 @@ class NumericAxis:
     weight: np.float32
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         return self._capped(high - low)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         length = np.maximum(high, places)
         length -= np.minimum(low, places)
         return self._capped(length)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         np.maximum(high, places, out=out)
         out -= np.minimum(low, places, out=work)
         self._capped(out)
@@ -90,13 +90,13 @@ class TaxonomyAxis:
     size: int
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         at = low * self.size
         at += high
         return self.table.take(at)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         if self.cube is None:
             return self.cost(np.minimum(low, places), np.maximum(high, places))
         at = low * self.size
@@ -105,11 +105,11 @@ class TaxonomyAxis:
         return self.cube.take(at + places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See Axis."""
+        """See BoxAxis."""
         return np.multiply(self.joined(low, high, places), scale, out=out)
 
 
-def axis_of(domain: Domain, codes: Integers, weight: float) -> Axis:
+def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given."""
     if domain.kind == "numeric":
         position = domain.cost(np.zeros(len(codes), np.int64), codes)
@@ -131,13 +131,13 @@ def _cube(table: Singles) -> Singles:
     return table[np.minimum(low, third), np.maximum(high, third)].ravel()
 
 
-class Measure:
+class BoxMeasure:
     """Weighted NCP of boxes of some rows.
 
     A box is the low and the high place on each axis: two lists of arrays of one shape. `size`: number of rows.
     """
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
+    def __init__(self, axes: Sequence[BoxAxis]) -> None:
         self.axes = tuple(axes)
         self.places = [axis.places for axis in axes]
         self.size = len(self.places[0])

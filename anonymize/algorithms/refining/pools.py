@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.refining.block import Block, Classes
+from anonymize.algorithms.refining.block import Block, BlockClasses
 from anonymize.algorithms.refining.measure import Singles
 from anonymize.classes import Ints, concatenated_ranges
 
@@ -25,7 +25,7 @@ CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class PoolNeighbours:
     """Rows (n,), and for each a row of each of its nearest classes, in the order they are asked: (n, near)."""
 
     rows: Ints
@@ -33,8 +33,8 @@ class Neighbours:
 
 
 def neighbours(
-    block: Block, classes: Classes, sections: Sequence[Ints], count: int, rng: np.random.Generator
-) -> Neighbours:
+    block: Block, classes: BlockClasses, sections: Sequence[Ints], count: int, rng: np.random.Generator
+) -> PoolNeighbours:
     """The nearest classes of about `count` rows drawn at random, in random order; each looks within its section.
 
     The classes of a row come in an order that is near first but for chance.
@@ -44,10 +44,12 @@ def neighbours(
     rows = np.concatenate([part.rows for part in parts])
     near = np.concatenate([part.near for part in parts])
     shuffled = rng.permutation(len(rows))
-    return Neighbours(rows[shuffled], near[shuffled])
+    return PoolNeighbours(rows[shuffled], near[shuffled])
 
 
-def _of_section(block: Block, classes: Classes, section: Ints, share: float, rng: np.random.Generator) -> Neighbours:
+def _of_section(
+    block: Block, classes: BlockClasses, section: Ints, share: float, rng: np.random.Generator
+) -> PoolNeighbours:
     """For a share of a section's rows; columns beyond the section's classes repeat the nearest."""
     members = classes.order[concatenated_ranges(classes.starts[section], classes.sizes[section])]
     rows = members[rng.integers(0, len(members), int(np.ceil(share * len(members))))]
@@ -57,7 +59,7 @@ def _of_section(block: Block, classes: Classes, section: Ints, share: float, rng
     step, kept = max(CELLS // len(section), 1), min(NEAR, len(section))
     parts = [_nearest(joined(rows[at : at + step]), kept, rng) for at in range(0, len(rows), step)]
     near = np.concatenate(parts)[:, np.arange(NEAR) % kept]
-    return Neighbours(rows, classes.order[classes.starts[section[near]]])
+    return PoolNeighbours(rows, classes.order[classes.starts[section[near]]])
 
 
 def _nearest(cells: Singles, kept: int, rng: np.random.Generator) -> Ints:
@@ -68,7 +70,7 @@ def _nearest(cells: Singles, kept: int, rng: np.random.Generator) -> Ints:
     return np.take_along_axis(near, np.argsort(value, axis=1, kind="stable"), 1)
 
 
-def pools(classes: Classes, number: Ints, around: Neighbours, size: int) -> Ints:
+def pools(classes: BlockClasses, number: Ints, around: PoolNeighbours, size: int) -> Ints:
     """(classes,) the pool of each class, -1 for none: up to `size` classes around each row.
 
     `number` (block rows,): class of each row. A class belongs to the first pool that asks for it: every pool asks for

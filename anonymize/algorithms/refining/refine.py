@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, option
-from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
-from anonymize.algorithms.refining.measure import Measure, axis_of
-from anonymize.algorithms.refining.pools import Neighbours, neighbours
+from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
+from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.regroup import Map, regroup
 from anonymize.algorithms.refining.transfers import transfer
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
@@ -77,13 +77,13 @@ def refined(
     rows = np.sort(regions.partition.order)
     labels = regions.partition.class_of(table.rows)[rows]
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
-    search = _Search(table.attributes, rows, minimum_size(requirements), met, context)
+    search = Refinement(table.attributes, rows, minimum_size(requirements), met, context)
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels), options, executor)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
 
 
-class _Search:
+class Refinement:
     """Refines a partition of some rows of a table; the rows are 0 ... n - 1 here."""
 
     def __init__(
@@ -113,7 +113,7 @@ class _Search:
 
     def _ncp(self, partition: Partition) -> float:
         """Weighted NCP of the partition, to the last digit."""
-        return float(Boxes.of(self.codes, partition).ncp(self.penalty).sum())
+        return float(GroupBoxes.of(self.codes, partition).ncp(self.penalty).sum())
 
     def _pass(self, partition: Partition, number: int, deadline: float, executor: Executor) -> Partition:
         """One pass over all blocks: those of a large table side by side, else the pools of the one."""
@@ -146,7 +146,7 @@ class _Search:
             for attribute, codes in zip(self.attributes, self.codes, strict=True)
         ]
         met = None if self.met is None else partial(_met_by_rows, self.met, rows)
-        block = Block(Measure(axes), self.k, met)
+        block = Block(BoxMeasure(axes), self.k, met)
         if len(rows) == self.codes.shape[1]:
             self._whole = block
         return block
@@ -169,5 +169,5 @@ def _refined(block: Block, labels: Ints, rows: int, rng: np.random.Generator, de
             break
         some = slice(sweep * pools, (sweep + 1) * pools)
         keep = block.met is not None and sweep % 2 == 1
-        labels = regroup(block, labels, Neighbours(around.rows[some], around.near[some]), POOLED, keep, rng, run)
+        labels = regroup(block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOLED, keep, rng, run)
     return labels

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.refining.block import GAIN, Block, Classes
-from anonymize.algorithms.refining.grouping import Grouping
-from anonymize.algorithms.refining.pools import Neighbours, pools
+from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.grouping import GreedyGroups
+from anonymize.algorithms.refining.pools import PoolNeighbours, pools
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
 
 POOLS = 256
@@ -50,7 +50,7 @@ class Pools:
 
 
 def regroup(
-    block: Block, labels: Ints, around: Neighbours, size: int, keep: bool, rng: np.random.Generator, run: Map = map
+    block: Block, labels: Ints, around: PoolNeighbours, size: int, keep: bool, rng: np.random.Generator, run: Map = map
 ) -> Ints:
     """(rows,) labels once pools of up to `size` classes around rows have been made anew where that loses less.
 
@@ -67,14 +67,16 @@ def regroup(
     return after
 
 
-def _numbers(classes: Classes) -> Ints:
+def _numbers(classes: BlockClasses) -> Ints:
     """(rows,) the class of each row."""
     number = np.empty(len(classes.order), np.int64)
     number[classes.order] = classes.number
     return number
 
 
-def _gathered(block: Block, classes: Classes, pool: Ints, size: int, keep: bool, rng: np.random.Generator) -> Pools:
+def _gathered(
+    block: Block, classes: BlockClasses, pool: Ints, size: int, keep: bool, rng: np.random.Generator
+) -> Pools:
     """The pools that are neither too large nor without loss, from the pool (classes,) of each class."""
     members = np.flatnonzero(pool >= 0)
     names, of = np.unique(pool[members], return_inverse=True)
@@ -98,7 +100,7 @@ def _regrouped(block: Block, batch: Pools) -> tuple[Ints, Ints, int]:
     place = np.arange(len(pool)) - starts[pool]
     rows = np.zeros((len(batch.held), width), np.int64)
     rows[pool, place] = batch.rows
-    grouping = Grouping(block.measure, rows, batch.held, batch.groups, block.k)
+    grouping = GreedyGroups(block.measure, rows, batch.held, batch.groups, block.k)
     better = grouping.grow() < batch.ncp - GAIN
     group = starts_of(batch.groups)[pool] + grouping.group[pool, place]
     if block.met is not None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.refining.block import GAIN, Block, Classes
-from anonymize.algorithms.refining.measure import Axis, Places, Singles
+from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.measure import BoxAxis, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts
 
 ROUNDS = 12
@@ -35,7 +35,9 @@ class Targets:
     rise: Singles
 
 
-def transfer(block: Block, classes: Classes, labels: Ints, sections: Sequence[Ints], rng: np.random.Generator) -> Ints:
+def transfer(
+    block: Block, classes: BlockClasses, labels: Ints, sections: Sequence[Ints], rng: np.random.Generator
+) -> Ints:
     """(rows,) labels once rows have left their classes; the total NCP is never higher.
 
     `classes` are those of the labels, `sections` numbers of classes within which targets are looked for.
@@ -50,7 +52,7 @@ def transfer(block: Block, classes: Classes, labels: Ints, sections: Sequence[In
     return labels
 
 
-def targets(block: Block, classes: Classes, sections: Sequence[Ints]) -> Targets:
+def targets(block: Block, classes: BlockClasses, sections: Sequence[Ints]) -> Targets:
     """The best class for each row but its own, among those of its section; of equal ones the first.
 
     A row of a section of one class has its own for a target, and a rise of inf.
@@ -123,7 +125,7 @@ class Parting:
     saved: Floats
 
 
-def _parted(block: Block, classes: Classes, labels: Ints, found: Targets, rng: np.random.Generator) -> Ints:
+def _parted(block: Block, classes: BlockClasses, labels: Ints, found: Targets, rng: np.random.Generator) -> Ints:
     """(rows,) labels once rows have left their classes together, where that lowers the NCP.
 
     A class that is given several rows is measured with all of them.
@@ -151,7 +153,7 @@ def _parted(block: Block, classes: Classes, labels: Ints, found: Targets, rng: n
     return _undone(block, labels, after)
 
 
-def _whole(classes: Classes, found: Targets) -> Parting:
+def _whole(classes: BlockClasses, found: Targets) -> Parting:
     """Classes that may be worth dissolving."""
     rise = np.add.reduceat(found.rise[classes.order].astype(np.float64), classes.starts[:-1])
     hoped = np.flatnonzero(rise - classes.ncp < -GAIN)
@@ -159,7 +161,7 @@ def _whole(classes: Classes, found: Targets) -> Parting:
     return Parting(hoped, rows, np.repeat(np.arange(len(hoped)), classes.sizes[hoped]), classes.ncp[hoped])
 
 
-def _ring(block: Block, classes: Classes, found: Targets, axis: Axis, rng: np.random.Generator) -> Parting:
+def _ring(block: Block, classes: BlockClasses, found: Targets, axis: BoxAxis, rng: np.random.Generator) -> Parting:
     """Rows that lie farthest on an axis from a row of their class drawn at random, where losing them may be worth it.
 
     On a hierarchy these are all rows beyond the child of the class's node in which the drawn row lies.
@@ -185,7 +187,7 @@ def _ring(block: Block, classes: Classes, found: Targets, axis: Axis, rng: np.ra
     return Parting(hoped, classes.order[leaves], place[classes.number[leaves]], saved[hoped])
 
 
-def _with(block: Block, classes: Classes, rows: Ints, begins: Ints, to: Ints) -> tuple[list[Places], list[Places]]:
+def _with(block: Block, classes: BlockClasses, rows: Ints, begins: Ints, to: Ints) -> tuple[list[Places], list[Places]]:
     """The boxes of classes `to` once each has been joined by the rows that begin at `begins`."""
     low, high = [], []
     for places, left, right in zip(block.measure.at(rows), classes.low, classes.high, strict=True):
@@ -220,7 +222,7 @@ def _moved(block: Block, labels: Ints, rows: Ints, target: Ints, hope: float) ->
     return _undone(block, labels, moved), rows[~chosen] if chosen.any() else rows[:0]
 
 
-def _changes(block: Block, classes: Classes, rows: Ints, source: Ints, to: Ints) -> Floats:
+def _changes(block: Block, classes: BlockClasses, rows: Ints, source: Ints, to: Ints) -> Floats:
     """(rows,) how each row's move from class `source` to class `to` changes the total NCP."""
     measure, sizes, ncp = block.measure, classes.sizes, classes.ncp
     low, high = [], []
@@ -233,7 +235,7 @@ def _changes(block: Block, classes: Classes, rows: Ints, source: Ints, to: Ints)
     return np.asarray(left_over - ncp[source] + joined * (sizes[to] + 1.0) - ncp[to])
 
 
-def _without(classes: Classes, arranged: Places, end: Places, other: Places, ufunc: np.ufunc) -> Without:
+def _without(classes: BlockClasses, arranged: Places, end: Places, other: Places, ufunc: np.ufunc) -> Without:
     """Where an end of a class's box lies without one of its rows: a function of the class and place of rows.
 
     `arranged`: places in the order of the classes' rows; `end`, `other`: that end of each box, and the other one.

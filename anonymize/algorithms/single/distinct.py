@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Grouping, Ints, Partition, mixed_radix
+from anonymize.classes import Bools, Codes, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.judging import Judge, Tally
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
@@ -17,7 +17,7 @@ from anonymize.table import Table
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctRows:
     """Distinct combinations of leaves among some rows of a table.
 
     `rows` (r,) uint32: the rows, ascending. `of_row` (r,): which combination each of them is. `columns`: per attribute
@@ -39,12 +39,12 @@ class Distinct:
         leaves: Sequence[Codes | Ints],
         sizes: Sequence[int],
         rows: NDArray[np.uint32] | None = None,
-    ) -> Distinct:
+    ) -> DistinctRows:
         """Those of the leaves (rows of the table,) of each attribute, `sizes` of them, in all rows or in some."""
         if rows is None:
             rows = np.arange(table.rows, dtype=np.uint32)
         columns = [np.asarray(leaf)[rows].astype(np.int64) for leaf in leaves]
-        grouping = Grouping.of(*mixed_radix(columns, sizes))
+        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         return cls(
             table=table,
             rows=rows,

@@ -29,14 +29,16 @@ def class_labels(algorithm: str, table: Table) -> tuple[TargetColumn, ...]:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelCounts:
     """Rows by leaf of one attribute and by class label: `before`, of each target (leaves + 1, labels) int64, counts the
     rows of the leaves before each."""
 
     before: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, leaves: Codes | Ints, size: int, targets: Iterable[TargetColumn], rows: NDArray[np.uint32]) -> Labels:
+    def of(
+        cls, leaves: Codes | Ints, size: int, targets: Iterable[TargetColumn], rows: NDArray[np.uint32]
+    ) -> LabelCounts:
         """Of the leaves (all rows,) of one attribute, `size` of them, in some rows."""
         leaf = np.asarray(leaves)[rows].astype(np.int64)
         return cls(tuple(_before(leaf, size, target, rows) for target in targets))

@@ -21,7 +21,7 @@ from anonymize.classes import Bools, Ints, Partition, starts_of
 BATCH_ROWS = 1 << 18
 
 
-class Rule(Protocol):
+class SplitRule(Protocol):
     """How the next cut of each class is chosen. May set `batch.closed`; counts its tries in `batch.attempts`."""
 
     def choose(self, batch: Batch) -> Cuts:
@@ -36,7 +36,7 @@ Finished = tuple[NDArray[np.uint32], Ints]
 
 def grow(
     whole: Batch,
-    rule: Rule,
+    rule: SplitRule,
     allowed: Allowed | None,
     threads: int,
     progress: Callable[[int], None],
@@ -69,7 +69,7 @@ def grow(
 
 
 def _grow_batch(
-    batch: Batch, rule: Rule, allowed: Allowed | None, history: History | None
+    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None
 ) -> tuple[list[Batch], list[Finished]]:
     """Level by level until the batch is used up, or until it falls into several that are each worth a thread."""
     finished: list[Finished] = []
@@ -86,7 +86,7 @@ def _grow_batch(
 
 
 def _step(
-    batch: Batch, rule: Rule, allowed: Allowed | None, history: History | None
+    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None
 ) -> tuple[Batch | None, Finished | None]:
     """One cut of every class: the batch of what may be cut further, and the classes that are finished."""
     before = batch.attempts.copy()

@@ -13,7 +13,7 @@ from anonymize.recoding import CutTree
 
 
 @dataclass(frozen=True)
-class Step:
+class CutStep:
     """What became of m classes in one step, all (m,). A class is known by its first row: `whole` of itself, `first` and
     `second` of its two sides. `attribute`, `start` and `stop` as in `Cuts`."""
 
@@ -29,7 +29,7 @@ class Step:
 class History:
     """The steps, in an order in which a class is cut after the class that it is part of. Threads may add at once."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CutStep] = field(default_factory=list)
 
     def add(self, batch: Batch, cuts: Cuts, parents: Ints, parted: Bools, children: Batch) -> None:
         """Notes one step: `parted` (C,) says which classes of the batch fell in two.
@@ -43,14 +43,14 @@ class History:
         first = np.flatnonzero(parted[parents[:second]])
         whole = batch.rows[batch.starts[at]].astype(np.int64)
         self.steps.append(
-            Step(whole, begins[first], begins[second:], cuts.attribute[at], cuts.start[at], cuts.stop[at])
+            CutStep(whole, begins[first], begins[second:], cuts.attribute[at], cuts.start[at], cuts.stop[at])
         )
 
     def tree(self, partition: Partition) -> CutTree:
         """The tree whose classes are those of the partition that grew."""
         names = ("whole", "first", "second", "attribute", "start", "stop")
         none = np.empty(0, np.int64)
-        made = Step(*(np.concatenate([none, *(getattr(step, name) for step in self.steps)]) for name in names))
+        made = CutStep(*(np.concatenate([none, *(getattr(step, name) for step in self.steps)]) for name in names))
         first, second = _children(made, partition)
         order = _by_level(made, first, second)
         number = np.empty(len(order), np.int64)
@@ -63,7 +63,7 @@ class History:
         return CutTree(attribute, start, stop, renumbered(first), renumbered(second))
 
 
-def _children(made: Step, partition: Partition) -> tuple[Ints, Ints]:
+def _children(made: CutStep, partition: Partition) -> tuple[Ints, Ints]:
     """(N,) what became of the first and of the second side of each cut: the number of a later cut, or -1 - its class.
 
     A side is cut by the next cut of a class with its first row, if there is one.
@@ -82,7 +82,7 @@ def _children(made: Step, partition: Partition) -> tuple[Ints, Ints]:
     return became(made.first), became(made.second)
 
 
-def _by_level(made: Step, first: Ints, second: Ints) -> Ints:
+def _by_level(made: CutStep, first: Ints, second: Ints) -> Ints:
     """(N,) the cuts from the root down, level by level, whatever the order in which threads made them."""
     levels, level = [], np.zeros(min(len(made.whole), 1), np.int64)
     while len(level):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.adjust import Offers, adjust
-from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact
@@ -49,7 +49,7 @@ def test_the_best_offer_is_that_of_a_plain_search(table: Table, k: int, groups: 
     codes, penalty = codes_of(table.attributes), Penalty.of(table.attributes)
     rows = classes(partition.order, partition.starts)
     small = np.flatnonzero(partition.sizes < k)
-    offers = Offers(penalty, codes, partition, Boxes.of(codes, partition), k).to(small)
+    offers = Offers(penalty, codes, partition, GroupBoxes.of(codes, partition), k).to(small)
     for group in small.tolist():
         plain = []
         for giver in range(partition.count):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering import ncp
-from anonymize.algorithms.clustering.ncp import Boxes, Pairs, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, UnionPenalties, codes_of
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, ncp_of
@@ -30,9 +30,9 @@ def test_boxes_and_unions_cost_what_their_rows_say(
         patch.setattr(ncp, "TABLE_SIZE", table_size)
         patch.setattr(ncp, "PAIRED_BOXES", paired)
         penalty = Penalty.of(table.attributes)
-        boxes = Boxes.of(codes_of(table.attributes), partition)
+        boxes = GroupBoxes.of(codes_of(table.attributes), partition)
         everyone = np.arange(boxes.count)
-        unions = Pairs(penalty, boxes)(everyone, everyone) * (boxes.sizes[:, None] + boxes.sizes)
+        unions = UnionPenalties(penalty, boxes)(everyone, everyone) * (boxes.sizes[:, None] + boxes.sizes)
     groups = classes(partition.order, partition.starts)
     assert boxes.ncp(penalty).tolist() == pytest.approx([ncp_of(table, group) for group in groups])
     for first in everyone:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering import nearest as module
-from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.nearest import nearest
 from anonymize.classes import Partition
 from anonymize.table import Table
@@ -23,7 +23,7 @@ def test_the_nearest_are_those_of_a_scan(
 ) -> None:
     partition = Partition.of_labels(rng.integers(0, groups, table.rows))
     codes, penalty = codes_of(table.attributes), Penalty.of(table.attributes)
-    boxes = Boxes.of(codes, partition)
+    boxes = GroupBoxes.of(codes, partition)
     queries = np.flatnonzero(rng.random(boxes.count) < 0.7)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("BLOCK", "QUERIES", "FIRST_LOOK"), tuning, strict=True):

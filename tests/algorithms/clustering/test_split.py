@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.seeds import seeds as far_rows
 from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Partition
@@ -30,7 +30,7 @@ def test_every_group_makes_as_many_as_it_can(table: Table, k: int, groups: int, 
         assert all((parent[part] == group).all() for part in mine)
         assert len(mine) == max(size // k, 1)
         assert size < k or all(k <= len(part) < 2 * k for part in mine)
-    total = [Boxes.of(codes, each).ncp(penalty).sum() for each in (after, before)]
+    total = [GroupBoxes.of(codes, each).ncp(penalty).sum() for each in (after, before)]
     assert total[0] <= total[1] * (1 + 1e-12)
 
 

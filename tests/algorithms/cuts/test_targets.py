@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts import BY_TARGET
 from anonymize.algorithms.cuts import candidates as module
-from anonymize.algorithms.cuts.impurity import FEW, Labels
+from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
@@ -224,7 +224,7 @@ def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     table = replace(table, targets=labels)
     chooser, whole = rule_and_batch("infogain", table, 1)
     few = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
-    with patch.object(Labels, "_few", Labels._many):
+    with patch.object(LabelImpurity, "_few", LabelImpurity._many):
         many = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
     np.testing.assert_allclose(few.score, many.score, atol=1e-8)
 
@@ -235,8 +235,8 @@ def test_large_classes_are_judged_by_a_sample_and_still_cut_soundly(
     table: Table, rule: str, minimum: int, limit: int
 ) -> None:
     chooser, batch = rule_and_batch(rule, table, minimum)
-    spread = module.Rows._spread
-    with patch.object(module.Rows, "_spread", lambda b, c, _: spread(b, c, limit)):
+    spread = module.SampledRows._spread
+    with patch.object(module.SampledRows, "_spread", lambda b, c, _: spread(b, c, limit)):
         partition = grow(batch, chooser, None, 1, lambda rows: None)
     assert sorted(partition.order.tolist()) == list(range(table.rows))
     assert partition.sizes.min() >= min(minimum, table.rows)

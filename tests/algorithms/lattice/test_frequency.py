@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.store import Store
-from anonymize.classes import Grouping, mixed_radix
 from tests.algorithms.full_domain import shown
 from tests.algorithms.lattice.cases import Case, below, small_cases
 
@@ -74,20 +73,6 @@ def test_a_subset_is_the_set_of_its_rows(case: Case, random: object) -> None:
         assert groups.histograms[name].starts.tolist() == histogram.starts.tolist()
         assert groups.histograms[name].counts.tolist() == histogram.counts.tolist()
         assert groups.histograms[name].whole.counts.tolist() == histogram.whole.counts.tolist()
-
-
-@given(st.lists(st.integers(0, 5), min_size=1), st.sampled_from([6, 2**40, 2**62]))
-def test_groups_are_the_same_whether_or_not_63_bits_are_enough(keys: list[int], span: int) -> None:
-    grouping = Grouping.of(np.array(keys, np.int64), span)
-    assert grouping.group.tolist() == np.unique(keys, return_inverse=True)[1].tolist()
-    assert grouping.first.tolist() == [keys.index(key) for key in sorted(set(keys))]
-
-
-def test_keys_of_more_than_63_bits_are_renumbered() -> None:
-    columns = [np.array([0, 1, 1, 0], np.int32)] * 5
-    keys, span = mixed_radix(columns, [2**30] * 5)
-    assert keys[0] == keys[3] != keys[1] == keys[2]
-    assert 0 <= keys.min() <= keys.max() < span < 2**63
 
 
 @pytest.mark.parametrize("cells", [0, 60, 1 << 20])

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import BestFirst, Deadline, Found, Walk, find
+from anonymize.algorithms.lattice.search import BestFirst, BestNode, Deadline, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from tests.algorithms.lattice.cases import Case, small_cases
 
-Search = Callable[[Scorer, Deadline], Found | None]
+Search = Callable[[Scorer, Deadline], BestNode | None]
 
 SEARCHES: dict[str, Search] = {
     "walk": lambda scorer, deadline: Walk(scorer, deadline).run(),

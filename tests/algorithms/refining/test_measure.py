@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.algorithms.refining import measure
-from anonymize.algorithms.refining.measure import Measure, axis_of
+from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.table import Table
 from tests.algorithms.tables import numeric, seeds, table_of, tables
 
 Rng = np.random.Generator
 
 
-def measure_of(table: Table) -> Measure:
-    return Measure([axis_of(a.domain, a.codes, a.weight) for a in table.attributes])
+def measure_of(table: Table) -> BoxMeasure:
+    return BoxMeasure([axis_of(a.domain, a.codes, a.weight) for a in table.attributes])
 
 
 def boxes(table: Table, rng: Rng, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import bottom_up, mondrian, top_down
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.ncp import Boxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining import blocks
 from anonymize.algorithms.refining.refine import Refinable, refined
@@ -151,7 +151,7 @@ def test_weights_decide_what_is_kept_precise() -> None:
         table = table_of(numeric(x, "x", weight), numeric(y, "y"))
         found = refined(table, (k_anonymity(5),), start, Refinable(passes=20), Context())
         codes = codes_of(table.attributes)
-        boxes = Boxes.of(codes, found.partition)
+        boxes = GroupBoxes.of(codes, found.partition)
         one = Penalty.of([replace(table.attributes[0], weight=1.0)])
         shares.append(float((one(boxes.low[:1], boxes.high[:1]) * boxes.sizes).sum()))
     assert shares[1] < 0.8 * shares[0]

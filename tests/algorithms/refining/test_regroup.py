@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.refining import pools as pooling
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.grouping import Grouping
-from anonymize.algorithms.refining.pools import Neighbours, neighbours, pools
+from anonymize.algorithms.refining.grouping import GreedyGroups
+from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pools
 from anonymize.algorithms.refining.regroup import regroup
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table
@@ -24,7 +24,7 @@ from tests.algorithms.tables import seeds, tables
 Rng = np.random.Generator
 
 
-def around(block: Block, labels: Ints, rng: Rng) -> Neighbours:
+def around(block: Block, labels: Ints, rng: Rng) -> PoolNeighbours:
     """One row and its neighbours."""
     classes = block.classes(labels)
     return neighbours(block, classes, [np.arange(classes.count)], 1, rng)
@@ -69,7 +69,7 @@ def test_a_pool_that_would_break_a_requirement_is_left() -> None:
 def test_a_class_belongs_to_the_first_pool_that_asks() -> None:
     block = Block(measure_of(line(0, 1, 2, 3)), 1)
     classes = block.classes(np.arange(4))
-    asked = Neighbours(np.array([1, 2, 1]), np.array([[1, 2, 0], [2, 0, 3], [1, 3, 0]]))
+    asked = PoolNeighbours(np.array([1, 2, 1]), np.array([[1, 2, 0], [2, 0, 3], [1, 3, 0]]))
     assert pools(classes, np.arange(4), asked, 2).tolist() == [1, 0, 1, -1]
     assert pools(classes, np.arange(4), asked, 1).tolist() == [-1, 0, 1, -1]
 
@@ -95,7 +95,7 @@ def test_a_grouping_counts_what_its_groups_lose(table: Table, rng: Rng, k: int) 
     held = np.array([table.rows - k, k])
     padded = np.zeros((2, held.max()), np.int64)
     padded[0, : held[0]], padded[1, :k] = rows[: held[0]], rows[held[0] :]
-    grouping = Grouping(measure_of(table), padded, held, held // k, k)
+    grouping = GreedyGroups(measure_of(table), padded, held, held // k, k)
     ncp = grouping.grow()
     for pool in range(2):
         group = grouping.group[pool, : held[pool]]
