@@ -327,6 +327,13 @@ def test_nothing_required_but_that_nothing_is_worse(desk: Desk, released: Path, 
     assert ended.code == 1 and json.loads(ended.out)["privacy"]["satisfied"] is False
 
 
+def test_only_what_was_required_is_met(desk: Desk, call: Call, released: Path) -> None:
+    columns = ("-i", released.name, "--qi", "age,zip,job", "--format", "junit")
+    assert "k-anonymity (k=4) is met: k=4" in call("audit", *columns, "-k", 4).out.decode()
+    measured = call("audit", *columns).out.decode()
+    assert "k-anonymity: k=4" in measured and "is met" not in measured
+
+
 # --- an earlier release ----------------------------------------------------------------------------------------------
 
 

@@ -122,6 +122,11 @@ def test_too_many_subsets(desk: Desk, call: Call) -> None:
 # --- samples ---------------------------------------------------------------------------------------------------------
 
 
+def test_weights_below_one_do_not_make_a_sample_larger_than_its_population(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, "q,w\na,0.5\na,0.5\nb,0.5\n", "--qi", "q", "--sampling-weight", "w")
+    assert code == 0 and report["risk"]["population"]["sampling_fraction"] == 1
+
+
 def test_sampling_weights(desk: Desk, call: Call) -> None:
     code, report = audited(desk, call, WEIGHTED, "--qi", "q,r", "--sampling-weight", "w")
     assert code == 0 and "1 sampling weight is below one" in report["warnings"][0]
