@@ -122,7 +122,7 @@ def audit(request: Audit) -> AuditResult:
     >>> import tempfile
     >>> table = Path(tempfile.mkdtemp()) / "released.csv"
     >>> _ = table.write_text("age,job,ill\\n30-39,cook,flu\\n30-39,cook,flu\\n50-59,clerk,flu\\n50-59,clerk,gout\\n")
-    >>> measured = audit(None, table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2)
+    >>> measured = audit(Audit(path=table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2))
     >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """

@@ -26,6 +26,7 @@ from anonymize.risk import merged
 from anonymize.rows import null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.write import check_table
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
@@ -38,13 +39,14 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output.
+    Raises UsageError for two files on standard output, and for a suffix that is not a format's.
     """
     output = str(request.output)
     if request.options.joined:
         return ReleasePaths([output])
     if output in ("-", "/dev/stdout"):
         raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+    check_table(output, request.output_format)
     return ReleasePaths(pair_of(output))
 
 
