@@ -73,8 +73,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         inside = partial(bottom_up, penalty, k=k, progress=context.progress)
         return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
 
-    found = cluster(table, requirements, method, context)
-    return refined(table, requirements, found, options, context) if options.refine else found
+    partition = cluster(table, requirements, method, context)
+    return refined(table, requirements, partition, options, context) if options.refine else partition
 
 
 def bottom_up(
@@ -116,7 +116,7 @@ def _merged(penalty: Penalty, codes: Corners, partition: Partition, k: int, thre
     merging = Merging(penalty, boxes, small, threads)
     for group in merging.turns():
         if not merging.touched(group):
-            found = merging.partner(group)
-            if found is not None:
-                merging.merge(group, found[1])
+            nearest = merging.partner(group)
+            if nearest is not None:
+                merging.merge(group, nearest[1])
     return Partition.of_labels(merging.labels()[partition.class_of(codes.shape[1])])

@@ -65,9 +65,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return checker.recoding(vector, {"allowed_rows": allowed})
 
 
-def _raised(vector: Vector, top: Vector, shown: FrequencySet) -> Vector:
+def _raised(vector: Vector, top: Vector, frequency_set: FrequencySet) -> Vector:
     """One level up in the attribute with the most distinct values of those below their roots, the first of several."""
-    distinct = [len(np.unique(column)) for column in shown.columns]
+    distinct = [len(np.unique(column)) for column in frequency_set.columns]
     below = [index for index, level in enumerate(vector) if level < top[index]]
     most = max(below, key=lambda index: distinct[index])
     return (*vector[:most], vector[most] + 1, *vector[most + 1 :])

@@ -76,8 +76,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)
         return top_down(penalty, codes, k, options, context.seed or 0, context.threads, start, context.progress)
 
-    found = cluster(table, requirements, method, context)
-    return refined(table, requirements, found, options, context) if options.refine else found
+    partition = cluster(table, requirements, method, context)
+    return refined(table, requirements, partition, options, context) if options.refine else partition
 
 
 def top_down(

@@ -149,8 +149,8 @@ class Items:
         keys = self._keys(values, base, bits, np.dtype(np.uint32 if cells < 1 << 31 else np.uint64))
         if cells <= max(DENSE_PER_ROW * len(keys), DENSE):
             counts = np.bincount(keys.view(f"i{keys.itemsize}"), minlength=cells)
-            found = np.flatnonzero(counts)
-            return self._decoded(found, base, bits, counts[found])
+            occupied = np.flatnonzero(counts)
+            return self._decoded(occupied, base, bits, counts[occupied])
         keys.sort()
         if self.grouped:
             edges = run_starts(keys)
@@ -176,12 +176,12 @@ class Items:
         order = np.lexsort((values, self.codes, self.rows.labels))
         base = starts_of(self.high - self.low + 1)
         place = np.repeat(base[:-1] - self.low, self.rows.sizes) + self.codes[order].astype(np.int64)
-        found = values[order].astype(np.int64)
+        arranged = values[order].astype(np.int64)
         new = np.ones(len(order), np.bool_)
-        new[1:] = (place[1:] != place[:-1]) | (found[1:] != found[:-1])
+        new[1:] = (place[1:] != place[:-1]) | (arranged[1:] != arranged[:-1])
         edges = np.flatnonzero(new)
         place, counts = place[edges], np.diff(edges, append=len(order))
-        return ItemCells(place, found[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
+        return ItemCells(place, arranged[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
 
 
 @dataclass(frozen=True)
@@ -248,10 +248,10 @@ class Sides:
     @classmethod
     def of(cls, cells: ItemCells, item: Ints, *, alone: bool) -> Sides:
         """Cuts before some items, or of each of them alone."""
-        owner, at = cells.owner[cells.starts[item]], cells.starts[item]
+        owner, first = cells.owner[cells.starts[item]], cells.starts[item]
         if alone:
-            return cls(owner, item, at, cells.starts[item + 1])
-        return cls(owner, item, cells.begins[owner], at)
+            return cls(owner, item, first, cells.starts[item + 1])
+        return cls(owner, item, cells.begins[owner], first)
 
     def over(self, cells: ItemCells, *, alone: bool) -> Sides:
         """The same cuts over the cells of another target: the items are the same, their cells are not."""
