@@ -50,10 +50,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.algorithms.remaining import Remaining, remaining
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.privacy import Requirement
@@ -94,16 +94,12 @@ Value: TypeAlias = tuple[int, int]
 class Options:
     """Options of the subcommand."""
 
-    outliers: str = option(
-        "limit",
-        "How many rows may lose cells: limit, the spec's share of suppression; k, as many as a class has to have.",
-        ("limit", "k"),
-    )
+    outliers: str = outliers_option("lose cells", share="suppression")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
-    allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    allowed = allowed_rows(options.outliers, requirements, context)
     rows = remaining(table, requirements, replace(context, suppression_limit=allowed))
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)

@@ -122,7 +122,7 @@ class SplitView:
     def values(self) -> dict[str, Values]:
         """The sensitive values of each class; of no attribute where the size says it all."""
         histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
-        return {name: Values.of(each, self.class_of, self.classes.size) for name, each in histograms.items()}
+        return {name: Values.of(each, self.class_of, len(self.classes.counts)) for name, each in histograms.items()}
 
     @property
     def bound(self) -> int:
@@ -138,7 +138,7 @@ class SplitView:
         """Numbers that one look at the cells reads, and what it takes however few they are."""
         histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
         judged = sum(len(each.codes) for each in histograms.values())
-        return (self.cells.size + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
+        return (len(self.cells.counts) + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
         """For every split of the allset; of those in the head, and of others, 0."""
@@ -192,7 +192,7 @@ class SplitView:
     def _halved(self, attribute: int, span: int) -> Ints:
         """(figures, span - 1) those of `Additions` for each boundary between intervals of an attribute."""
         cells = self.cells
-        grouping = KeyGroups.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
+        grouping = KeyGroups.of(self.class_of * span + cells.columns[attribute], len(self.classes.counts) * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
         sizes = np.add.reduceat(cells.counts[order], starts)

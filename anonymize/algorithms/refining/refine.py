@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, option
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
-from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.clustering.run import Method, cluster, met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
@@ -81,6 +81,14 @@ def refined(
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels), options, executor)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
+
+
+def clustered(
+    table: Table, requirements: tuple[Requirement, ...], method: Method, refinement: Refinable | None, context: Context
+) -> Regions:
+    """The groups that a method makes; `refinement`: how they are refined, None for not at all."""
+    regions = cluster(table, requirements, method, context)
+    return regions if refinement is None else refined(table, requirements, regions, refinement, context)
 
 
 class Refinement:
