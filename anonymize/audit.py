@@ -108,7 +108,7 @@ class AuditResult:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
-        unmet = self.checked.at("error")
+        unmet = self.checked.of_levels("error")
         return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
 
 

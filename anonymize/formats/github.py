@@ -14,7 +14,7 @@ COMMANDS = {"error": "error", "warning": "warning"}
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    findings = checked.at("error", "warning")
+    findings = checked.of_levels("error", "warning")
     for finding in findings:
         out.write(_command(finding) + "\n")
     satisfied = checked.report["privacy"]["satisfied"]
