@@ -286,7 +286,7 @@ def read_cells(
 
 def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
     """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = frame.select(low=pl.col(low), high=pl.col(high))
+    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
     distinct = pairs.unique(maintain_order=True).with_row_index("text")
     texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
     return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)

@@ -130,22 +130,22 @@ class Axes:
 def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
     """(*shape) rows, as estimated from groups.
 
-    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, with the columns of
-    groups, of the sensitive attribute, and `count`; None where `rows` has the sensitive values as well.
+    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, as `listing` makes it;
+    None where `rows` has the sensitive values as well.
     """
-    name = axes.sensitive.name
     if listed is None:
-        listed = rows.group_by(group, name).agg(count=pl.len())
-    number = listed.select(pl.col(group).cast(pl.String).unique().sort()).with_row_index("owner")
-    keys = rows.select(pl.col(group).cast(pl.String)).join(number, on=group, how="left", maintain_order="left")
+        listed = listing(rows, group, axes.sensitive.name)
+    number = listed.select(pl.col("group").unique().sort()).with_row_index("owner")
+    groups = pl.DataFrame({"group": rows[group].cast(pl.String)})
+    keys = groups.join(number, on="group", how="left", maintain_order="left")
     if keys["owner"].null_count():
         raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
-    listing = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
-    listing = listing.join(number, on=group).sort("owner", "value")
+    values = pl.Series(axes.values(listed["value"].alias(axes.sensitive.name)))
+    entries_of = listed.with_columns(value=values).join(number, on="group").sort("owner", "value")
     entries = (
-        listing["owner"].to_numpy().astype(np.int64),
-        listing["value"].to_numpy(),
-        listing["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
+        entries_of["owner"].to_numpy().astype(np.int64),
+        entries_of["value"].to_numpy(),
+        entries_of["count"].cast(pl.Float64).to_numpy(),
     )
     shape = axes.shape[:-1]
     codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
@@ -153,6 +153,14 @@ def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, grou
     owners = keys["owner"].to_numpy().astype(np.int64)
     table = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
     return table.reshape(axes.shape)
+
+
+def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = None) -> pl.DataFrame:
+    """A sensitive table: `group` as text, `value`, and `count`, which is that of the rows where no column has it."""
+    plain = pl.DataFrame({"group": rows[group].cast(pl.String), "value": rows[sensitive]})
+    if count is None:
+        return plain.group_by("group", "value").agg(count=pl.len())
+    return plain.with_columns(count=rows[count])
 
 
 def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
