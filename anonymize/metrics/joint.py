@@ -31,6 +31,7 @@ from anonymize.metrics import distributions
 from anonymize.randomization.estimate import Method, estimate
 from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.table import Attribute, SensitiveColumn
+from anonymize.table.named import unnamed
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is compared."""
@@ -102,13 +103,12 @@ class Axes:
         return self._numbers(texts, column.values[: column.size - (column.missing is not None)], column.missing)
 
     def _labels(self, texts: pl.Series, labels: Sequence[str], missing: int | None) -> Ints:
-        codes = texts.cast(pl.String).replace_strict(
-            list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64
-        )
+        every = list(range(len(labels)))
+        codes = unnamed(texts).cast(pl.String).replace_strict(list(labels), every, default=None, return_dtype=pl.Int64)
         return self._known(texts, codes, missing)
 
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
-        released = numbers(texts).fill_null(np.nan).to_numpy()
+        released = numbers(unnamed(texts)).fill_null(np.nan).to_numpy()
         codes = np.minimum(np.searchsorted(values, released), max(len(values) - 1, 0))
         known = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
         return self._known(texts, pl.Series(np.where(known, codes, -1)).replace(-1, None), missing)
@@ -116,7 +116,8 @@ class Axes:
     def _known(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
         """The codes, with that of missing for the texts that mean it."""
         if missing is not None:
-            absent = texts.is_null() | texts.cast(pl.String).is_in(list(self.missing))
+            plain = unnamed(texts)
+            absent = plain.is_null() | plain.cast(pl.String).is_in(list(self.missing))
             codes = pl.select(pl.when(absent).then(missing).otherwise(codes).cast(pl.Int64)).to_series()
         unknown = codes.null_count()
         if unknown:
@@ -191,7 +192,8 @@ def _categories(
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
     every = list(range(len(distortion.values)))
     codes = (
-        texts.cast(pl.String)
+        unnamed(texts)
+        .cast(pl.String)
         .fill_null("")
         .replace_strict(list(distortion.values), every, default=None, return_dtype=pl.Int64)
     )

@@ -13,3 +13,12 @@ def column(name: str) -> pl.Expr:
     (2, 3)
     """
     return selectors.by_name(name).as_expr()
+
+
+def unnamed(series: pl.Series) -> pl.Series:
+    """The same values under no name: most methods of a series look it up by its name, which is a pattern there as well.
+
+    >>> unnamed(pl.Series("*", ["a", None])).fill_null("b").to_list()
+    ['a', 'b']
+    """
+    return series.alias("")

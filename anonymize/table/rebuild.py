@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from anonymize.table.named import unnamed
+
 PIECE = 250_000
 """Rows of a piece; the last one has the rest."""
 
@@ -27,7 +29,8 @@ def rebuilt(frames: Iterable[pl.DataFrame], size: int = PIECE) -> Iterator[pl.Da
     The first piece may have no rows; it shows the schema.
     """
     for frame in _pieces(frames, size):
-        yield pl.DataFrame([rebuilt_column(column) for column in frame.iter_columns()], height=frame.height)
+        columns = [rebuilt_column(column).alias(column.name) for column in frame.iter_columns()]
+        yield pl.DataFrame(columns, height=frame.height)
 
 
 def _pieces(frames: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
@@ -48,8 +51,8 @@ def _pieces(frames: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]
 
 
 def rebuilt_column(column: pl.Series) -> pl.Series:
-    """A column with the same values, in buffers that hold nothing else; Categorical and Enum as String."""
-    dtype = column.dtype
+    """The same values, without the name, in buffers that hold nothing else; Categorical and Enum as String."""
+    column, dtype = unnamed(column), column.dtype
     if isinstance(dtype, pl.Categorical | pl.Enum):
         column, dtype = column.cast(pl.String), pl.String()
     column = column.rechunk()
@@ -59,7 +62,7 @@ def rebuilt_column(column: pl.Series) -> pl.Series:
         return _texts(column.bin.encode("hex")).str.decode("hex")
     if dtype.is_temporal() or dtype in _PLAIN:
         return _numbers(column)
-    return pl.Series(column.name, column.to_list(), dtype=plain_type(dtype))
+    return pl.Series(column.to_list(), dtype=plain_type(dtype))
 
 
 _PLAIN = {
@@ -85,7 +88,7 @@ def plain_type(dtype: pl.DataType | DataTypeClass) -> pl.DataType | DataTypeClas
 
 def _texts(column: pl.Series) -> pl.Series:
     """A concatenation writes each text to a new buffer, in the order of the rows; a null stays null."""
-    return column.to_frame("text").select(pl.concat_str("text", _EMPTY)).to_series().alias(column.name)
+    return column.to_frame("text").select(pl.concat_str("text", _EMPTY)).to_series()
 
 
 def _numbers(column: pl.Series) -> pl.Series:
@@ -95,7 +98,7 @@ def _numbers(column: pl.Series) -> pl.Series:
     values = column.to_physical().fill_null(zero).to_numpy(writable=True)
     if values.dtype.kind == "f":
         values[np.isnan(values)] = np.nan
-    series = pl.Series(column.name, values)
+    series = pl.Series(values)
     if not present.all():
-        series = pl.select(pl.when(pl.Series(present)).then(series)).to_series().alias(column.name)
+        series = pl.select(pl.when(pl.Series(present)).then(series)).to_series()
     return series.cast(column.dtype)

@@ -231,8 +231,8 @@ def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
     columns = []
     for name, column in zip(names, rows.shown, strict=True):
-        texts = pl.Series(name, [None], dtype=pl.String).append(column.texts)
-        columns.append(texts.gather(column.numbers.of_row.gather(first)))
+        texts = pl.Series([None], dtype=pl.String).append(column.texts)
+        columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
     return pl.DataFrame(columns)
 
 

@@ -4,7 +4,6 @@ columns that the program makes for itself are names of columns like any other.""
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.audit import Against, Audit, audit
 from anonymize.auditing.sample import Deeper
-from anonymize.errors import UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
 from anonymize.recode import Recode, recode
@@ -52,7 +50,7 @@ def test_an_audit_measures_the_column_that_it_names(name: str, suffix: str, tmp_
     frame = pl.DataFrame({"dx": ["a"] * 40, "sx": ["a"] * 40, name: [f"p{number}" for number in range(40)]})
     path = tmp_path / f"table.{suffix}"
     {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[suffix](path)
-    result = audit(Audit(path=path, quasi_identifiers=[name], k=5, further=Deeper(subsets=True)))
+    result = audit(Audit(path=path, quasi_identifiers=[name], k=5, further=Deeper(subsets=0)))
     assert result.satisfied is False
     assert result.verdict.risk["uniques"] == 40
     assert result.report["risk"]["subsets"][0]["uniques"] == 40
@@ -103,71 +101,72 @@ def windows() -> list[list[str]]:
 
 
 PLAIN = ["age", "hours", "job", "ill", "note"]
+MEASURED = ("rows", "classes", "risk", "privacy", "utility", "previous", "outside", "models")
 
 
-def figures(names: list[str], folder: Path) -> dict[str, Any]:
-    """What every command measures of the same table under these names, with plain names in place of them."""
-    folder.mkdir()
-    path, out = table(folder / "table.csv", people(names)), folder / "out.csv"
-    spec = make(content(path, names, k=4, l=2), PARAMETERS)
-    reports: dict[str, Any] = {}
-    for algorithm in ("mondrian", "incognito"):
-        request = Request(
-            spec, algorithm, ALGORITHMS[algorithm].Options(), output=str(out), save_recoding=str(folder / "r.json"),
-            force=True,
-        )  # fmt: skip
-        reports[algorithm] = release(request)
-        reports[f"{algorithm} rows"] = out.read_text(encoding="utf-8").split("\n", 1)[1]
-        again = folder / "again.csv"
-        reports[f"{algorithm} recode"] = recode(Recode(str(folder / "r.json"), str(path), str(again), force=True))
-        reports[f"{algorithm} again"] = again.read_text(encoding="utf-8").split("\n", 1)[1]
-        reports[f"{algorithm} evaluate"] = evaluate(Evaluate(spec, str(out), queries=50))
-        further = Audit(spec, out, further=Deeper(subsets=True), against=Against(previous=path), missing_as="wildcard")
-        reports[f"{algorithm} audit"] = audit(further).report
-    return with_plain_names(reports, names)
-
-
-def with_plain_names(reports: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for kind, report in reports.items():
-        if isinstance(report, dict):
-            report = {
-                key: report[key]
-                for key in ("rows", "classes", "risk", "privacy", "utility", "previous", "outside")
-                if key in report
-            }
-        kept[kind] = renamed(report, dict(zip(names, PLAIN, strict=True)))
-    return kept
-
-
-def renamed(report: Any, names: dict[str, str]) -> Any:
-    """Keys under which a report has attributes, and values that name one."""
+def numbers(report: Any) -> list[Any]:
+    """The figures of a report, in its order, without what they are called."""
     if isinstance(report, dict):
-        named = {
-            "attributes",
-            "targets",
-            "contributions",
-            "means",
-            "columns",
-        }
-        return {
-            key: {names.get(name, name): renamed(each, names) for name, each in value.items()}
-            if key in named and isinstance(value, dict)
-            else [names.get(each, each) if isinstance(each, str) else renamed(each, names) for each in value]
-            if key == "attributes" and isinstance(value, list)
-            else names.get(value, value)
-            if key == "attribute" and isinstance(value, str)
-            else renamed(value, names)
-            for key, value in report.items()
-            if key != "path"
-        }
+        return [each for value in report.values() for each in numbers(value)]
     if isinstance(report, list):
-        return [renamed(each, names) for each in report]
-    return report
+        return [each for value in report for each in numbers(value)]
+    return [] if isinstance(report, str) else [report]
 
 
-def test_it(tmp_path: Path) -> None:
-    plain = figures(PLAIN, tmp_path / "plain")
-    print(json.dumps({k: v for k, v in plain.items() if "rows" not in k}, indent=1)[:6000])
+def figures(report: dict[str, Any]) -> list[Any]:
+    return numbers([report[key] for key in MEASURED if key in report])
+
+
+def body(path: Path) -> str:
+    """A file without its header."""
+    return path.read_text(encoding="utf-8").split("\n", 1)[1]
+
+
+def classed(names: list[str], folder: Path, algorithm: str) -> list[Any]:
+    """A release, a recoding by it, its evaluation and its audit."""
+    folder.mkdir()
+    path, out, saved, again = table(folder / "i.csv", people(names)), folder / "o.csv", folder / "r.json", folder / "a"
+    spec = make(content(path, names, k=4, l=2), PARAMETERS)
+    options = ALGORITHMS[algorithm].Options()
+    made = release(Request(spec, algorithm, options, output=str(out), save_recoding=str(saved)))
+    recode(Recode(str(saved), str(path), str(again)))
+    measured = evaluate(Evaluate(spec, str(out), queries=20))
+    wanted = Audit(spec, out, further=Deeper(subsets=0), against=Against(previous=path), missing_as="wildcard")
+    return [body(out), body(again), *map(figures, (made, measured, audit(wanted).report))]
+
+
+def unclassed(names: list[str], folder: Path, algorithm: str, **options: Any) -> list[Any]:
+    """A release without classes, its evaluation, and its audit where there is one."""
+    folder.mkdir()
+    path, out = table(folder / "i.csv", people(names)), folder / "o.csv"
+    requirement = {"l": 2} if algorithm == "anatomy" else {"models": [{"model": "disclosure", "l": 2}]}
+    spec = make(content(path, names, **requirement), PARAMETERS)
+    asked = ALGORITHMS[algorithm].Options(**options)
+    made = release(Request(spec, algorithm, asked, output=str(out), seed=1))
+    files = [*folder.glob("o.qit.csv"), *folder.glob("o.st.csv"), *folder.glob("o.csv")]
+    group = options.get("group")
+    measured = evaluate(Evaluate(spec, str(files[0]), group=group, queries=20))
+    audited = [audit(Audit(spec, files[0], group=group)).report] if algorithm == "anatomy" else []
+    return [*map(body, files), *map(figures, (made, measured, *audited))]
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
+def test_names_make_no_difference_to_classes(algorithm: str, tmp_path: Path) -> None:
+    plain = classed(PLAIN, tmp_path / "plain", algorithm)
     for number, names in enumerate(windows()):
-        assert figures(names, tmp_path / str(number)) == plain, names
+        assert classed(names, tmp_path / str(number), algorithm) == plain, names
+
+
+@pytest.mark.parametrize("group", ["len", "count ", "*", "^s.*$", "value", "owner", "0"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_names_make_no_difference_to_groups(group: str, joined: bool, tmp_path: Path) -> None:
+    plain = unclassed(PLAIN, tmp_path / "plain", "anatomy", joined=joined, group="group")
+    for number, names in enumerate(windows()[::3]):
+        if group not in names and "count" not in names:
+            assert unclassed(names, tmp_path / str(number), "anatomy", joined=joined, group=group) == plain, names
+
+
+def test_names_make_no_difference_to_distortions(tmp_path: Path) -> None:
+    plain = unclassed(PLAIN, tmp_path / "plain", "randomize")
+    for number, names in enumerate(windows()[::2]):
+        assert unclassed(names, tmp_path / str(number), "randomize") == plain, names
