@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def test_an_audit_measures_the_column_that_it_names(name: str, suffix: str, tmp_
     """Forty people who are unique in the column, beside columns of one value that its pattern fits."""
     frame = pl.DataFrame({"dx": ["a"] * 40, "sx": ["a"] * 40, name: [f"p{number}" for number in range(40)]})
     path = tmp_path / f"table.{suffix}"
-    {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[suffix](path)
+    writers: dict[str, Callable[[Path], object]]
+    writers = {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}
+    writers[suffix](path)
     result = audit(Audit(path=path, quasi_identifiers=[name], k=5, further=Deeper(subsets=0)))
     assert result.satisfied is False
     assert result.verdict.risk["uniques"] == 40
