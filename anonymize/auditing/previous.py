@@ -31,6 +31,7 @@ from anonymize.domain.cells import CellFormat, read_cells
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
 from anonymize.spec import Flat, Spec
+from anonymize.table.named import column
 from anonymize.verify import Check, Verdict
 
 MOST_PAIRS = 20_000_000
@@ -100,7 +101,7 @@ def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: 
 
 def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Verdict:
     """The intersections of the classes of two releases of the same rows, measured as one table."""
-    sensitive = [name for name in now.spec.sensitive if name not in now.columns]
+    sensitive = [column(name) for name in now.spec.sensitive if name not in now.columns]
     own, others = now.source.scan(), before.source.scan()
     # Both releases have columns of the same names; no column is called what these are.
     names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
@@ -113,7 +114,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
 
 def _plain(table: Audited, name: str) -> pl.Expr:
     """A column as text; a null as what means missing, which it is wherever it may be one."""
-    return pl.col(name).cast(pl.String).fill_null(table.missing.null_text)
+    return column(name).cast(pl.String).fill_null(table.missing.null_text)
 
 
 # --- by what the classes show ----------------------------------------------------------------------------------------

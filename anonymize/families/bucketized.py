@@ -26,6 +26,7 @@ from anonymize.risk import merged
 from anonymize.rows import null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.named import unnamed
 from anonymize.table.write import check_table
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
@@ -121,9 +122,9 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
 
 
 def _sensitive_texts(table: Table) -> pl.Series:
-    """The sensitive column as it came."""
+    """The sensitive column as it came, without its name."""
     name = table.sensitive[0].name
-    return pl.concat([batch[name] for batch in table.source.batches([name])])
+    return unnamed(pl.concat([batch[name] for batch in table.source.batches([name])]))
 
 
 # --- the report ------------------------------------------------------------------------------------------------------
