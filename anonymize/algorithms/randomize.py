@@ -230,7 +230,8 @@ def _explain(posed: DistortionProblem, requirement: Requirement, on: str) -> Pro
     single = int(np.count_nonzero(cells.shares == 1))
     if on == "sensitive" and single:
         message += f"; {single} of {len(cells.starts)} groups show one single sensitive value, which nothing hides"
-    nearest = float(requirement.required()["l"]) / excess
+    assert isinstance(requirement.parameters, disclosure.Parameters)
+    nearest = requirement.parameters.l / excess
     if nearest > 1:
         return Problem(message, hint=f"nearest feasible: l={nearest * (1 - 1e-6):.4g}")
     other = "distort the quasi-identifiers: --on qi, or both"
