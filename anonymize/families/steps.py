@@ -83,6 +83,13 @@ def _unable(request: Request, path: tuple[str | int, ...], message: str, need: s
     return request.spec.problem(path, message.format(request.algorithm), f"these can: {', '.join(able)}")
 
 
+def refuse_seed(request: Request) -> None:
+    """Raises UsageError for a release that could be undone, or drawn again, by its seed, and would be published."""
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+
+
 def by_weights(
     request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Sequence[Codes] = ()
 ) -> dict[str, Any]:
