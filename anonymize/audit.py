@@ -19,6 +19,7 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.judging.protected import refuse_absent
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
@@ -138,6 +139,7 @@ def audit(request: Audit) -> AuditResult:
     if requirements:
         _refuse_randomized(request.path)
     facts = _measured(request, spec, grouping, requirements, checks)
+    refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)

@@ -17,6 +17,7 @@ from anonymize.verify.verdict import (
     THRESHOLD,
     Check,
     Figures,
+    Given,
     OrderVerdict,
     Parameters,
     Result,
@@ -78,6 +79,7 @@ def measure(
 
     return Verdict(
         rows=rows.count,
+        absent=_absent(checks, plain),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
         results=_results(checks, plain, classes),
         classes=class_sizes(sizes),
@@ -133,12 +135,26 @@ def _as_wildcard(result: Result) -> Result:
     return replace(result, satisfied=None, unknown=AS_WILDCARD) if result.satisfied is False else result
 
 
+def _absent(
+    checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
+) -> tuple[tuple[str, str], ...]:
+    """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""
+    protecting = [check for check in checks if check.protects]
+    lacking: dict[tuple[str, str], None] = {}
+    for subject in dict.fromkeys((check.attribute, check.numeric) for check in protecting):
+        overall = made(subject, None)[1]
+        for check in (each for each in protecting if (each.attribute, each.numeric) == subject):
+            codes = overall.codes_of(check.protects)
+            lacking |= dict.fromkeys((check.attribute or "", value) for value, code in codes.items() if code is None)
+    return tuple(lacking)
+
+
 def _overall(
     rows: TextRows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
 ) -> Overall:
     """The table as a whole: somebody who is in several classes is counted in each, and once here."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
-    return Overall.of(whole, rows, subject, missing, tree)
+    return Overall(whole, rows, subject, missing, tree)
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -209,13 +225,20 @@ def _requires(check: Check) -> bool:
     return any(bound.parameter in check.parameters for bound in TWINS[check.model])
 
 
-def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
+def _expressions(checks: Sequence[Check], overall: Overall | None = None) -> dict[str, pl.Expr]:
     """The figures of the classes, `f` and the numbers of check and bound."""
     return {
-        f"f{index}.{number}": bound.figure(check.parameters)
+        f"f{index}.{number}": bound.figure(_given(check, overall))
         for index, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
     }
+
+
+def _given(check: Check, overall: Overall | None) -> Given:
+    """The parameters of a check, and what is known of the values that it protects."""
+    if not check.protects or overall is None:
+        return check.parameters
+    return {**check.parameters, **overall.guarded(check.protects)}
 
 
 def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -226,7 +249,7 @@ def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
 
 def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:
     """The figures of the checks that are about one attribute, in one go."""
-    figures = _expressions(checks)
+    figures = _expressions(checks, overall)
     kinds, entries = _alike(classes, entries)
     of_size = {name: figure for name, figure in figures.items() if figure.meta.root_names() == ["size"]}
     others = {name: figure for name, figure in figures.items() if name not in of_size}
