@@ -142,7 +142,8 @@ def _reading(saved: Saved) -> Spec:
 
 def _input(saved: Saved) -> dict[str, Any]:
     table = saved.table
-    return {"separator": table.separator, "missing": list(table.missing), "encoding": table.encoding}
+    own = {name: getattr(table, name) for name in ("separator", "encoding", "normalize")}
+    return own | {"missing": list(table.missing)}
 
 
 def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Clock) -> dict[str, Any]:

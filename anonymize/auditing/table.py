@@ -60,7 +60,8 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
+            normalize = self.spec.input.normalize
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
@@ -73,6 +74,7 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                normalize=self.spec.input.normalize,
             )
 
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
@@ -132,7 +134,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
         return None
     if spec.unit in source.columns:
-        return units_of(source.scan(), spec.unit)
+        return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
     if spec.output.row_order == "shuffle":
@@ -145,7 +147,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
-        return units_of(other.scan(), spec.unit)
+        return units_of(other.scan(), spec.unit, spec.missing(other.format))
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:

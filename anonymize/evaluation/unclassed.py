@@ -26,6 +26,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
+from anonymize.table.texts import tidy
 from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import class_sizes
 
@@ -127,6 +128,8 @@ def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
     source.check()
     frame = source.scan().select(pl.col(names).cast(pl.String)).collect(engine="streaming")
+    if spec.input.normalize:
+        frame = frame.select(tidy(column) for column in frame.get_columns())
     empty = keep_empty or not spec.missing(source.format).null
     return frame.select(pl.all().fill_null("")) if empty else frame
 
@@ -142,7 +145,7 @@ def _listed(listed: pl.DataFrame, file: str) -> pl.DataFrame:
 
 def _axes(spec: Spec, table: Table, name: str) -> Axes:
     column = next(column for column in table.sensitive if column.name == name)
-    return Axes(table.attributes, column, frozenset(spec.input.missing))
+    return Axes(table.attributes, column, frozenset(spec.missing("arrow").texts))
 
 
 # --- bucketized ------------------------------------------------------------------------------------------------------

@@ -97,6 +97,8 @@ class Verdict:
     classes: Figures
     risk: Figures
     wildcard: Wildcard | None = None
+    remarks: tuple[str, ...] = ()
+    """What looks like a mistake in the text, which is measured as it stands."""
 
     @property
     def judged(self) -> tuple[Result, ...]:
