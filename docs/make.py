@@ -479,6 +479,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
     default = value.get("default")
     if default in (None, []):
         return ""
+    default = str(default).lower() if isinstance(default, bool) else default
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`".replace("'", '"')
 
 

@@ -14,7 +14,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
-from anonymize.table.roles import unclassified
+from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
@@ -166,7 +166,7 @@ def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns_of
 

@@ -25,6 +25,7 @@ from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.roles import columns_in
 from anonymize.table.texts import compared
 
 
@@ -247,7 +248,10 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
             columns[name] = pair
     lacking = [name for name in spec.quasi_identifiers if name not in columns]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(
+            present,
+            [*spec.roles(), *(end for name in spec.quasi_identifiers for end in (f"{name}_low", f"{name}_high"))],
+        )
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns
 

@@ -26,6 +26,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
+from anonymize.table.roles import columns_in
 from anonymize.table.texts import tidy
 from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import class_sizes
@@ -124,7 +125,7 @@ def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool
     """Columns as text; null where a cell is missing, or, with `keep_empty`, the empty text."""
     lacking = [name for name in names if name not in source.columns]
     if lacking:
-        hint = f"it has {', '.join(source.columns)}"
+        hint = columns_in(source.columns, spec.roles())
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
     source.check()
     frame = source.scan().select(pl.col(names).cast(pl.String)).collect(engine="streaming")

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.errors import DataError
-from anonymize.spec.missing import UNKNOWN, remarks
+from anonymize.spec import UNKNOWN, remarks
 from anonymize.verify.verdict import Subject
 
 _MOST = 2**63
