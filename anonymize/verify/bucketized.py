@@ -41,7 +41,7 @@ def measure_bucketized(
 
     `table`: the QIT, or all in one file. `sensitive`: the ST with the columns of groups, of a sensitive attribute, and
     `count`; None where the table has the sensitive values. Raises DataError where the files do not belong together, or
-    counts are no whole numbers above 0.
+    counts are not whole numbers above 0.
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
     given = {"threshold": reading.threshold, "null_missing": reading.null_missing}
@@ -56,7 +56,7 @@ def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.Lazy
     counts = sensitive.with_columns(key, pl.col(COUNT).cast(pl.String).cast(pl.Int64, strict=False)).collect()
     wrong = int((counts[COUNT].fill_null(0) < 1).sum())
     if wrong:
-        raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
+        raise DataError(f"{wrong} counts of the sensitive table are not whole numbers above 0")
     check_together(table.select(key).group_by(group).agg(pl.len()).collect(engine="streaming"), counts, group)
     return counts.lazy().select(pl.exclude(COUNT).repeat_by(COUNT).explode())
 

@@ -1,7 +1,7 @@
 """How far the sensitive values of each class are from those of the whole table, by distances that need an order or a
-tree of the values: the earth mover's distance, each written from its definition.
+tree of the values: variants of the earth mover's distance, each written from its definition.
 
-`entries`: of each class, its different present values (`class`, `value`, `count`), ascending.
+`entries`: the different present values of each class (`class`, `value`, `count`), ascending.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Overall:
     def of(
         cls, entries: pl.DataFrame, rows: TextRows, subject: Subject, missing: Sequence[str], tree: Tree | None
     ) -> Overall:
-        """From the entries of a table's classes. Values of a categorical attribute are numbers of texts, from 1."""
+        """Made from the entries of a table's classes. Values of a categorical attribute are numbers of texts, from
+        1."""
         attribute, numeric = subject
         texts = None if numeric or tree is None else texts_of(rows, subject, missing)
         return cls(entries, texts, tree, attribute or "")
@@ -61,7 +62,7 @@ class Overall:
 
     @cached_property
     def _leaves(self) -> list[str]:
-        """The leaf of each value of `counts`. Raises DataError for values that are none."""
+        """The leaf of each value of `counts`. Raises DataError for values that are not leaves."""
         known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
         if self.texts is None:
             known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
@@ -70,7 +71,7 @@ class Overall:
             leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
         unknown = leaves.count(None)
         if unknown:
-            raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
+            raise DataError(f"column {self.attribute}: {unknown} of its values are not leaves of its hierarchy")
         return [leaf for leaf in leaves if leaf is not None]
 
 
@@ -86,9 +87,9 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
 
     `overall`: the values of the table, in their order, and how many rows have each (`value`, `count`).
 
-    What is moved goes from the u-th part of the class to the u-th part of the table, u from 0 to 1, which of all ways
-    is the shortest. A value of the class takes a stretch of u, from `before` to `upto`. The ranks of the table over
-    such a stretch rise: those up to the value's own rank lie below it, the others above.
+    The cheapest way to move the distribution takes the u-th quantile of the class to the u-th quantile of the table,
+    for u from 0 to 1. A value of the class takes up a stretch of u, from `before` to `upto`. Over such a stretch the
+    ranks of the table ascend: those up to the value's own rank lie below it, the others above.
     """
     last = overall.height - 1
     ladder = overall.with_columns(upto=pl.col("count").cum_sum() / pl.col("count").sum())
@@ -106,13 +107,13 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
 
 
 def _stretch(count: str) -> list[pl.Expr]:
-    """Where each value of a class begins and ends, of its class."""
+    """Where the stretch of each value begins and ends within its class."""
     total, upto = pl.col(count).sum().over("class"), pl.col(count).cum_sum().over("class")
     return [((upto - pl.col(count)) / total).alias("before"), (upto / total).alias("upto")]
 
 
 def _ranks_up_to(upto: pl.Series, points: pl.Series) -> pl.Series:
-    """The ranks of the table, which are steps that end at `upto`, summed over the stretch from 0 to each point."""
+    """The ranks of the table, a step function with steps that end at `upto`, integrated from 0 to each point."""
     step = pl.Series(upto.search_sorted(points, side="left")).cast(pl.Int64).clip(0, len(upto) - 1)
     begins = upto.shift(1, fill_value=0.0)
     area = ((upto - begins) * pl.int_range(len(upto), eager=True)).cum_sum().shift(1, fill_value=0.0)
@@ -123,9 +124,9 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
     """The hierarchical distance of each class (`class`, `hierarchical`).
 
     `paths`: of each value of `overall`, the labels of its nodes from the leaf to the root. A node is its label and
-    those above it. Under every node of the height h, what children have too much goes to those that have too little,
-    as far as it is enough: the smaller of the two costs h over the height of the tree. A class has too much under a
-    node only of values that it has.
+    those above it. Under every node of height h, the surplus of some children makes up for the deficit of others as far
+    as possible: the smaller of the two, times h over the height of the tree, is what the node costs. A class can have a
+    surplus only of values that it has.
     """
     height = max(map(len, paths), default=1) - 1
     if height < 1:
@@ -141,7 +142,7 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
 
 
 def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
-    """Of each class, what goes from child to child under the nodes of a height (`class`, `moved`)."""
+    """What is moved from child to child under the nodes of a height, for each class (`class`, `moved`)."""
     child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
     table = tree.group_by(child).agg(pl.col("share").sum().alias("table"))
     whole = tree.group_by(node).agg(pl.col("share").sum().alias("table"))

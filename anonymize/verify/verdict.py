@@ -1,4 +1,4 @@
-"""What is asked of a table, and what was found."""
+"""What a table is checked for, and the outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Figures = dict[str, float | int | None]
 Parameters = dict[str, float | int | str | None]
 Given = Mapping[str, Any]
 Tree = Mapping[str, tuple[str, ...]]
-"""Of each leaf of a hierarchy, in their order, the labels from itself to the root. Of numbers, leaves are numbers."""
+"""For each leaf of a hierarchy, in their order, the labels from itself to the root. Leaves of a numeric attribute are
+numbers."""
 Subject = tuple[str | None, bool]
 """A sensitive attribute (None: no attribute), and whether its values are numbers."""
 
@@ -22,10 +23,9 @@ Subject = tuple[str | None, bool]
 @dataclass(frozen=True)
 class Check:
     """A privacy model to be measured. `numeric`: the values of the sensitive attribute are compared as numbers. `tree`:
-    its hierarchy, where a distance needs one: of each leaf, in their order, the labels from itself to the root.
-
-    Without `parameters` the table is measured and not judged; of the models here only recursive (c,l)-diversity cannot
-    be measured without (its l).
+    its hierarchy, where a distance needs one: for each leaf, in their order, the labels from itself to the root.
+    Without `parameters` the table is measured and not judged; only recursive (c,l)-diversity cannot be measured without
+    a parameter (its l).
     """
 
     model: str
@@ -38,7 +38,7 @@ class Check:
 
     @property
     def needs_tree(self) -> bool:
-        """Whether it is about a distance that a hierarchy says; of numbers, their order does."""
+        """Whether it measures a distance that a hierarchy defines; between numbers, their order defines it."""
         distance = self.parameters.get("distance")
         return distance == "hierarchical" or (distance == "ordered" and not self.numeric)
 
@@ -56,7 +56,7 @@ def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a check found, over all rows. `satisfied` is None where nothing was required."""
+    """The outcome of a check, over all rows. `satisfied` is None where nothing was required."""
 
     model: str
     attribute: str | None
@@ -74,8 +74,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Wildcard:
-    """The same once more, where a cell that is missing or suppressed matches anything: of each row, among the rows that
-    are compatible with it. `failing_classes` of a result counts what reads the same as one."""
+    """The same figures where a cell that is missing or suppressed matches anything: each row is measured among the rows
+    that are compatible with it. `failing_classes` of a result counts what reads the same as one."""
 
     results: tuple[Result, ...]
     risk: Figures
@@ -87,8 +87,8 @@ class Verdict:
 
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
-    There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
-    for, and then they are what is judged.
+    There a missing or suppressed cell is a value of its own; `wildcard` has the figures in the other meaning, where the
+    spec declares it, and then those are judged.
     """
 
     rows: int
