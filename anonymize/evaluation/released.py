@@ -25,6 +25,7 @@ from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.named import unnamed
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class ReleasedTable:
         for batch in self.table.source.batches(names) if names else ():
             there = self.frame[done : done + batch.height]
             for name in names:
-                here = as_text(batch[name], self.spec, self.table.source.format)
+                here = unnamed(as_text(batch[name], self.spec, self.table.source.format))
                 if not here.eq_missing(there[name]).all():
                     return True
             done += batch.height
@@ -170,7 +171,7 @@ class ReleasedTable:
         columns = {}
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
-            values = self._values(pl.concat([*here, self.frame[name]]))
+            values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
             codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
             columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
@@ -286,7 +287,7 @@ def read_cells(
 
 def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
     """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = frame.select(low=pl.col(low), high=pl.col(high))
+    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
     distinct = pairs.unique(maintain_order=True).with_row_index("text")
     texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
     return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)

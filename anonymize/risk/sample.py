@@ -11,6 +11,7 @@ import polars as pl
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import estimate
 from anonymize.spec import Missing, Spec
+from anonymize.table import named
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Text:
 
     def text(self, column: str) -> pl.Expr:
         """A column as text."""
-        text = pl.col(column).cast(pl.String)
+        text = named.column(column).cast(pl.String)
         return text if self._fill is None else text.fill_null(self._fill)
 
     @property

@@ -1,7 +1,7 @@
 """How far the sensitive values of each class are from those of the whole table, by distances that need an order or a
-tree of the values: variants of the earth mover's distance, each written from its definition.
+tree of the values: the earth mover's distance, each written from its definition.
 
-`entries`: the different present values of each class (`class`, `value`, `count`), ascending.
+`entries`: of each class, its different present values (`class`, `value`, `count`), ascending.
 """
 
 from __future__ import annotations
@@ -19,28 +19,45 @@ from anonymize.verify.verdict import Subject, Tree
 
 @dataclass(frozen=True)
 class Overall:
-    """A sensitive attribute in the table as a whole. `entries`: of its classes; `texts`: how its values read, in the
-    order of values; `tree`: its hierarchy."""
+    """A sensitive attribute in the table as a whole. `entries`: of its classes; `rows`: of the table, with what means
+    `missing`; `tree`: its hierarchy."""
 
     entries: pl.DataFrame
-    texts: pl.Series | None
+    rows: TextRows
+    subject: Subject
+    missing: Sequence[str]
     tree: Tree | None
-    attribute: str
 
-    @classmethod
-    def of(
-        cls, entries: pl.DataFrame, rows: TextRows, subject: Subject, missing: Sequence[str], tree: Tree | None
-    ) -> Overall:
-        """Made from the entries of a table's classes. Values of a categorical attribute are numbers of texts, from
-        1."""
-        attribute, numeric = subject
-        texts = None if numeric or tree is None else texts_of(rows, subject, missing)
-        return cls(entries, texts, tree, attribute or "")
+    @property
+    def attribute(self) -> str:
+        """Its name."""
+        return self.subject[0] or ""
+
+    @cached_property
+    def texts(self) -> pl.Series | None:
+        """How its values read, in the order of values; None of numbers. Values are numbers of texts, from 1."""
+        return None if self.subject[1] else texts_of(self.rows, self.subject, self.missing)
+
+    def codes_of(self, values: Sequence[str]) -> dict[str, float | None]:
+        """What `entries` calls each of some values; None for one that the table does not have."""
+        if self.texts is None:
+            known = {number: number for number in self.counts["value"]}  # whole ones stay whole
+            return {value: known.get(_number(value)) for value in values}
+        places = {as_compared(text): place for place, text in enumerate(self.texts, 1)}
+        return {value: places.get(as_compared(value)) for value in values}
 
     @cached_property
     def counts(self) -> pl.DataFrame:
         """Its different values, in the order of values (`value`, `count`)."""
         return self.entries.group_by("value").agg(pl.col("count").sum()).sort("value")
+
+    def guarded(self, values: Sequence[str]) -> dict[str, object]:
+        """What figures need to know of protected values: what `entries` calls those that occur, and their share of the
+        table."""
+        codes = [code for code in self.codes_of(values).values() if code is not None]
+        mine = self.counts.filter(pl.col("value").is_in(codes))
+        share = mine["count"].to_numpy().sum() / max(self.counts["count"].to_numpy().sum(), 1)
+        return {"guarded": mine["value"].to_list(), "guarded share": float(share)}
 
     @property
     def shares(self) -> pl.DataFrame:
@@ -62,7 +79,7 @@ class Overall:
 
     @cached_property
     def _leaves(self) -> list[str]:
-        """The leaf of each value of `counts`. Raises DataError for values that are not leaves."""
+        """The leaf of each value of `counts`. Raises DataError for values that are none."""
         known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
         if self.texts is None:
             known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
@@ -71,8 +88,13 @@ class Overall:
             leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
         unknown = leaves.count(None)
         if unknown:
-            raise DataError(f"column {self.attribute}: {unknown} of its values are not leaves of its hierarchy")
+            raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
         return [leaf for leaf in leaves if leaf is not None]
+
+
+def as_compared(text: str) -> str:
+    """A text of the spec in the form in which the values of a table are compared."""
+    return text
 
 
 def _number(text: str) -> float | None:
@@ -87,9 +109,9 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
 
     `overall`: the values of the table, in their order, and how many rows have each (`value`, `count`).
 
-    The cheapest way to move the distribution takes the u-th quantile of the class to the u-th quantile of the table,
-    for u from 0 to 1. A value of the class takes up a stretch of u, from `before` to `upto`. Over such a stretch the
-    ranks of the table ascend: those up to the value's own rank lie below it, the others above.
+    What is moved goes from the u-th part of the class to the u-th part of the table, u from 0 to 1, which of all ways
+    is the shortest. A value of the class takes a stretch of u, from `before` to `upto`. The ranks of the table over
+    such a stretch rise: those up to the value's own rank lie below it, the others above.
     """
     last = overall.height - 1
     ladder = overall.with_columns(upto=pl.col("count").cum_sum() / pl.col("count").sum())
@@ -107,13 +129,13 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
 
 
 def _stretch(count: str) -> list[pl.Expr]:
-    """Where the stretch of each value begins and ends within its class."""
+    """Where each value of a class begins and ends, of its class."""
     total, upto = pl.col(count).sum().over("class"), pl.col(count).cum_sum().over("class")
     return [((upto - pl.col(count)) / total).alias("before"), (upto / total).alias("upto")]
 
 
 def _ranks_up_to(upto: pl.Series, points: pl.Series) -> pl.Series:
-    """The ranks of the table, a step function with steps that end at `upto`, integrated from 0 to each point."""
+    """The ranks of the table, which are steps that end at `upto`, summed over the stretch from 0 to each point."""
     step = pl.Series(upto.search_sorted(points, side="left")).cast(pl.Int64).clip(0, len(upto) - 1)
     begins = upto.shift(1, fill_value=0.0)
     area = ((upto - begins) * pl.int_range(len(upto), eager=True)).cum_sum().shift(1, fill_value=0.0)
@@ -124,9 +146,9 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
     """The hierarchical distance of each class (`class`, `hierarchical`).
 
     `paths`: of each value of `overall`, the labels of its nodes from the leaf to the root. A node is its label and
-    those above it. Under every node of height h, the surplus of some children makes up for the deficit of others as far
-    as possible: the smaller of the two, times h over the height of the tree, is what the node costs. A class can have a
-    surplus only of values that it has.
+    those above it. Under every node of the height h, what children have too much goes to those that have too little,
+    as far as it is enough: the smaller of the two costs h over the height of the tree. A class has too much under a
+    node only of values that it has.
     """
     height = max(map(len, paths), default=1) - 1
     if height < 1:
@@ -142,7 +164,7 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
 
 
 def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
-    """What is moved from child to child under the nodes of a height, for each class (`class`, `moved`)."""
+    """Of each class, what goes from child to child under the nodes of a height (`class`, `moved`)."""
     child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
     table = tree.group_by(child).agg(pl.col("share").sum().alias("table"))
     whole = tree.group_by(node).agg(pl.col("share").sum().alias("table"))
