@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.algorithms.base import Range
+from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
@@ -273,7 +273,7 @@ def _limits(kind: object) -> str:
     """The range of an option as a sentence; nothing where there is none."""
     if not isinstance(kind, click.IntRange | click.FloatRange):
         return ""
-    return capital(f"{Range(kind.min, kind.max, kind.min_open, kind.max_open)}.")
+    return capital(f"{OptionRange(kind.min, kind.max, kind.min_open, kind.max_open)}.")
 
 
 # --- pages made from docstrings ---------------------------------------------------------------------------------------

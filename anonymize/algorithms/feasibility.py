@@ -32,15 +32,16 @@ def minimum_size(requirements: Iterable[Requirement]) -> int:
 
 
 def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requirement]:
-    """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
+    """The requirements that having enough rows does not meet; all of them where something other than rows is
+    counted."""
     if table.units is not None:
         return list(requirements)
     return [each for each in requirements if not MODELS[each.model].by_size or each.population is not None]
 
 
 def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
-    """How many rows may be suppressed by whole classes: none where classes are compared with all that is released,
-    which every class that goes changes for all others."""
+    """How many rows may be suppressed as whole classes: none where classes are compared with the whole release, since
+    dropping one class would change the comparison for all others."""
     return 0 if any(MODELS[each.model].compares for each in requirements) else limit
 
 
@@ -120,9 +121,9 @@ def _column(table: Table, name: str) -> SensitiveColumn:
 def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when no sensitive value may occur more often than the highest cap that is enough.
 
-    As many values as can, the last in the order of codes first, keep one row more than the cap. Both numbers are found
-    by bisection; everything stays where no cap is enough. Of a value's rows those that go are spread evenly over the
-    table.
+    Then as many values as possible, beginning with the last in the order of codes, keep one row more than the cap. Both
+    numbers are found by bisection; all rows stay where no cap is enough. The rows of a value that are dropped are
+    spread evenly over the table.
     """
     if requirement.attribute is None:
         return _thinned(table, kept, requirement)
@@ -159,8 +160,8 @@ def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
 
 
 def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
-    """(rows,) the rows that stay when there may be no more of them than meet the highest share of a population, evenly
-    spread; all where the requirement bounds no such share, or no rows would do."""
+    """(rows,) the rows that stay, evenly spread, when their number is limited by the highest share of a population; all
+    rows where the requirement sets no such limit, or where no number of rows meets it."""
     if requirement.population is None or MODELS[requirement.model].limit("max") is None:
         return kept
     lenient = _changed(requirement, {"min": 0})
@@ -178,7 +179,7 @@ def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
 
 
 def _highest(stop: int, fine: Callable[[int], bool]) -> int:
-    """The highest number below `stop` that is fine, by bisection; 0 is taken to be."""
+    """The highest number below `stop` that is fine, by bisection; 0 is assumed to be fine."""
     low, high = 0, stop
     while high - low > 1:
         middle = (low + high) // 2
@@ -235,7 +236,8 @@ def _hopeless(table: Table, kept: Bools, assessment: Assessment, needed: str) ->
 
 
 def alternative(table: Table, assessment: Assessment) -> str:
-    """The nearest setting that the whole table meets as one class, told as one more of several; empty without any."""
+    """The nearest setting that the whole table meets as one class, worded as a further suggestion; empty if there is
+    none."""
     nearest = _nearest(assessment, partial(_assessed, table, np.ones(table.rows, np.bool_)))
     return f", or {nearest}" if nearest else ""
 

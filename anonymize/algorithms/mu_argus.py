@@ -159,7 +159,7 @@ class ShownCells:
 
     @classmethod
     def of(cls, frequency_set: FrequencySet) -> ShownCells:
-        """With no suppressed cell."""
+        """These rows without any suppressed cell."""
         return cls(frequency_set, np.zeros((frequency_set.size, len(frequency_set.vector)), np.bool_))
 
     def combinations(self, subset: Subset) -> Combinations:
@@ -322,7 +322,8 @@ def _left_unsafe(cells: ShownCells) -> dict[str, Any]:
 
 
 def _recoding(table: Table, rows: Remaining, cells: ShownCells, row_of: Ints, chosen: Any) -> Levels:
-    """Rows that read the same as classes, a suppressed cell at its root; `row_of` (remaining,) their distinct rows."""
+    """The release: rows that read the same form a class, and a suppressed cell is at its root. `row_of` (remaining,):
+    the distinct row of each row."""
     of_row, _ = cells.as_read()
     partition = Partition.of_labels(of_row[row_of])
     first = row_of[partition.order[partition.starts[:-1]]]

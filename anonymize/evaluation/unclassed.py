@@ -147,7 +147,7 @@ def _counted(listed: pl.DataFrame, file: str) -> pl.DataFrame:
     counts = listed[COUNT].cast(pl.Int64, strict=False).fill_null(0)
     wrong = int((counts < 1).sum())
     if wrong:
-        raise DataError(Problem(f"{wrong} counts are no whole numbers above 0", file=file))
+        raise DataError(Problem(f"{wrong} counts are not whole numbers above 0", file=file))
     return listed.with_columns(counts)
 
 

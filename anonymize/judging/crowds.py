@@ -20,7 +20,8 @@ def crowds_around(
     """How many people of each population are within the region around each of `count` groups of rows.
 
     `columns`: the codes (n,) of each quasi-identifier, `labels` (n,) the group of each row. Nobody is within the region
-    of a group that has no rows.
+    of a group that has no rows. Sorted by group, the rows of a group are one segment, so a single `reduceat` finds the
+    ends of all regions.
     """
     if not populations:
         return {}

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 DENSE_PER_ROW = 4
 DENSE = 1 << 16
-"""Keys are renumbered by a table while it has at most so many cells a row, or so many in all; else by a sort."""
+"""Keys are renumbered by a table if it has at most this many cells per row, or this many in all; else by a sort."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class TextFrequencySet:
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
         `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
         as a null, whose code is 0. `weight`: the column of sampling weights, all of which are numbers. `units` (rows,):
-        whom each row is about; of the rows of one unit with one combination only the first counts. `normalize`: texts
-        are compared normalized.
+        the individual that each row is about; among the rows of one individual with the same combination only the first
+        counts. `normalize`: texts are compared normalized.
         """
         names = [name for columns in attributes for name in columns]
         categories = [pl.Categories.random() for _ in names]
@@ -75,7 +75,7 @@ class TextFrequencySet:
 
 
 def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series) -> tuple[list[NDArray[Any]], Any]:
-    """The first row of each unit with each combination."""
+    """The first row of each individual with each combination."""
     people = units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
     labels, count = _combined([*columns, people])
     first = np.sort(_firsts(labels, count))
@@ -83,7 +83,8 @@ def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series)
 
 
 def _firsts(labels: Ints, count: int) -> Ints:
-    """(count,) the first row that has each label."""
+    """(count,) the first row that has each label: the rows are written in descending order, so the first one is written
+    last."""
     first = np.empty(count, np.int64)
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
     return first
@@ -107,7 +108,7 @@ def _code(name: str, fill: str | None, wild: Sequence[str], categories: pl.Categ
 
 
 def _by_attribute(codes: list[NDArray[np.uint32]], columns: list[int]) -> list[NDArray[Any]]:
-    """The codes of each attribute: of several columns, a number for each combination."""
+    """The codes of each attribute; several columns become a number for each combination."""
     by_attribute: list[NDArray[Any]] = []
     for count in columns:
         mine, codes = codes[:count], codes[count:]

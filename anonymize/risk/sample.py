@@ -16,8 +16,8 @@ from anonymize.table import named
 
 @dataclass(frozen=True)
 class Text:
-    """A table as it is written. `columns`: those of each quasi-identifier; `missing`: what means missing
-    in it; `units` (rows,): whom each row is about, None where that is somebody else."""
+    """A table as it is written. `columns`: those of each quasi-identifier; `missing`: what means missing in it; `units`
+    (rows,): the individual that each row is about, None where every row is about a different one."""
 
     frame: pl.LazyFrame
     columns: Sequence[Sequence[str]]
@@ -68,7 +68,7 @@ def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = N
 
 
 def merged(risk: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The block `risk` with what was found besides."""
+    """The block `risk` with these figures added."""
     block = {**risk, **figures}
     if "wildcard" in figures:
         block["wildcard"] = {**risk["wildcard"], **figures["wildcard"]}

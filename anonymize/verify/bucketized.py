@@ -44,7 +44,7 @@ def measure_bucketized(
 
     `table`: the QIT, or all in one file. `sensitive`: the ST with the columns of groups, of a sensitive attribute, and
     `count`; None where the table has the sensitive values. Raises DataError where the files do not belong together, or
-    counts are no whole numbers above 0.
+    counts are not whole numbers above 0.
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
     given = {
@@ -66,7 +66,7 @@ def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.Lazy
     counted = sensitive.select(*texts, count=count).collect()
     wrong = int((counted[COUNT].fill_null(0) < 1).sum())
     if wrong:
-        raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
+        raise DataError(f"{wrong} counts of the sensitive table are not whole numbers above 0")
     groups = table.select(group=by_position(table)[group].cast(pl.String)).group_by("group").agg(pl.len())
     own = next(key for key, name in names.items() if name == group)
     check_together(groups.collect(engine="streaming"), counted.select(pl.col(own).alias("group"), COUNT))

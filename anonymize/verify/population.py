@@ -1,7 +1,7 @@
 """How many people of a population lie under what each class shows, from the texts of both.
 
-A released cell is read as it stands: the suppressed text shows everything; a label all leaves that have it above them;
-an interval, by the template of the spec or in two columns, the numbers in it; any other text itself.
+A released cell is read as it stands. The suppressed text shows everything; a label, all leaves that have it above them;
+an interval, written by the template of the spec or in two columns, the numbers in it; any other text, itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
-"""People of the population, those who are alike once, who are looked up at a time."""
+"""How many different people of the population are looked up at a time; people who are alike count once."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class People:
         return pl.concat([part.select("value", *texts.columns) for part in (inside, nobody)])
 
     def _ends(self, texts: pl.DataFrame) -> list[pl.Expr]:
-        """The ends of the interval that each text is, null where it is none; and whether it lacks its upper end."""
+        """The ends of the interval that each text is, null where it is not an interval; and whether the interval
+        excludes its upper end."""
         if texts.width == 2:
             low, high = (pl.col(name).str.strip_chars().cast(pl.Float64, strict=False) for name in texts.columns)
             return [low.alias("low"), high.alias("high"), pl.lit(False).alias("half")]
@@ -130,9 +131,10 @@ class People:
 
 
 def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
-    """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike.
+    """Values under their own text, and under the labels above them in the hierarchy; where there are two columns, in
+    both alike.
 
-    Of numbers under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
+    Numbers are under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
     """
     tree: Mapping[str, tuple[str, ...]] = attribute.tree or {}
     root = next((path[-1] for path in tree.values()), None)

@@ -130,7 +130,7 @@ class NodeCuts:
 
 
 def _all_at_once(nodes: Nodes, loss: Floats, before: Floats, sizes: Ints) -> Floats:
-    """(m,) NCP saved per bit by parting all nodes of the level; 0 where there is but one."""
+    """(m,) NCP saved per bit by parting all nodes of the level; 0 where there is only one."""
     share = nodes.rows / sizes[nodes.owner]
     saved = np.add.reduceat(share * (before[nodes.owner] - loss), nodes.starts)
     spent = np.add.reduceat(-share * np.log2(share), nodes.starts)

@@ -43,7 +43,7 @@ class Selecting(CutRule):
 
     @property
     def tries(self) -> int:
-        """The cut at a boundary, and those of the other rule."""
+        """One attempt for the cut at a boundary, and those of the other rule."""
         return 1 + (self.then.tries if self.then else 0)
 
     def choose(self, batch: Batch) -> Cuts:
@@ -155,7 +155,7 @@ class Selecting(CutRule):
 
 @dataclass(frozen=True)
 class SegmentReach:
-    """Of m classes, which segments (s) the parts below and above each of the s - 1 boundaries reach: `low` (m, 1) to
+    """The segments (s) that the parts of m classes below and above each of the s - 1 boundaries reach: `low` (m, 1) to
     `under` (m, s - 1), and `above` (m, s - 1) to `high` (m, 1). `present`: how many segments are numbers."""
 
     low: Ints
@@ -166,7 +166,7 @@ class SegmentReach:
 
     @classmethod
     def of(cls, rows: Ints, present: int) -> SegmentReach:
-        """From the rows of each class in each segment (m, s)."""
+        """The reach that follows from the number of rows of each class in each segment (m, s)."""
         count = rows.shape[1]
         under = np.maximum.accumulate(np.where(rows > 0, np.arange(count), -1), axis=1)
         above = np.minimum.accumulate(np.where(rows > 0, np.arange(count), count)[:, ::-1], axis=1)[:, ::-1]

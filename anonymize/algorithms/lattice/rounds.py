@@ -49,7 +49,7 @@ class ReleasedClasses:
 
 
 class Rounds:
-    """The rounds of one table. `share`: of the rows that are left, so many are released in each round at least."""
+    """The rounds of one table. `share`: the share of the remaining rows that each round releases at least."""
 
     def __init__(self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline) -> None:
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
@@ -76,7 +76,7 @@ class Rounds:
     def _settle(self) -> None:
         """Takes back the classes that do not meet the models once the rows that are left are withheld.
 
-        Only a model that compares classes with all that is released can find such.
+        Only a model that compares classes with the whole release can make that necessary.
         """
         while self.checker.compares and len(self.left):
             kept = self.classes.of >= 0

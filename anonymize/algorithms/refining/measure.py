@@ -21,9 +21,10 @@ Places: TypeAlias = NDArray[Any]
 """Places on one axis: float32 positions of numbers, or int64 numbers of leaves; they compare as codes do."""
 
 CUBED_LEAVES = 1 << 6
-"""Up to so many of them, what a leaf adds to an interval is looked up in a table of their cube."""
+"""With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
 FEW = 1 << 9
-"""Up to so many different places on an axis, what each adds to a box is worked out once a place, not once a row."""
+"""With at most this many different places on an axis, what each adds to a box is worked out once per place instead of
+once per row."""
 MISSING = 2.0
 """Where a missing number lies, in spans from the lowest: as far from any other as to cost 1."""
 
@@ -79,9 +80,8 @@ class NumericAxis:
 
 @dataclass(frozen=True)
 class TaxonomyAxis:
-    """Leaves that occur, by number: `table` (size * size,) has the cost of each interval, low x size + high.
-
-    `cube` (size * size * size,), of few leaves, has the cost of each interval that a leaf has joined.
+    """Leaves that occur, by number. `table` (size * size,) has the cost of each interval, at low x size + high. `cube`
+    (size * size * size,), made where leaves are few, has the cost of each interval that a leaf has joined.
     """
 
     places: Places
