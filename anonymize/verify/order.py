@@ -11,11 +11,15 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from anonymize.verify.cells import CellTemplates, ends_of
-from anonymize.verify.table import NumberedColumn, Numbering, TextTable, numbered
+from anonymize.verify.cells import NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
+from anonymize.verify.table import NumberedColumn, Numbering, TextTable
 
 SAMPLE = 20_000
 """Rows that are looked at first, evenly spread: rows that are not in order are mostly seen not to be in a few."""
+
+COMPARED = 1_000_000
+"""Rows whose other columns are compared. The quasi-identifiers are, of all rows; rows that are in order by what those
+show, column after column, are hardly in an order that tells more of them."""
 
 TOGETHER = 3
 """Columns that are read in one pass, where rows are alike in all before."""
@@ -61,13 +65,32 @@ def _is_sorted(
     if _alike((_ranks(column, templates, first) for column in sample(own)), None) is None:
         return False
     alike = _alike((_ranks(column, templates, first) for column in own), None)
-    plain = TextTable(table.frame, (), (), None)
+    if alike is None:
+        return False
+    some, alike = table.frame.head(COMPARED), alike.head(COMPARED - 1)
     for start in range(0, len(rest), TOGETHER):
-        if alike is None or not alike.any():
-            break
-        columns = numbered(plain, rest[start : start + TOGETHER])
-        alike = _alike((_ranks(column, None, None) for column in columns), alike)
-    return alike is not None
+        if not alike.any():
+            return True
+        names = rest[start : start + TOGETHER]
+        for texts in some.select(pl.col(names).cast(pl.String)).collect(engine="streaming").get_columns():
+            following = _alike_in_text(texts, alike)
+            if following is None:
+                return False
+            alike = following
+    return True
+
+
+def _alike_in_text(texts: pl.Series, alike: pl.Series) -> pl.Series | None:
+    """As `_alike`, of one column of texts among which no interval is one."""
+    cells = texts.alias("text").to_frame().with_columns(number=number_of(pl.col("text")))
+    kind = pl.when(pl.col("text").is_null()).then(NULL).when(pl.col("number").is_null()).then(TEXT).otherwise(NUMBERS)
+    cells = cells.with_columns(kind=kind)
+    before, after = cells.slice(0, len(alike)), cells.slice(1)
+    falls, same = after["kind"] < before["kind"], after["kind"] == before["kind"]
+    for name in ("number", "text"):
+        falls |= same & (after[name] < before[name]).fill_null(False)
+        same &= after[name].eq_missing(before[name])
+    return None if (falls & alike).any() else same & alike
 
 
 def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series | None:
@@ -85,7 +108,7 @@ def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series |
     return alike
 
 
-def _ranks(column: NumberedColumn, templates: CellTemplates | None, first: str | None) -> pl.Series:
+def _ranks(column: NumberedColumn, templates: CellTemplates, first: str | None) -> pl.Series:
     """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""
     texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
     keys = ends_of(texts, templates).with_row_index("code")
