@@ -38,6 +38,6 @@ class Checked:
         """The table's name."""
         return str(self.report["input"]["path"])
 
-    def at(self, *levels: Level) -> list[Finding]:
+    def of_levels(self, *levels: Level) -> list[Finding]:
         """The findings of some levels."""
         return [finding for finding in self.findings if finding.level in levels]

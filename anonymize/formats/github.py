@@ -14,10 +14,10 @@ COMMANDS = {"error": "error", "warning": "warning"}
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    findings = checked.at("error", "warning")
+    findings = checked.of_levels("error", "warning")
     for finding in findings:
         out.write(_command(finding) + "\n")
-    if not checked.at("error"):
+    if not checked.of_levels("error"):
         verdict = (
             "every requirement is met" if checked.report["privacy"]["satisfied"] else "measured; nothing was required"
         )

@@ -10,7 +10,7 @@ from anonymize.formats.base import Checked, Finding
 def render(checked: Checked, out: IO[str], color: str) -> None:
     from anonymize.report.markdown import markdown, plain
 
-    unmet = checked.at("error")
+    unmet = checked.of_levels("error")
     lines = [f"- {plain(finding.message)}{_place(finding.file, finding.line)}" for finding in unmet]
     report = markdown(checked.report)
     if lines:
