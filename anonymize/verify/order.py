@@ -8,11 +8,12 @@ intervals (by the lower end, the upper one, the text), then every other text by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from anonymize.verify.cells import NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
-from anonymize.verify.table import NumberedColumn, Numbering, TextTable
+from anonymize.verify.table import NumberedColumn, Numbering, TextTable, numbered
 
 SAMPLE = 20_000
 """Rows that are looked at first, evenly spread: rows that are not in order are mostly seen not to be in a few."""
@@ -28,10 +29,21 @@ TOGETHER = 3
 def is_sorted(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     """Whether the rows are in that order. `shown`: the columns of the quasi-identifiers, in the table's order of them.
 
-    Columns behind the quasi-identifiers are read only where there are rows that are alike before.
+    Columns behind the quasi-identifiers are read only where there are rows that are alike before. Texts are compared as
+    they stand: where they were read without what cannot be seen, they are read again.
     """
     if len(shown[0].numbers.of_row) < 2:
         return True
+    if _compared(table, shown, templates):
+        return True
+    if not table.normalize:
+        return False
+    plain = replace(table, normalize=False)
+    some = replace(plain, frame=plain.frame.head(SAMPLE))
+    return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in (some, plain))
+
+
+def _compared(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     names = table.frame.collect_schema().names()
     places = {name: place for place, name in enumerate(table.quasi_identifiers)}
     own = [shown[places[name]] for name in names if name in places]

@@ -217,7 +217,7 @@ def _cells_of_text(name: str, codes: pl.Series, texts: pl.DataFrame, templates: 
 def _in_order(table: TextTable, rows: TextRows, ordering: Ordering, original: OriginalRows) -> Iterator[Ordered]:
     """The quasi-identifiers in which the original is in order, over all rows or within runs."""
     names = list(ordering.columns_of)
-    values = numbered(TextTable(original.frame, (), (), None), names)
+    values = numbered(TextTable(original.frame, (), (), None, normalize=table.normalize), names)
     runs = RunsOf(table, rows)
     for name, column in zip(names, values, strict=True):
         codes, texts = shown_texts(table, rows, ordering.columns_of[name])
