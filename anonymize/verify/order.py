@@ -79,12 +79,12 @@ def _is_sorted(
     alike = _alike((_ranks(column, templates, first) for column in own), None)
     if alike is None:
         return False
-    some, alike = table.frame.head(COMPARED), alike.head(COMPARED - 1)
+    some, alike = TextTable(table.frame.head(COMPARED), (), (), None), alike.head(COMPARED - 1)
     for start in range(0, len(rest), TOGETHER):
         if not alike.any():
             return True
         names = rest[start : start + TOGETHER]
-        for texts in some.select(pl.col(names).cast(pl.String)).collect(engine="streaming").get_columns():
+        for texts in some.frame.select(map(some.text, names)).collect(engine="streaming").get_columns():
             following = _alike_in_text(texts, alike)
             if following is None:
                 return False

@@ -121,6 +121,11 @@ def test_texts_are_sorted_as_they_stand_even_where_they_are_compared_without_wha
     assert not in_order({"q": ["z", "e\u0301a", "z"]}, ["q"], normalize=True)
 
 
+def test_columns_whose_names_look_like_patterns() -> None:
+    assert in_order({"q": ["a", "a"], "*": ["1", "2"], "^.*$": ["2", "1"]}, ["q"])
+    assert not in_order({"q": ["a", "a"], "*": ["1", "1"], "^.*$": ["2", "1"]}, ["q"])
+
+
 def test_one_row_and_none() -> None:
     assert in_order({"q": ["a"]}, ["q"]) and in_order({"q": []}, ["q"])
 
