@@ -61,7 +61,7 @@ class InfeasibleError(AnonymizeError):
 
 
 class UnsafeError(AnonymizeError):
-    """Measured, and a privacy requirement is not met: exit code 1."""
+    """Measured, and a privacy requirement is not met, or could not be shown to be: exit code 1."""
 
     exit_code = 1
 

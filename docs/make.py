@@ -103,7 +103,8 @@ EXAMPLES: dict[str, Sequence[str]] = {
 ADVICE = {
     exits.DONE: "",
     exits.UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
-    "the same, with `satisfied: false` in its report and exit code 0.",
+    "the same, with `satisfied: false` in its report and exit code 0. A requirement that could not be shown has "
+    "`satisfied: null`: the [report](report.md#what-could-not-be-shown) lists the cases.",
     exits.USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",
     exits.DATA: "A file that cannot be read, a column that is missing or has no role, a value outside its hierarchy, a "
     "value that is not a number. The message names columns, counts and lines, never values.",

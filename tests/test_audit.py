@@ -86,7 +86,8 @@ def test_an_earlier_release_may_have_columns_that_the_spec_does_not_know(tmp_pat
     table = csv_file(tmp_path, SAFE)
     earlier = tmp_path / "earlier.csv"
     earlier.write_text("".join(f"{line},x\n" for line in SAFE.splitlines()).replace("ward,x", "ward,room"))
-    assert audit(spec_file(tmp_path), table, against=Against(previous=earlier)).satisfied is True
+    found = audit(spec_file(tmp_path), table, against=Against(previous=earlier))
+    assert found.verdict.satisfied is True and found.report["previous"]["rows"] == found.verdict.rows
 
 
 def test_a_safe_release(tmp_path: Path) -> None:

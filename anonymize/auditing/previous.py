@@ -144,8 +144,8 @@ def together(
 
 
 def _check_positions(now: Audited, before: Audited) -> None:
-    order, kept = now.spec.output.row_order, now.order_kept or now.spec.path is None
-    if not kept:
+    order = now.spec.output.row_order
+    if now.declared and not now.order_kept:
         raise UsageError(
             f"--by-position: the spec says output.row_order: {order}, so rows are not in the input's order"
         )
@@ -201,13 +201,13 @@ def _plain(table: Audited, name: str) -> pl.Expr:
 
 def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
     """See above. Raises UsageError for more pairs of classes than can be compared."""
-    spec, first, second = now.spec, _classes(now), _classes(before)
+    first, second = _classes(now), _classes(before)
     if first.height * second.height > MOST_PAIRS:
         raise UsageError(
             f"--previous: {first.height} and {second.height} classes are too many to compare unless rows are matched"
             " (--by-position, where row n of both is about the same individual)"
         )
-    common = _common(now, before, _compatible(spec, first, second))
+    common = _common(now, before, _compatible(now, first, second))
     shared = _certain(first, common.filter(pl.col("common") > 0))
     at_risk = None
     if k is not None:
@@ -217,7 +217,8 @@ def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
     bounds = Bounds(
         shared.height, low if isinstance(low, int) else None, certain if isinstance(certain, int) else None, at_risk
     )
-    alone = shared["class"].is_unique().all() and (shared["certain"] == shared["size"]).all()
+    # Where nothing is shared, either the releases are not about the same people or one of them is misread.
+    alone = shared.height > 0 and shared["class"].is_unique().all() and (shared["certain"] == shared["size"]).all()
     return Compared(bounds, bool(alone))
 
 
@@ -254,13 +255,13 @@ def _classes(table: Audited) -> pl.DataFrame:
     return keyed.group_by(names).agg(size=pl.len()).sort(names).collect(engine="streaming").with_row_index("class")
 
 
-def _compatible(spec: Spec, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+def _compatible(now: Audited, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """`class` and `previous` of every two classes that may be about one individual, and the smaller of their sizes."""
     left, right = first.select("class", "size"), second.select(previous="class", other="size")
     pairs = left.join(right, how="cross")
-    for number, name in enumerate(spec.quasi_identifiers):
+    for number, name in enumerate(now.spec.quasi_identifiers):
         (texts, of_class), (others, of_previous) = (_texts(frame, number) for frame in (first, second))
-        mine, theirs = np.nonzero(_agree(spec, name, texts, others))
+        mine, theirs = np.nonzero(_agree(now, name, texts, others))
         agreeing = pl.DataFrame({"a": mine, "b": theirs}, schema={"a": pl.UInt32, "b": pl.UInt32})
         pairs = (
             pairs.join(of_class.rename({"text": "a"}), on="class")
@@ -281,11 +282,15 @@ def _texts(frame: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame
     return texts, cells.join(texts, on=["low", "high"]).select("class", "text")
 
 
-def _agree(spec: Spec, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
-    """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can."""
+def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
+    """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can: where no spec
+    says what is above what, any two labels."""
+    spec = now.spec
     attribute, hidden = spec.quasi_identifiers[name], spec.output.suppressed
     # What may be anything spans everything, so that two comparisons of ends say for all pairs at once who overlaps.
     everything = np.ones((mine.height, theirs.height), np.bool_)
+    if not now.declared:
+        return everything
     if attribute.type == "numeric":
         agree = _overlap(*(_numbers(spec, texts) for texts in (mine, theirs)))
     elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):

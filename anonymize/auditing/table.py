@@ -26,8 +26,8 @@ from anonymize.verify.bucketized import Reading
 class Audited:
     """An opened table that has been read once, as bytes. `columns_of`: the columns of each quasi-identifier. `units`:
     whom each row is about, None where every row is about somebody else. `warnings`: of its sampling weights.
-    `buckets`: the groups by which it is measured, where it is bucketized. `order_kept`: its spec says that the rows are
-    in the order of the table that it was made of."""
+    `buckets`: the groups by which it is measured, where it is bucketized. `declared`: the spec was given,
+    and not made of options that name columns."""
 
     spec: Spec
     source: Source
@@ -35,7 +35,7 @@ class Audited:
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
     buckets: Buckets | None = None
-    order_kept: bool = False
+    declared: bool = True
 
     @property
     def columns(self) -> list[str]:
@@ -81,6 +81,11 @@ class Audited:
             )
 
     @property
+    def order_kept(self) -> bool:
+        """Whether the spec says that the rows are in the order of the table that they were made of."""
+        return self.declared and self.spec.output.row_order == "keep"
+
+    @property
     def _ordering(self) -> Ordering:
         return Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
 
@@ -120,8 +125,7 @@ def opened(
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        kept = classified and spec.output.row_order == "keep"
-        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, kept)
+        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, classified)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ BROKEN_PIPE = 141
 
 MEANINGS = {
     DONE: "done, every requirement met",
-    UNSAFE: "measured, and a privacy requirement is not met",
+    UNSAFE: "measured, and a privacy requirement is not met or could not be shown",
     USAGE: "usage or spec error, or an output that exists already",
     DATA: "the data is not what the spec says",
     INFEASIBLE: "no release meets the requirements within the suppression limit",

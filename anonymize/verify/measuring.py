@@ -135,9 +135,11 @@ def _unknown(check: Check, why: str) -> Result:
 
 
 def _as_wildcard(result: Result) -> Result:
-    """A result of rows in which missing is a value of its own, where it was to match anything: what is not met may be
-    met then, and it was not measured."""
-    return replace(result, satisfied=None, unknown=AS_WILDCARD) if result.satisfied is False else result
+    """A result of rows in which missing is a value of its own, where it was to match anything, which was not measured:
+    only what sizes alone decide and is met so is met then, for a row's compatible rows are no fewer than its class."""
+    if result.satisfied is None or (result.satisfied and result.attribute is None):
+        return result
+    return replace(result, satisfied=None, unknown=AS_WILDCARD)
 
 
 def _absent(

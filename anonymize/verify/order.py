@@ -8,14 +8,19 @@ intervals (by the lower end, the upper one, the text), then every other text by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from anonymize.verify.cells import CellTemplates, ends_of
+from anonymize.verify.cells import NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
 from anonymize.verify.table import NumberedColumn, Numbering, TextTable, numbered
 
 SAMPLE = 20_000
 """Rows that are looked at first, evenly spread: rows that are not in order are mostly seen not to be in a few."""
+
+COMPARED = 1_000_000
+"""Rows whose other columns are compared. The quasi-identifiers are, of all rows; rows that are in order by what those
+show, column after column, are hardly in an order that tells more of them."""
 
 TOGETHER = 3
 """Columns that are read in one pass, where rows are alike in all before."""
@@ -24,10 +29,21 @@ TOGETHER = 3
 def is_sorted(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     """Whether the rows are in that order. `shown`: the columns of the quasi-identifiers, in the table's order of them.
 
-    Columns behind the quasi-identifiers are read only where there are rows that are alike before.
+    Columns behind the quasi-identifiers are read only where there are rows that are alike before. Texts are compared as
+    they stand: where they were read without what cannot be seen, they are read again.
     """
     if len(shown[0].numbers.of_row) < 2:
         return True
+    if _compared(table, shown, templates):
+        return True
+    if not table.normalize:
+        return False
+    plain = replace(table, normalize=False)
+    some = replace(plain, frame=plain.frame.head(SAMPLE))
+    return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in (some, plain))
+
+
+def _compared(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     names = table.frame.collect_schema().names()
     places = {name: place for place, name in enumerate(table.quasi_identifiers)}
     own = [shown[places[name]] for name in names if name in places]
@@ -61,13 +77,32 @@ def _is_sorted(
     if _alike((_ranks(column, templates, first) for column in sample(own)), None) is None:
         return False
     alike = _alike((_ranks(column, templates, first) for column in own), None)
-    plain = TextTable(table.frame, (), (), None)
+    if alike is None:
+        return False
+    some, alike = TextTable(table.frame.head(COMPARED), (), (), None), alike.head(COMPARED - 1)
     for start in range(0, len(rest), TOGETHER):
-        if alike is None or not alike.any():
-            break
-        columns = numbered(plain, rest[start : start + TOGETHER])
-        alike = _alike((_ranks(column, None, None) for column in columns), alike)
-    return alike is not None
+        if not alike.any():
+            return True
+        names = rest[start : start + TOGETHER]
+        for texts in some.frame.select(map(some.text, names)).collect(engine="streaming").get_columns():
+            following = _alike_in_text(texts, alike)
+            if following is None:
+                return False
+            alike = following
+    return True
+
+
+def _alike_in_text(texts: pl.Series, alike: pl.Series) -> pl.Series | None:
+    """As `_alike`, of one column of texts among which no interval is one."""
+    cells = texts.alias("text").to_frame().with_columns(number=number_of(pl.col("text")))
+    kind = pl.when(pl.col("text").is_null()).then(NULL).when(pl.col("number").is_null()).then(TEXT).otherwise(NUMBERS)
+    cells = cells.with_columns(kind=kind)
+    before, after = cells.slice(0, len(alike)), cells.slice(1)
+    falls, same = after["kind"] < before["kind"], after["kind"] == before["kind"]
+    for name in ("number", "text"):
+        falls |= same & (after[name] < before[name]).fill_null(False)
+        same &= after[name].eq_missing(before[name])
+    return None if (falls & alike).any() else same & alike
 
 
 def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series | None:
@@ -85,7 +120,7 @@ def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series |
     return alike
 
 
-def _ranks(column: NumberedColumn, templates: CellTemplates | None, first: str | None) -> pl.Series:
+def _ranks(column: NumberedColumn, templates: CellTemplates, first: str | None) -> pl.Series:
     """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""
     texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
     keys = ends_of(texts, templates).with_row_index("code")
