@@ -27,6 +27,8 @@ from anonymize.risk import guessing, merged
 from anonymize.rows import null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.named import unnamed
+from anonymize.table.write import check_table
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
@@ -39,7 +41,8 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output, and for groups to be published that could be drawn again.
+    Raises UsageError for two files on standard output, for a suffix that is not a format's, and for groups to be
+    published that could be drawn again.
     """
     refuse_seed(request)
     output = str(request.output)
@@ -47,6 +50,7 @@ def paths(request: Request) -> ReleasePaths:
         return ReleasePaths([output])
     if output in ("-", "/dev/stdout"):
         raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+    check_table(output, request.output_format)
     return ReleasePaths(pair_of(output))
 
 
@@ -83,7 +87,12 @@ class BucketizedDraft(Draft):
             texts[1] if len(texts) > 1 else None,
             list(spec.quasi_identifiers),
             verify.checks_of(spec, self.requirements),
-            Reading(self.request.options.group, spec.input.missing, spec.missing(files.table.format).null),
+            Reading(
+                self.request.options.group,
+                spec.input.missing,
+                spec.missing(files.table.format).null,
+                normalize=spec.input.normalize,
+            ),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
@@ -124,9 +133,9 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
 
 
 def _sensitive_texts(table: Table) -> pl.Series:
-    """The sensitive column as it came."""
+    """The sensitive column as it came, without its name."""
     name = table.sensitive[0].name
-    return pl.concat([batch[name] for batch in table.source.batches([name])])
+    return unnamed(pl.concat([batch[name] for batch in table.source.batches([name])]))
 
 
 # --- the report ------------------------------------------------------------------------------------------------------
