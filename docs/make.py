@@ -327,9 +327,9 @@ def privacy_models() -> str:
         "",
         "What a spec can require under [`privacy`](spec.md#privacy). Every equivalence class has to meet all of them. "
         "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute. "
-        "`disclosure`, `amplification` and `local-dp` are for randomized tables alone, which have no classes; there `l` "
-        "is short for `disclosure`. Models that bound something for each sensitive value take `values`: only these are "
-        "protected then.",
+        "`disclosure`, `amplification` and `local-dp` are for randomized tables alone, which have no classes; there "
+        "`l` is short for `disclosure`. Models that bound something for each sensitive value take `values`: only these "
+        "are protected then.",
         "",
         table(("model", "in a sentence"), rows),
     ]
