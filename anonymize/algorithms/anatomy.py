@@ -22,6 +22,9 @@ Not possible where one value holds more than 1/l of the rows. Then rows of the m
 Groups are drawn from the operating system's entropy, which is kept nowhere. With `--seed` whoever learns it and has the
 table's order can draw them again: the report says so, and `--public-report` refuses it.
 
+Groups are made of different values whichever they are: where a model protects some `values` alone, the others still
+have to be diverse.
+
 Missing sensitive values are not counted towards l; their rows are dealt out over the groups evenly.
 
 Recoding model. Bucketization.
