@@ -328,7 +328,9 @@ def privacy_models() -> str:
         "",
         "What a spec can require under [`privacy`](spec.md#privacy). Every equivalence class has to meet all of them. "
         "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute. "
-        "`disclosure` is for randomized tables alone, which have no classes; there `l` is short for it.",
+        "`disclosure`, `amplification` and `local-dp` are for randomized tables alone, which have no classes; there "
+        "`l` is short for `disclosure`. Models that bound something for each sensitive value take `values`: only these "
+        "are protected then.",
         "",
         table(("model", "in a sentence"), rows),
     ]
@@ -359,6 +361,10 @@ def _sample(key: str, value: Mapping[str, Any]) -> str:
     value = {**value, **value.get("anyOf", [{}])[0]}
     if value.get("type") in ("object", "string"):
         return "{VALUE: 5}" if value["type"] == "object" else str(value.get("enum", ["people.csv"])[0])
+    if value.get("type") == "array":
+        return "[VALUE]"
+    if value.get("exclusiveMaximum") == 1:
+        return "0.1" if key == "rho1" else "0.5"
     if value.get("maximum") == 1:
         return "0.2" if key != "min" else "0"
     return "3" if value.get("type") == "integer" else "2.5"

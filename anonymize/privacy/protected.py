@@ -34,9 +34,9 @@ Values: TypeAlias = Annotated[
 """The type of a model's parameter `values`."""
 
 
-def as_compared(text: str) -> str:
-    """A text in the form in which sensitive values are compared; those of a column may have it already."""
-    return normalized(text)
+def readings(value: str) -> set[str]:
+    """The texts of a column that are this value of the spec: as it stands, and as values are compared."""
+    return {value, normalized(value)}
 
 
 def as_number(text: str) -> float | None:
@@ -53,8 +53,8 @@ def mask(names: Names, values: Iterable[str]) -> NDArray[np.bool_]:
     if isinstance(names, np.ndarray):
         numbers = [number for value in values if (number := as_number(value)) is not None]
         return np.isin(names, numbers)
-    wanted = {as_compared(value) for value in values}
-    return np.fromiter((as_compared(name) in wanted for name in names), np.bool_, len(names))
+    wanted = {text for value in values for text in readings(value)}
+    return np.fromiter((name in wanted for name in names), np.bool_, len(names))
 
 
 def absent(names: Names, values: Iterable[str]) -> list[str]:
@@ -62,8 +62,8 @@ def absent(names: Names, values: Iterable[str]) -> list[str]:
     if isinstance(names, np.ndarray):
         numbers = set(names.tolist())
         return [value for value in values if as_number(value) not in numbers]
-    known = {as_compared(name) for name in names}
-    return [value for value in values if as_compared(value) not in known]
+    known = set(names)
+    return [value for value in values if known.isdisjoint(readings(value))]
 
 
 def values_of(parameters: Any) -> tuple[str, ...] | None:

@@ -170,3 +170,14 @@ def test_rows_given_up_are_those_of_protected_values(desk: Path, run: Run) -> No
     lines = (desk / "released.csv").read_text(encoding="utf-8").splitlines()[1:]
     shown = [line for line in lines if not line.startswith("*")]
     assert sum(line.endswith("negative") for line in shown) == 200
+
+
+def test_a_protected_value_is_compared_as_values_are(desk: Path, run: Run) -> None:
+    """Blanks around it and invisible characters do not make it another one."""
+    write(desk, ["positive\u200b" if row % 12 == 0 else "negative" for row in range(ROWS)])
+    ended = run(
+        "mondrian", "spec.yaml", "-o", "a.csv", models="{model: frequency-l-diversity, l: 4, values: [' positive']}"
+    )
+    assert ended.returncode == 0, ended.stderr
+    table = ("audit", "-i", "table.csv", "--qi", "age,town", "--sensitive", "test")
+    assert run(*table, "--require", "frequency-l-diversity l=4 values=[positive]").returncode == 1
