@@ -125,7 +125,9 @@ class Parameters:
 def _attribute(each: dict[str, Any]) -> DistortedAttribute:
     """An attribute. Raises an error of these kinds for what is none: lookup, type, value, attribute, arithmetic."""
     values = tuple(map(str, each["values"])) if "values" in each else None
-    spans: list[Bounds | None] = [None if pair is None else (_end(pair[0]), _end(pair[1])) for pair in each.get("bounds") or ()]
+    spans: list[Bounds | None] = [
+        None if pair is None else (_end(pair[0]), _end(pair[1])) for pair in each.get("bounds") or ()
+    ]
     p = float(each["p"])
     size = 1 if values is None else len(values)
     if not (p == 1 or (values is not None and 1 / size < p < 1)) or (spans and len(spans) != size):
