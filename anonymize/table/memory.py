@@ -51,9 +51,10 @@ BASE = 60 * MEGABYTE
 PER_ROW = 64
 PER_CELL = 12
 """Measured: 1,000,000 rows of five columns take 226 MB more than the process at its start."""
-RESERVED = 400 * MEGABYTE
-RESERVED_PER_THREAD = 200 * MEGABYTE
-"""Address space that threads and their allocators reserve without using it: 720 MB with two threads, measured."""
+RESERVED = 300 * MEGABYTE
+RESERVED_PER_THREAD = 150 * MEGABYTE
+"""Address space that threads and their allocators reserve without using it: with two threads a small table
+needs 600 to 700 MB of it, measured."""
 
 
 def rows_of(path: Path, form: str) -> int:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,29 @@ def test_a_damaged_file_of_parameters(tmp_path: Path, damage: str) -> None:
     ended = run("reconstruct", tmp_path / "x.csv")
     assert ended.returncode == 3, ended.stderr
     assert "is no file of parameters" in ended.stderr
+
+
+def ragged(content: dict[str, Any]) -> None:
+    content["classes"][0] = [*content["classes"][0], 0]
+
+
+def endless(content: dict[str, Any]) -> None:
+    content["suppressed"] = [[10**30] for _ in content["suppressed"]]
+
+
+def unknown(content: dict[str, Any]) -> None:
+    content["columns"].append(content["columns"][0] | {"name": "more", "attribute": "nothing"})
+
+
+@pytest.mark.parametrize("damage", [ragged, endless, unknown])
+def test_a_damaged_recoding(tmp_path: Path, damage: Callable[[dict[str, Any]], None]) -> None:
+    rows, recoding = table(tmp_path / "table.csv", people()), tmp_path / "recoding.json"
+    place = spec(tmp_path / "spec.yaml")
+    made = run("datafly", place, "-i", rows, "-o", tmp_path / "x.csv", "--save-recoding", recoding)
+    assert made.returncode == 0, made.stderr
+    content = json.loads(recoding.read_text())
+    damage(content)
+    recoding.write_text(json.dumps(content))
+    ended = run("recode", recoding, "-i", rows, "-o", tmp_path / "y.csv")
+    assert ended.returncode == 2 and "damaged" in ended.stderr, ended.stderr
+    assert not (tmp_path / "y.csv").exists()
