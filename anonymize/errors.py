@@ -66,6 +66,12 @@ class UnsafeError(AnonymizeError):
     exit_code = 1
 
 
+class MemoryShortage(AnonymizeError):
+    """There is less memory than the table takes: exit code 71."""
+
+    exit_code = 71
+
+
 class WriteError(AnonymizeError):
     """The output cannot be written (disk full, no permission): exit code 74."""
 

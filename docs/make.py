@@ -110,6 +110,8 @@ ADVICE = {
     "value that is not a number. The message names columns, counts and lines, never values.",
     exits.INFEASIBLE: "The message names the requirement that binds, and the nearest one that is feasible.",
     exits.BUG: "Please report it. The message says where in the program it happened and shows no value of the table.",
+    exits.NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
+    "container, or what the machine has free.",
     exits.CANNOT_WRITE: "The disk is full, or permission is missing.",
     exits.INTERRUPTED: "Ctrl-C, or a SIGTERM.",
     exits.BROKEN_PIPE: "The reader of standard output went away.",

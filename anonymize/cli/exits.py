@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import traceback
@@ -23,6 +24,7 @@ USAGE = 2
 DATA = 3
 INFEASIBLE = 4
 BUG = 70
+NO_MEMORY = 71
 CANNOT_WRITE = 74
 INTERRUPTED = early.INTERRUPTED
 BROKEN_PIPE = 141
@@ -34,11 +36,15 @@ MEANINGS = {
     DATA: "the data is not what the spec says",
     INFEASIBLE: "no release meets the requirements within the suppression limit",
     BUG: "a bug of the program",
+    NO_MEMORY: "not enough memory",
     CANNOT_WRITE: "the output cannot be written",
     INTERRUPTED: "interrupted; nothing partial is left",
     BROKEN_PIPE: "broken pipe; nothing partial is left",
 }
 
+
+OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
+"""How libraries say that memory was refused, in errors of other types."""
 
 _interrupted = False
 
@@ -106,6 +112,8 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, [early.MESSAGE]
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
+        return NO_MEMORY, ["error: the memory did not suffice; nothing was written"]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"

@@ -15,7 +15,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.table import explain
+from anonymize.table import explain, memory
 from anonymize.table.files import reason
 from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
@@ -107,6 +107,7 @@ class Source:
         Sets `rows` and `sha256` at its end. Raises DataError for a CSV with a record that is not sound; batches of such
         a file may have been yielded before. With no expressions the batches have rows and no columns.
         """
+        memory.check(self.path, self.name, self.format, len(expressions), BATCH)
         with Scanner(self.path, self._layout, hashing=self._opened.sha256 is None) as scanner:
             if self._blank_lines:
                 self._accept(scanner.result())

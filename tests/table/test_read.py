@@ -123,8 +123,8 @@ def test_a_missing_column_is_placed_in_the_spec(spec_of: Callable[..., Spec], fi
         ("insensitive", 0): (9, 15),
         ("workload", "targets", 0): (7, 1),
     }
-    spec = spec_of("age:n ward:in", workload=Workload(targets=("y",))).located(Path("spec.yaml"), places)
-    with Source.open(spec, file_of("x\n1\n")) as source, pytest.raises(DataError) as error:
+    spec = spec_of("age:n ward:in name:id", workload=Workload(targets=("y",))).located(Path("spec.yaml"), places)
+    with Source.open(spec, file_of("name,x\nAnn,1\n")) as source, pytest.raises(DataError) as error:
         read(spec, source)
     assert [(p.file, p.line, p.column) for p in error.value.problems[:3]] == [
         ("spec.yaml", 3, 3),
