@@ -12,6 +12,7 @@ import polars as pl
 from anonymize.auditing.buckets import BucketLayout, Buckets
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
+from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
 from anonymize.table.roles import unclassified
@@ -73,6 +74,7 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                numbers=NumberColumns.of(self.spec, self.source.format).names,
             )
 
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:

@@ -46,7 +46,8 @@ def by_position(frame: pl.LazyFrame | pl.DataFrame) -> dict[str, pl.Expr]:
 class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
-    `units`: (rows,) whom each row is about; None: every row is about somebody else.
+    `units`: (rows,) whom each row is about; None: every row is about somebody else. `numbers`: columns of numbers, in
+    which a null is what a suppressed cell reads.
     """
 
     frame: pl.LazyFrame
@@ -54,10 +55,11 @@ class TextTable:
     missing: tuple[str, ...]
     fill: str | None
     units: pl.Series | None = None
+    numbers: frozenset[str] = frozenset()
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
-        return text if self.fill is None else text.fill_null(self.fill)
+        return text if self.fill is None or column in self.numbers else text.fill_null(self.fill)
 
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
@@ -136,7 +138,8 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     for column in released[1:]:
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
-    hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
+    blank = [name in table.numbers for name in table.quasi_identifiers]
+    hidden, units = _hidden(released, suppressed, blank, classes), _units(table, len(classes.of_row))
     return TextRows(classes, hidden, values, units, released if keep else ())
 
 
@@ -154,8 +157,11 @@ def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     return [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
 
 
-def _hidden(columns: Sequence[NumberedColumn], suppressed: str, classes: Numbering) -> int | None:
-    codes = [column.texts.index_of(suppressed) for column in columns]
+def _hidden(
+    columns: Sequence[NumberedColumn], suppressed: str, blank: Sequence[bool], classes: Numbering
+) -> int | None:
+    """The number of the class that shows nothing. `blank`: whether it is a null of a column that shows nothing."""
+    codes = [-1 if null else column.texts.index_of(suppressed) for column, null in zip(columns, blank, strict=True)]
     if None in codes:
         return None
     frame = pl.DataFrame([column.numbers.of_row.alias(str(number)) for number, column in enumerate(columns)])
