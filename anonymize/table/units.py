@@ -28,5 +28,5 @@ class UnitColumn(TextColumn):
 
 
 def units_of(table: pl.LazyFrame, name: str) -> pl.Series:
-    """(rows,) the unit of every row, as text, null where there is none."""
-    return table.select(column(name).cast(pl.String)).collect(engine="streaming").to_series()
+    """(rows,) the unit of every row, as text, null where there is none; without the column's name."""
+    return table.select(column(name).cast(pl.String).alias("")).collect(engine="streaming").to_series()

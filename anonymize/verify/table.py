@@ -175,7 +175,7 @@ def _units(table: TextTable, rows: int) -> Numbering | None:
         return None
     if len(table.units) != rows:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
-    codes = table.units
+    codes = table.units.alias("")  # its methods would take its name for a pattern
     if not codes.dtype.is_unsigned_integer():
         codes = codes.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():

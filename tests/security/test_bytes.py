@@ -227,6 +227,13 @@ def test_what_lies_under_a_null_is_gone(tmp_path: Path) -> None:
         check(tmp_path / f"o.{suffix}")
 
 
+def test_gzip_has_no_time_and_no_name(tmp_path: Path) -> None:
+    with OutputFile(tmp_path / "o.csv.gz") as output:
+        output.write([pl.DataFrame({"a": [1]})])
+        output.commit()
+    assert (tmp_path / "o.csv.gz").read_bytes()[:8] == b"\x1f\x8b\x08\0\0\0\0\0"
+
+
 def test_pieces_and_what_is_known_of_the_order_do_not_show(tmp_path: Path) -> None:
     frame = pl.DataFrame({"n": range(1000), "t": [f"text of row {number:09}" for number in range(1000)]})
     known = frame.with_columns(pl.col("n").set_sorted(), pl.col("t").set_sorted())
