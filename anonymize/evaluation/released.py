@@ -165,8 +165,8 @@ class ReleasedTable:
 
         Raises DataError for released cells that are not numbers where they should be.
         """
-        wanted = ("sensitive", "target")
-        names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
+        roles = ("sensitive", "target")
+        names = [name for name, role in self.spec.roles().items() if role in roles and name in self.frame.columns]
         parts = list(self.table.source.batches(names)) if names else []
         columns = {}
         for name in names:

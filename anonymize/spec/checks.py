@@ -124,6 +124,18 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
             path = ("privacy", "models", position, "attribute")
             message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
             yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+        yield from _protected(
+            spec, ("privacy", "models", position, "values"), getattr(entry.parameters, "values", None)
+        )
+
+
+def _protected(spec: Spec, path: KeyPath, values: object) -> Iterator[Fault]:
+    """Values that are protected, and mean missing."""
+    missing = Missing(spec.input.missing)
+    for position, value in enumerate(values if isinstance(values, tuple) else ()):
+        if value in missing:
+            message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
+            yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
 
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
-    columns = _columns(table, [*table.quasi_identifiers, *attributes])
+    columns = numbered(table, [*table.quasi_identifiers, *attributes])
     released = columns[: len(table.quasi_identifiers)]
     classes = released[0].numbers
     for column in released[1:]:
@@ -143,7 +143,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     return TextRows(classes, hidden, values, units, released if keep else ())
 
 
-def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
+def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
     categories = [pl.Categories.random() for _ in names]
     kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
