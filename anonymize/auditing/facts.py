@@ -84,7 +84,7 @@ class AuditFacts:
 
     def _cautions(self) -> list[str]:
         of_both = [] if self.together is None else self.together.warnings
-        return [*self.table.warnings, *self.verdict.cautions, *of_both]
+        return [*self.table.warnings, *self.verdict.remarks, *self.verdict.cautions, *of_both]
 
     def _of_models(self, results: Sequence[Result], where: str) -> Iterator[Finding]:
         requirements: Sequence[Requirement | None] = self.requirements or [None] * len(results)

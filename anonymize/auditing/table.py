@@ -15,7 +15,7 @@ from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
-from anonymize.table.roles import unclassified
+from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
@@ -63,7 +63,8 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
+            normalize = self.spec.input.normalize
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
@@ -78,6 +79,7 @@ class Audited:
                 missing_as=self.spec.privacy.missing,
                 numbers=NumberColumns.of(self.spec, self.source.format).names,
                 ordering=self._ordering if frame is None else None,
+                normalize=self.spec.input.normalize,
             )
 
     @property
@@ -142,7 +144,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
         return None
     if spec.unit in source.columns:
-        return units_of(source.scan(), spec.unit)
+        return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
     if spec.output.row_order == "shuffle":
@@ -155,7 +157,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
-        return units_of(other.scan(), spec.unit)
+        return units_of(other.scan(), spec.unit, spec.missing(other.format))
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
@@ -174,7 +176,7 @@ def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns_of
 

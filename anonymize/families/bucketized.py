@@ -87,7 +87,12 @@ class BucketizedDraft(Draft):
             texts[1] if len(texts) > 1 else None,
             list(spec.quasi_identifiers),
             verify.checks_of(spec, self.requirements),
-            Reading(self.request.options.group, spec.input.missing, spec.missing(files.table.format).null),
+            Reading(
+                self.request.options.group,
+                spec.input.missing,
+                spec.missing(files.table.format).null,
+                normalize=spec.input.normalize,
+            ),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:

@@ -108,6 +108,7 @@ class ClassedDraft(Draft):
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
+                normalize=spec.input.normalize,
                 units=None if self.table.units is None else pl.Series(np.concatenate(self.units)),
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files, columns),

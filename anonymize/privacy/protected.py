@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from anonymize.spec.missing import normalized
+
 Names: TypeAlias = Sequence[str] | NDArray[np.float64]
 """How the values of an attribute read; of a numeric one, its numbers."""
 
@@ -33,8 +35,8 @@ Values: TypeAlias = Annotated[
 
 
 def as_compared(text: str) -> str:
-    """A text in the form in which sensitive values are compared."""
-    return text
+    """A text in the form in which sensitive values are compared; those of a column may have it already."""
+    return normalized(text)
 
 
 def as_number(text: str) -> float | None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.errors import DataError
-from anonymize.verify.table import TextRows, texts_of
+from anonymize.verify.table import TextRows, plain, texts_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -43,8 +43,8 @@ class Overall:
         if self.texts is None:
             known = {number: number for number in self.counts["value"]}  # whole ones stay whole
             return {value: known.get(_number(value)) for value in values}
-        places = {as_compared(text): place for place, text in enumerate(self.texts, 1)}
-        return {value: places.get(as_compared(value)) for value in values}
+        places = {text: place for place, text in enumerate(self.texts, 1)}
+        return {value: places.get(value, places.get(as_compared(value))) for value in values}
 
     @cached_property
     def counts(self) -> pl.DataFrame:
@@ -94,7 +94,7 @@ class Overall:
 
 def as_compared(text: str) -> str:
     """A text of the spec in the form in which the values of a table are compared."""
-    return text
+    return str(pl.select(plain(pl.lit(text))).item())
 
 
 def _number(text: str) -> float | None:

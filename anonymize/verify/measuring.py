@@ -10,7 +10,7 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, plain, read, texts_of_classes, whole
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
 from anonymize.verify.verdict import (
@@ -48,6 +48,7 @@ def measure(
     missing_as: Literal["own-category", "wildcard"] = "own-category",
     numbers: Iterable[str] = (),
     ordering: Ordering | None = None,
+    normalize: bool = False,
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -58,12 +59,15 @@ def measure(
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
     of a quasi-identifier is; as a wildcard everything is measured in both meanings. `numbers`: columns in which a
     suppressed cell is a null, where they have numbers and not texts. `ordering`: what is asked about the order of the
-    rows. Raises DataError if a numeric attribute has other values.
+    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises DataError if a
+    numeric attribute has other values.
     """
+    if normalize:
+        missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
     kinds = frame.collect_schema()
     blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, blank)
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
@@ -77,21 +81,22 @@ def measure(
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
     sizes = classes.filter(~pl.col("suppressed"))["size"]
 
-    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
         return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
 
     return Verdict(
         rows=rows.count,
-        absent=_absent(checks, plain),
+        absent=_absent(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, plain, classes),
+        results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
         order=None
         if reading is None or ordering is None
         else _of_order(reading, ordering, checks, missing, classes, wild=wild),
+        remarks=tuple(rows.remarks),
     )
 
 
@@ -151,6 +156,12 @@ def _absent(
             codes = overall.codes_of(check.protects)
             lacking |= dict.fromkeys((check.attribute or "", value) for value, code in codes.items() if code is None)
     return tuple(lacking)
+
+
+def _plain(texts: Sequence[str]) -> list[str]:
+    """Texts as they are compared, each once."""
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    return frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series().to_list()
 
 
 def _overall(

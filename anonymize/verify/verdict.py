@@ -169,6 +169,8 @@ class Verdict:
     order: OrderVerdict | None = None
     absent: tuple[tuple[str, str], ...] = ()
     """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
+    remarks: tuple[str, ...] = ()
+    """What looks like a mistake in the text, which is measured as it stands."""
 
     @property
     def judged(self) -> tuple[Result, ...]:
