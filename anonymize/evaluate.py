@@ -23,10 +23,12 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import patterns
 from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
+from anonymize.evaluation.typed import with_suppressed
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.metrics import MEASURES, utility
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
+from anonymize.recoding.typed import NumberColumns
 from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
@@ -165,6 +167,8 @@ def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: 
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
     texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
     try:
+        numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
+        texts = with_suppressed(spec, texts, columns, numbers)
         released = read_released(spec, table, texts, columns)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None

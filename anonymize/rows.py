@@ -11,6 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.recoding import Released
+from anonymize.recoding.columns import ReleasedColumn
+from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
@@ -30,7 +32,8 @@ def frames(
     which whom the rows of each piece are about is added, where the table knows it.
     """
     roles = request.spec.roles()
-    reading = ReleasedRows(released, roles, table.columns, null_text(request.spec, table.source.format, form))
+    null = null_text(request.spec, table.source.format, form)
+    reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form))
     withheld = {*WITHHELD, "quasi-identifier"}
     done = 0
     for batch in pieces(request, table, [name for name in table.columns if roles[name] not in withheld]):
@@ -45,21 +48,23 @@ def frames(
 @dataclass(frozen=True)
 class ReleasedRows:
     """How rows read: the `columns` of the input, by their roles. `null`: what a null of a column that passes through is
-    written as; None leaves it."""
+    written as; None leaves it. `numbers`: the released columns that are written as numbers."""
 
     released: Released
     roles: Mapping[str, Role]
     columns: Sequence[str]
     null: str | None = None
+    numbers: NumberColumns | None = None
 
     @cached_property
-    def texts(self) -> dict[str, pl.Series]:
+    def cells(self) -> dict[str, pl.Series]:
         """What each released column shows."""
+        return {column.name: self._cells(column) for column in self.released.columns}
+
+    def _cells(self, column: ReleasedColumn) -> pl.Series:
+        numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
         empty = self.null if self.null == "" else None
-        return {
-            column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String)
-            for column in self.released.columns
-        }
+        return numbers if numbers is not None else pl.Series([text or empty for text in column.texts], dtype=pl.String)
 
     def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
         """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
@@ -67,7 +72,7 @@ class ReleasedRows:
         for name in self.columns:
             if self.roles[name] == "quasi-identifier":
                 released = self.released.columns_of(name)
-                columns += [self.texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
+                columns += [self.cells[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
             elif self.roles[name] not in WITHHELD:
                 columns.append(passing_column(passing[name], self.null))
         frame = pl.DataFrame(columns)

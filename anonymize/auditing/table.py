@@ -12,6 +12,7 @@ import polars as pl
 from anonymize.auditing.buckets import BucketLayout, Buckets
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
+from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
 from anonymize.table.roles import columns_in, unclassified
@@ -76,6 +77,7 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                numbers=NumberColumns.of(self.spec, self.source.format).names,
                 ordering=self._ordering if frame is None else None,
                 normalize=self.spec.input.normalize,
             )

@@ -231,8 +231,8 @@ def as_written(spec: Spec, separator: str | None = None) -> Spec:
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
     missing = spec.missing(form)
-    text = column.cast(pl.String).to_frame(column.name).select(missing.filled(pl.col(column.name)))
-    return compared(text.to_series(), missing)
+    text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
+    return compared(text.to_series(), missing).alias(column.name)
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:

@@ -19,6 +19,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Recoding, Released
 from anonymize.recoding.saved import save
+from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.request import Request
 from anonymize.rows import frames
@@ -109,6 +110,7 @@ class ClassedDraft(Draft):
                 missing_as=spec.privacy.missing,
                 normalize=spec.input.normalize,
                 units=None if self.table.units is None else pl.Series(np.concatenate(self.units)),
+                numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files, columns),
             )
 

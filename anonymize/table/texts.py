@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from anonymize.spec.missing import ODD, UNKNOWN, Missing, normalized, remarks
+from anonymize.table.named import unnamed
 
 
 def compared(texts: pl.Series, missing: Missing) -> pl.Series:
@@ -16,11 +17,12 @@ def compared(texts: pl.Series, missing: Missing) -> pl.Series:
 
 def tidy(texts: pl.Series) -> pl.Series:
     """(n,) texts, normalized; a null stays one. Few need work in most columns, and only these are touched."""
-    odd = texts.str.contains(ODD).fill_null(False)
+    plain = unnamed(texts)
+    odd = plain.str.contains(ODD).fill_null(False)
     if not odd.any():
         return texts
-    own = pl.Series([normalized(text) for text in texts.filter(odd)], dtype=pl.String)
-    return texts.clone().scatter(odd.arg_true(), own)
+    own = pl.Series([normalized(text) for text in plain.filter(odd)], dtype=pl.String)
+    return plain.clone().scatter(odd.arg_true(), own).alias(texts.name)
 
 
 def warnings_of(name: str, texts: list[str]) -> list[str]:

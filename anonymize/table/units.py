@@ -30,6 +30,7 @@ class UnitColumn(TextColumn):
 
 
 def units_of(table: pl.LazyFrame, name: str, missing: Missing) -> pl.Series:
-    """(rows,) the unit of every row, as text, null where there is none; normalized where texts are."""
-    texts = table.select(column(name).cast(pl.String)).collect(engine="streaming").to_series()
+    """(rows,) the unit of every row, as text, null where there is none; normalized where texts are. Without the name of
+    its column."""
+    texts = table.select(column(name).cast(pl.String).alias("")).collect(engine="streaming").to_series()
     return tidy(texts).replace("", None) if missing.normalize else texts

@@ -46,6 +46,7 @@ def measure(
     null_missing: bool = True,
     units: pl.Series | None = None,
     missing_as: Literal["own-category", "wildcard"] = "own-category",
+    numbers: Iterable[str] = (),
     ordering: Ordering | None = None,
     normalize: bool = False,
 ) -> Verdict:
@@ -56,14 +57,17 @@ def measure(
     text (an empty field of a CSV for which "" is not declared missing). `suppressed`: text of a suppressed cell.
     `threshold`: a record is at risk when its risk is higher. `units`: whom each row is about, in the order of the rows;
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
-    of a quasi-identifier is; as a wildcard everything is measured in both meanings. `ordering`: what is asked about the
-    order of the rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises
-    DataError if a numeric attribute has other values.
+    of a quasi-identifier is; as a wildcard everything is measured in both meanings. `numbers`: columns in which a
+    suppressed cell is a null, where they have numbers and not texts. `ordering`: what is asked about the order of the
+    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises DataError if a
+    numeric attribute has other values.
     """
     if normalize:
         missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize)
+    kinds = frame.collect_schema()
+    blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)

@@ -48,7 +48,7 @@ class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
     `units`: (rows,) whom each row is about; None: every row is about somebody else. `normalize`: texts are compared as
-    `plain` has them.
+    `plain` has them. `numbers`: columns of numbers, in which a null is what a suppressed cell reads.
     """
 
     frame: pl.LazyFrame
@@ -57,10 +57,11 @@ class TextTable:
     fill: str | None
     units: pl.Series | None = None
     normalize: bool = False
+    numbers: frozenset[str] = frozenset()
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
-        return text if self.fill is None else text.fill_null(self.fill)
+        return text if self.fill is None or column in self.numbers else text.fill_null(self.fill)
 
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
@@ -148,7 +149,8 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     for column in released[1:]:
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
-    hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
+    blank = [name in table.numbers for name in table.quasi_identifiers]
+    hidden, units = _hidden(released, suppressed, blank, classes), _units(table, len(classes.of_row))
     names = [*table.quasi_identifiers, *attributes]
     noted = [each for name, column in zip(names, columns, strict=True) for each in _remarks(name, column, table)]
     return TextRows(classes, hidden, values, units, released if keep else (), noted)
@@ -196,8 +198,11 @@ def _merged(column: NumberedColumn) -> NumberedColumn:
     return NumberedColumn(Numbering(number.gather(column.numbers.of_row), len(known) + 1), known)
 
 
-def _hidden(columns: Sequence[NumberedColumn], suppressed: str, classes: Numbering) -> int | None:
-    codes = [column.texts.index_of(suppressed) for column in columns]
+def _hidden(
+    columns: Sequence[NumberedColumn], suppressed: str, blank: Sequence[bool], classes: Numbering
+) -> int | None:
+    """The number of the class that shows nothing. `blank`: whether it is a null of a column that shows nothing."""
+    codes = [-1 if null else column.texts.index_of(suppressed) for column, null in zip(columns, blank, strict=True)]
     if None in codes:
         return None
     frame = pl.DataFrame([column.numbers.of_row.alias(str(number)) for number, column in enumerate(columns)])
@@ -211,7 +216,7 @@ def _units(table: TextTable, rows: int) -> Numbering | None:
         return None
     if len(table.units) != rows:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
-    codes = table.units
+    codes = table.units.alias("")  # its methods would take its name for a pattern
     if not codes.dtype.is_unsigned_integer():
         codes = codes.cast(pl.String)
         if table.normalize:

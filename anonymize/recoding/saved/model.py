@@ -146,11 +146,13 @@ class TableBlock(Part):
 
 
 class OutputBlock(Part):
-    """What a suppressed cell reads, whether suppressed rows are kept, and whether rows are shuffled."""
+    """What a suppressed cell reads, whether suppressed rows are kept, and whether rows are shuffled. `numeric`: how
+    numbers are shown, which older files do not say."""
 
     suppressed: str
     suppressed_rows: Literal["keep", "drop"]
     row_order: Literal["keep", "shuffle"]
+    numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
 
 
 class Saved(Part):
