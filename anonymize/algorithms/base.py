@@ -49,8 +49,8 @@ class Needs:
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
     more; passes of refinement, of how many; the lower bound, and the cost of the best that is found), the files that
-    options name, by option, to be written by the search and published with the release, and whether the recoding will
-    be saved."""
+    options name, by option, to be written by the search and published with the release, whether the recoding will be
+    saved, and how a suppressed cell reads."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -60,6 +60,7 @@ class Context:
     bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
+    suppressed: str = "*"
 
 
 class Algorithm(Protocol):

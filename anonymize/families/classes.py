@@ -12,7 +12,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, check_suppression
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
@@ -41,10 +41,14 @@ def paths(request: Request) -> ReleasePaths:
 
 
 def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
-    """How each class reads, and whether the suppressed rows are published."""
+    """How each class reads, and whether the suppressed rows are published.
+
+    Raises InfeasibleError where more rows are suppressed than may be.
+    """
     assert isinstance(result, Recoding)
     drop = must_drop(request.spec, table, result, requirements)
     released = recoding.render(result, table, request.spec.output, drop=drop)
+    check_suppression(request, table.rows, released.suppressed_rows)
     return ClassedDraft(request, requirements, table, result, released, drop)
 
 

@@ -13,11 +13,12 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
-from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
+from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Table
 
 
@@ -40,11 +41,29 @@ def search(
         done += rows
         request.progress("search", done, table.rows)
 
-    limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
+    limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep)
+    suppressed = request.spec.output.suppressed
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+
+
+def suppression_limit(spec: Spec, rows: int) -> int:
+    """How many of so many rows may be suppressed."""
+    return int(np.floor(spec.privacy.suppression * rows + 1e-9))
+
+
+def check_suppression(request: Request, rows: int, suppressed: int) -> None:
+    """Raises InfeasibleError where more of the `rows` are suppressed than may be, whoever made them so."""
+    limit = suppression_limit(request.spec, rows)
+    if suppressed > limit:
+        share = np.ceil(suppressed / rows * 1e4) / 1e4
+        message = (
+            f"{request.algorithm} found no release in which at most {limit} rows are suppressed: {suppressed} read as "
+            "suppressed in every quasi-identifier, or are left out"
+        )
+        raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
 
 
 def check_needs(request: Request) -> None:

@@ -96,7 +96,8 @@ class TextRows:
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
     none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `shown`: the columns of the
-    quasi-identifiers, where they were asked for.
+    quasi-identifiers, where they were asked for. `blank`: every row reads as suppressed ones do; then everything is
+    generalized, and none of them is suppressed.
     """
 
     classes: Numbering
@@ -104,6 +105,7 @@ class TextRows:
     values: Mapping[str, NumberedColumn]
     units: Numbering | None
     shown: Sequence[NumberedColumn] = ()
+    blank: bool = False
 
     @property
     def count(self) -> int:
@@ -127,7 +129,8 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
     hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
-    return TextRows(classes, hidden, values, units, released if keep else ())
+    blank = hidden is not None and bool((classes.of_row == hidden).all())
+    return TextRows(classes, None if blank else hidden, values, units, released if keep else (), blank)
 
 
 def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
