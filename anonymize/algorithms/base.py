@@ -111,6 +111,7 @@ def option(
     local: frozenset[Any] = frozenset(),
     random: frozenset[Any] = frozenset(),
     file: bool = False,
+    path: bool = False,
 ) -> Any:
     """A field of an Options dataclass.
 
@@ -118,7 +119,7 @@ def option(
     without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
     and selections. `local`: those with which equal rows may be released differently, so that the recoding is no
     function of the values. `random`: those with which the algorithm draws random numbers. `file`: whether the value is
-    the path of a file that is written, "" for none.
+    the path of a file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {
@@ -130,6 +131,7 @@ def option(
         "local": local,
         "random": random,
         "file": file,
+        "path": path,
     }
     return field(default=default, metadata=metadata)
 

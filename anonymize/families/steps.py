@@ -15,7 +15,9 @@ from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_va
 from anonymize.algorithms.base import Found
 from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
 from anonymize.privacy import Requirement
+from anonymize.publication import Files
 from anonymize.report import Clock
+from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
@@ -107,6 +109,12 @@ def by_weights(
     frame = verify.text_of(target.part, target.format, target.separator)
     subjects = pl.Series(np.concatenate(units)) if units else None
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
+
+
+def published(request: Request, files: Files) -> Published:
+    """What is published of a request: no more than that goes into a public report."""
+    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
+    return Published(released, request.spec, request.algorithm, request.options)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

@@ -27,6 +27,8 @@ def _about(report: dict[str, Any]) -> list[str]:
     }
     facts = ["**evaluated**, not judged" if "seed" in report else "**recoded**, not measured"]
     if "privacy" in report:
+        if report.get("public"):
+            verdict[None] = "whether every requirement is met cannot be shown from the release alone"
         facts = [f"**{verdict[report['privacy']['satisfied']]}**, measured from the table as written"]
     tool = report["tool"]
     facts.append(", ".join([f"{tool['name']} {tool['version']}", *filter(None, [report.get("started_at")])]))

@@ -18,6 +18,9 @@ FIGURES = frozenset(
 COLORS = {"auto": None, "always": True, "never": False}
 
 
+_MEASURED = "Measured; nothing was required."
+
+
 def console(file: IO[str], color: str) -> Console:
     """A console on a stream; colours when it is a terminal, or as told by `auto`, `always`, `never`."""
     forced = COLORS[color]
@@ -30,7 +33,7 @@ def show(report: dict[str, Any], to: Console) -> None:
         {
             True: ("bold green", "Every requirement is met."),
             False: ("bold red", "NOT SAFE: a requirement is not met."),
-            None: ("bold", "Measured; nothing was required."),
+            None: ("bold", "Not all is shown by the release." if "public" in report else _MEASURED),
         }[report["privacy"]["satisfied"]]
         if "privacy" in report
         else ("bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -25,6 +25,9 @@ class Rule(Entry):
     importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
 
 
+Edges = TypeVar("Edges", bound=tuple[float, ...])
+
+
 class Definition(Entry):
     """What quasi-identifiers and sensitive attributes have in common."""
 
@@ -39,7 +42,7 @@ class Definition(Entry):
     )
 
 
-def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+def _ascending(edges: Edges) -> Edges:
     if any(after <= before for before, after in pairwise(edges)):
         raise ValueError("expected numbers that grow, such as [18, 30, 45]")
     return edges
@@ -54,6 +57,11 @@ class QuasiIdentifier(Definition):
     rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
+    )
+    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = Field(
+        default=None,
+        description="Of numbers: the lowest and the highest that there can be, whatever the table has. A public report "
+        "gives costs as shares of it; left out: of the range that the release shows.",
     )
     level: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
