@@ -14,7 +14,7 @@ from anonymize.algorithms.base import Found
 from anonymize.bucketized import Bucketized
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, refuse_seed
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.privacy import Requirement
@@ -38,8 +38,9 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output.
+    Raises UsageError for two files on standard output, and for a release that could be undone, and would be published.
     """
+    refuse_seed(request)
     output = str(request.output)
     if request.options.joined:
         return ReleasePaths([output])

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import refuse_seed
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.privacy import Requirement, disclosure
@@ -38,9 +39,7 @@ def paths(request: Request) -> ReleasePaths:
 
     Raises UsageError for a release that could be undone, and would be published.
     """
-    if request.public and request.seed is not None:
-        hint = "leave --seed out: the system's random numbers are kept nowhere"
-        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+    refuse_seed(request)
     output, parameters = str(request.output), str(request.options.parameters)
     if not parameters and output not in ("-", "/dev/stdout"):
         parameters = parameters_beside(output)

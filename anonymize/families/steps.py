@@ -68,6 +68,13 @@ def check_suppression(request: Request, rows: int, suppressed: int) -> None:
         raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
 
 
+def refuse_seed(request: Request) -> None:
+    """Raises UsageError for random numbers that could be had again, of a release that would be published."""
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+
+
 def check_needs(request: Request) -> None:
     """Raises UsageError for a spec, or an option, that the algorithm can do nothing with: a value that the option does
     not take, individuals or a population that it does not count, no sensitive attribute or target where it needs one, a

@@ -47,7 +47,7 @@ class ShownClasses:
     @property
     def _suppressed(self) -> Bools:
         """(n,) which of the readings are suppressed rows; none where all are."""
-        hidden = self._hides(self.frame.columns[:-1]).all(axis=1)
+        hidden = np.asarray(self._hides(self.frame.columns[:-1]).all(axis=1))
         return np.zeros_like(hidden) if hidden.all() else hidden
 
     def _hides(self, columns: Sequence[str]) -> Bools:

@@ -136,8 +136,8 @@ class ShownColumn:
     def _flat(self) -> CellCosts:
         """Without a file: what is shown as it is costs nothing, and of a flat hierarchy two values are all of it."""
         if not (isinstance(self.definition.hierarchy, Flat) or self.definition.hierarchy is None):
-            known = bool(self.empty.all())
-            return CellCosts(*[self.hidden.astype(np.float64)] * 2, "values", None) if known else UNKNOWN
+            hidden = self.hidden.astype(np.float64)
+            return CellCosts(hidden, hidden, "values") if self.empty.all() else UNKNOWN
         several = self.cells.of_kind(CellKind.SET) | (~self.empty & (self.low != self.high).fill_null(False).to_numpy())
         cost = (self.hidden | several).astype(np.float64)
         return CellCosts(cost, cost, "values", None if several.any() else self._one_level(cost))

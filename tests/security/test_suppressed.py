@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in
 NAMES = tuple("abcdef")
 
 
-def table(folder: Path, rows: list[tuple[str, ...]]) -> Path:
+def table(folder: Path, rows: Sequence[tuple[str, ...]]) -> Path:
     path = folder / "table.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([NAMES[: len(rows[0])], *rows])
