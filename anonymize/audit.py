@@ -19,27 +19,33 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.judging.protected import refuse_absent
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
-OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
+OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
 
-APART = ("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit")
+APART = (
+    *("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit"),
+    "no_normalize",
+)
 """What describes a table without a spec; beside one it comes from the spec."""
 
 
 @dataclass(frozen=True)
 class Against:
     """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
-    `no_regress`; an earlier release of the same people (`previous`)."""
+    `no_regress`; an earlier release of the same people (`previous`), of which row n is about the same individual as row
+    n of this table if `by_position`."""
 
     baseline: str | Path | None = None
     no_regress: bool = False
     previous: str | Path | None = None
+    by_position: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Audit:
     suppressed: str | None = None
     sampling_weight: str | None = None
     unit: str | None = None
+    no_normalize: bool = False
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -92,8 +99,8 @@ class Audit:
 class AuditResult:
     """A table, measured: the verdict, and what is printed of it.
 
-    `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
-    spec's direct identifiers is not, whatever the models say.
+    `satisfied`: whether the table is safe to release; None where nothing was required, or where something that was
+    could not be shown. A table that has one of the spec's direct identifiers is not, whatever the models say.
     """
 
     verdict: Verdict
@@ -107,8 +114,9 @@ class AuditResult:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
-        unmet = self.checked.at("error")
+        """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
+        not be published."""
+        unmet = self.checked.of_levels("error")
         return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
 
 
@@ -122,7 +130,7 @@ def audit(request: Audit) -> AuditResult:
     >>> import tempfile
     >>> table = Path(tempfile.mkdtemp()) / "released.csv"
     >>> _ = table.write_text("age,job,ill\\n30-39,cook,flu\\n30-39,cook,flu\\n50-59,clerk,flu\\n50-59,clerk,gout\\n")
-    >>> measured = audit(None, table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2)
+    >>> measured = audit(Audit(path=table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2))
     >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
@@ -135,6 +143,7 @@ def audit(request: Audit) -> AuditResult:
     if requirements:
         _refuse_randomized(request.path)
     facts = _measured(request, spec, grouping, requirements, checks)
+    refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
@@ -161,7 +170,9 @@ def _measured(
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
-            facts = replace(facts, together=previous.together(table, earlier, checks, request.threshold))
+            matching = previous.Matching() if request.against.by_position else None
+            both = previous.together(table, earlier, checks, facts.verdict, request.threshold, matching)
+            facts = replace(facts, together=both)
         table.source.unchanged()
     return facts
 
@@ -177,6 +188,8 @@ def _check(request: Audit) -> None:
         raise UsageError("--threshold: is above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
+    if against.by_position and against.previous is None:
+        raise UsageError("--by-position: needs a --previous")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")
@@ -240,7 +253,8 @@ def _spec_of(request: Audit) -> Spec:
     table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
-        "input": {name: value for name, value in table.items() if value is not None},
+        "input": {name: value for name, value in table.items() if value is not None}
+        | {"normalize": not request.no_normalize},
         "quasi_identifiers": {name: {} for name in request.quasi_identifiers},
         **{name: value for name in ("unit", "sampling_weight") if (value := getattr(request, name))},
         "sensitive": {

@@ -118,8 +118,10 @@ def _unclassed(request: Evaluate) -> UnclassedFiles | None:
         return None
     files = UnclassedFiles.of(request.released, request.st, request.group, request.parameters, request.method)
     if files is not None:
-        wanted = {"--models": request.models is not None, "--tree": request.tree is not None}
-        problems = [f"{flag}: needs a release with equivalence classes" for flag, given in wanted.items() if given]
+        needing_classes = {"--models": request.models is not None, "--tree": request.tree is not None}
+        problems = [
+            f"{flag}: needs a release with equivalence classes" for flag, given in needing_classes.items() if given
+        ]
         if problems:
             raise UsageError(problems)
     return files

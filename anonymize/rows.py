@@ -15,6 +15,7 @@ from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Codes, Table
+from anonymize.table.named import unnamed
 
 SHUFFLED = 500_000
 """Rows of a piece of a shuffled release."""
@@ -84,7 +85,7 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
-    return column if null is None else column.cast(pl.String).fill_null(null)
+    return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
 
 
 @dataclass(frozen=True)

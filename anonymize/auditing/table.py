@@ -14,11 +14,11 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import with_people
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
-from anonymize.table.roles import unclassified
+from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
-from anonymize.verify import Check, Verdict, measure
+from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
 
 
@@ -26,7 +26,8 @@ from anonymize.verify.bucketized import Reading
 class Audited:
     """An opened table that has been read once, as bytes. `columns_of`: the columns of each quasi-identifier. `units`:
     whom each row is about, None where every row is about somebody else. `warnings`: of its sampling weights.
-    `buckets`: the groups by which it is measured, where it is bucketized."""
+    `buckets`: the groups by which it is measured, where it is bucketized. `order_kept`: its spec says that the rows are
+    in the order of the table that it was made of."""
 
     spec: Spec
     source: Source
@@ -34,6 +35,7 @@ class Audited:
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
     buckets: Buckets | None = None
+    order_kept: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -60,7 +62,8 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
+            normalize = self.spec.input.normalize
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
@@ -73,7 +76,13 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                ordering=self._ordering if frame is None else None,
+                normalize=self.spec.input.normalize,
             )
+
+    @property
+    def _ordering(self) -> Ordering:
+        return Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
 
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
@@ -111,7 +120,8 @@ def opened(
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets)
+        kept = classified and spec.output.row_order == "keep"
+        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, kept)
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
         return None
     if spec.unit in source.columns:
-        return units_of(source.scan(), spec.unit)
+        return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
     if spec.output.row_order == "shuffle":
@@ -145,7 +155,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
-        return units_of(other.scan(), spec.unit)
+        return units_of(other.scan(), spec.unit, spec.missing(other.format))
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
@@ -164,7 +174,7 @@ def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns_of
 

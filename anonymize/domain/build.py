@@ -46,7 +46,15 @@ _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
-def build(name: str, definition: Definition, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+def build(
+    name: str,
+    definition: Definition,
+    values: Sequence[str],
+    missing: str | None,
+    suppressed: str,
+    *,
+    normalize: bool = True,
+) -> Taxonomy:
     """The taxonomy of a categorical column.
 
     Args:
@@ -55,6 +63,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
         values: the column's distinct texts without the missing ones, in any order.
         missing: text of missing values, None where the column has none.
         suppressed: text of the root of a built taxonomy.
+        normalize: the texts of a file are compared normalized, as `values` are.
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
@@ -63,7 +72,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return file(name, source, values, missing)
+        return file(name, source, values, missing, normalize=normalize)
     if isinstance(source, IntervalsSource):
         raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
     if not values and missing is None:
@@ -79,9 +88,9 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
 
 
-def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> Taxonomy:
+def file(name: str, path: Path, values: Sequence[str], missing: str | None, *, normalize: bool = True) -> Taxonomy:
     """The taxonomy of a hierarchy file, with all its leaves, whether or not they occur; see `build`."""
-    tree = files.read(path, name)
+    tree = files.read(path, name, normalize=normalize)
     uncovered = len(set(values).difference(tree.leaves))
     if uncovered:
         message = f"column {name!r}: {uncovered} of {len(values)} distinct values are no leaf of the hierarchy"
@@ -90,7 +99,9 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
     return Taxonomy.of(name, tree, missing)
 
 
-def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+def numeric_hierarchy(
+    definition: Definition, numeric: Numeric, interval: str, suppressed: str, *, normalize: bool = True
+) -> Generalization:
     """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
 
     Args:
@@ -98,6 +109,7 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
         numeric: its numbers.
         interval: the template of labels of intervals, with `{low}` and `{high}`.
         suppressed: label of the root, unless a file has one.
+        normalize: the texts of a file are normalized.
 
     Raises:
         SpecError: the file is wrong, or intervals are too small; see `intervals`.
@@ -105,7 +117,7 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return _numbers_file(numeric, source, interval)
+        return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
         taxonomy = intervals(numeric, source.intervals, interval, suppressed)
         return Generalization.over(numeric, taxonomy, _widths(taxonomy, interval))
@@ -123,9 +135,9 @@ def _widths(taxonomy: Taxonomy, interval: str) -> NDArray[np.float64]:
     return np.concatenate((np.full(taxonomy.size, np.nan), width))
 
 
-def _numbers_file(numeric: Numeric, path: Path, interval: str) -> Generalization:
+def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: bool) -> Generalization:
     """The hierarchy of a file whose leaves are numbers; any other leaf stands for missing, or for nothing."""
-    tree = files.read(path, numeric.name)
+    tree = files.read(path, numeric.name, normalize=normalize)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
     if (taxonomy.weights != 1).any():
         raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))

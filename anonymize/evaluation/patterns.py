@@ -29,6 +29,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError
 from anonymize.evaluation.released import ReleasedTable, as_text
+from anonymize.table.named import unnamed
 
 DEPTH = 3
 LEAST_SHARE = 0.01
@@ -123,6 +124,7 @@ def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
     there = original if target in spec.quasi_identifiers else released.frame[target]
+    original, there = unnamed(original), unnamed(there)
     if spec.targets()[target] == "numeric":
         values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
         middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0

@@ -25,6 +25,9 @@ from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.named import unnamed
+from anonymize.table.roles import columns_in
+from anonymize.table.texts import compared
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class ReleasedTable:
         for batch in self.table.source.batches(names) if names else ():
             there = self.frame[done : done + batch.height]
             for name in names:
-                here = as_text(batch[name], self.spec, self.table.source.format)
+                here = unnamed(as_text(batch[name], self.spec, self.table.source.format))
                 if not here.eq_missing(there[name]).all():
                     return True
             done += batch.height
@@ -165,13 +168,13 @@ class ReleasedTable:
 
         Raises DataError for released cells that are not numbers where they should be.
         """
-        wanted = ("sensitive", "target")
-        names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
+        roles = ("sensitive", "target")
+        names = [name for name, role in self.spec.roles().items() if role in roles and name in self.frame.columns]
         parts = list(self.table.source.batches(names)) if names else []
         columns = {}
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
-            values = self._values(pl.concat([*here, self.frame[name]]))
+            values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
             codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
             columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
@@ -201,7 +204,7 @@ class ReleasedTable:
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are not numbers."""
-    field = Field(column.name, column.dtype, Missing(()))
+    field = Field(column.name, column.dtype, Missing((), normalize=False))
     encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
@@ -229,8 +232,8 @@ def as_written(spec: Spec, separator: str | None = None) -> Spec:
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
     missing = spec.missing(form)
-    text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
-    return text.select(pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")).to_series().alias(column.name)
+    text = column.cast(pl.String).to_frame(column.name).select(missing.filled(pl.col(column.name)))
+    return compared(text.to_series(), missing)
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:
@@ -247,7 +250,10 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
             columns[name] = pair
     lacking = [name for name in spec.quasi_identifiers if name not in columns]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(
+            present,
+            [*spec.roles(), *(end for name in spec.quasi_identifiers for end in (f"{name}_low", f"{name}_high"))],
+        )
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns
 
@@ -273,7 +279,7 @@ def read_cells(
     regions: list[TextRegions] = []
     problems: list[Problem] = []
     text_of = np.zeros((len(attributes), frame.height), np.int64)
-    missing = frozenset(spec.input.missing)
+    missing = frozenset(spec.missing("arrow").texts)
     for index, attribute in enumerate(attributes):
         low, high, text_of[index] = _distinct(frame, *columns[attribute.name])
         try:
@@ -287,7 +293,7 @@ def read_cells(
 
 def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
     """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = frame.select(low=pl.col(low), high=pl.col(high))
+    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
     distinct = pairs.unique(maintain_order=True).with_row_index("text")
     texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
     return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)

@@ -14,6 +14,7 @@ from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
 from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
+from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
@@ -35,7 +36,11 @@ def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
 def search(
     request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name."""
+    """What the algorithm returns; it writes the `files` that its options name.
+
+    Raises DataError where the table lacks a value that is to be protected.
+    """
+    check_protected(table, requirements)
     done = 0
 
     def progress(rows: int) -> None:
@@ -66,13 +71,6 @@ def check_suppression(request: Request, rows: int, suppressed: int) -> None:
             "suppressed in every quasi-identifier, or are left out"
         )
         raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
-
-
-def refuse_seed(request: Request) -> None:
-    """Raises UsageError for random numbers that could be had again, of a release that would be published."""
-    if request.public and request.seed is not None:
-        hint = "leave --seed out: the system's random numbers are kept nowhere"
-        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
 
 
 def check_needs(request: Request) -> None:
@@ -106,6 +104,13 @@ def _unable(request: Request, path: tuple[str | int, ...], message: str, need: s
     return request.spec.problem(path, message.format(request.algorithm), f"these can: {', '.join(able)}")
 
 
+def refuse_seed(request: Request) -> None:
+    """Raises UsageError for a release that could be undone, or drawn again, by its seed, and would be published."""
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+
+
 def by_weights(
     request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Sequence[Codes] = ()
 ) -> dict[str, Any]:
@@ -125,11 +130,11 @@ def published(request: Request, files: Files) -> Published:
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
-    """Raises UnsafeError, with what is not met, unless that is allowed."""
+    """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
     if not verdict.satisfied and not request.allow_unsafe:
         raise UnsafeError(_unmet(verdict))
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
-    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]
+    return [Problem(message, hint=hint) for message in verdict.unmet]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from anonymize.errors import Problem, SpecError
 from anonymize.privacy import (
     alpha_k_anonymity,
+    amplification,
     basic_beta_likeness,
     delta_disclosure,
     delta_presence,
@@ -27,6 +28,7 @@ from anonymize.privacy import (
     k_anonymity,
     k_e_anonymity,
     k_map,
+    local_dp,
     p_sensitivity,
     recursive_cl_diversity,
     risk,
@@ -88,7 +90,7 @@ MODELS: dict[str, ClassModel] = {
 }
 """Models of equivalence classes."""
 
-RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure,)}
+RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure, amplification, local_dp)}
 """Models of randomized tables, which have no classes to be measured."""
 
 ALL: dict[str, Model] = {**MODELS, **RANDOMIZED}
@@ -145,7 +147,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
     if nothing is asked for, or a model has no such attribute, names an unknown one or one of the wrong type: all
     problems at once.
     """
-    asked: dict[Requirement, None] = {}
+    collected: dict[Requirement, None] = {}
     problems: list[Problem] = []
     for model, attribute, parameters, line in _entries(spec):
         try:
@@ -153,12 +155,12 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         except ValueError as error:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
-            asked.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    if not asked and not problems:
+            collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
+    if not collected and not problems:
         problems.append(_nothing_asked(spec))
     if problems:
         raise SpecError(problems)
-    return tuple(asked)
+    return tuple(collected)
 
 
 def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | None]]:

@@ -1,5 +1,6 @@
 """What a spec's `privacy` asks for where a release has no equivalence classes of similar people: of `anatomy`, whose
-groups only have to be diverse, and of `randomize`, which bounds the probability of disclosure."""
+groups only have to be diverse, and of `randomize`, whose models bound what a distorted
+table tells."""
 
 from __future__ import annotations
 
@@ -23,27 +24,31 @@ def diversities(spec: Spec) -> tuple[Requirement, ...]:
 
 
 def disclosures(spec: Spec) -> tuple[Requirement, ...]:
-    """What is asked of randomize: `disclosure`, and `privacy.l` as such, of every sensitive attribute.
+    """What is asked of randomize: models of randomized tables, and `privacy.l` as `disclosure`, of every sensitive
+    attribute.
 
     SpecError where there is none, and for anything else that is asked for.
     """
     problems = list(_refused(spec, "randomize", tuple(RANDOMIZED)))
-    asked: dict[Requirement, None] = {}
+    collected: dict[Requirement, None] = {}
     if spec.privacy.l is not None:
         line = (spec.place("privacy", "l") or (None,))[0]
         parameters = disclosure.Parameters(l=spec.privacy.l)
-        asked.update(dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive))
+        collected.update(
+            dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive)
+        )
     for entry in spec.privacy.models:
         if entry.model in RANDOMIZED:
             given = PARAMETERS[entry.model].model_validate(entry.parameters)
             names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
-            asked.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
-    if not asked and not problems:
-        what = "needs a sensitive attribute" if not spec.sensitive else "needs l, or the model disclosure"
+            collected.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
+    if not collected and not problems:
+        models = f"needs l, or one of the models {', '.join(RANDOMIZED)}"
+        what = models if spec.sensitive else "needs a sensitive attribute"
         problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
     if problems:
         raise SpecError(problems)
-    return tuple(asked)
+    return tuple(collected)
 
 
 def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Problem]:

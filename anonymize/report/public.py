@@ -34,6 +34,7 @@ from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
+from anonymize.table.named import column
 from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
@@ -90,7 +91,7 @@ def _classed(published: Published) -> PublicBlocks:
         measured=_with_unknown(published, verdict, requirements),
         utility=shown.utility(required_k(requirements)),
         recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
-        warnings=[*verdict.cautions, *_unmeasured(published.spec, requirements)],
+        warnings=[*verdict.cautions, *verdict.remarks],
     )
 
 
@@ -109,13 +110,22 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
     spec, table = published.spec, published.table
     return verify.measure(
         table.text,
-        [column for columns in published.columns_of.values() for column in columns],
+        [each for columns in published.columns_of.values() for each in columns],
         checks,
         spec.input.missing,
         suppressed=spec.output.suppressed,
         null_missing=spec.missing(table.form).null,
         missing_as=spec.privacy.missing,
+        normalize=spec.input.normalize,
+        ordering=_ordering(published),
     )
+
+
+def _ordering(published: Published) -> verify.Ordering | None:
+    """Where rows are in the input's order: what that tells whoever has the release alone. It is not judged here."""
+    if published.spec.output.row_order != "keep":
+        return None
+    return verify.Ordering(published.columns_of, verify.CellTemplates.of(published.spec), judged=False)
 
 
 def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence[Requirement]) -> dict[str, Any]:
@@ -123,17 +133,19 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     spec = published.spec
     blocks = verdict_blocks(verdict)
     known = iter(blocks["privacy"]["models"])
-    apart = [each.population is not None or spec.unit is not None for each in requirements]
-    models = [_unknown(each) if hidden else next(known) for each, hidden in zip(requirements, apart, strict=True)]
-    satisfied = None if any(apart) and verdict.satisfied is not False else verdict.satisfied
-    risk = dict(blocks["risk"])
-    if any(apart):
+    reasons = [_why(spec, each) for each in requirements]
+    models = [
+        next(known) if why is None else _unknown(each, why) for each, why in zip(requirements, reasons, strict=True)
+    ]
+    privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
+    if hidden := [each for each in models if each.get("unknown") and not each["achieved"]]:
+        privacy_block["satisfied"] = None if verdict.satisfied is not False else False
+        privacy_block["unknown"] = [*blocks["privacy"].get("unknown", []), *map(_sentence, hidden)]
         risk.pop("journalist_max")
-    weighed = sampled(_text(published), verify.THRESHOLD)
-    measured = {**blocks, "privacy": blocks["privacy"] | {"satisfied": satisfied, "models": models}}
+    measured = {**blocks, "privacy": privacy_block}
     if spec.unit is not None:
         return {name: block for name, block in measured.items() if name != "risk"}
-    return measured | {"risk": merged(risk, weighed)}
+    return measured | {"risk": merged(risk, sampled(_text(published), verify.THRESHOLD))}
 
 
 def _text(published: Published) -> Text:
@@ -141,29 +153,24 @@ def _text(published: Published) -> Text:
     return Text(table.text, list(published.columns_of.values()), spec, spec.missing(table.form))
 
 
-def _unknown(requirement: Requirement) -> dict[str, Any]:
+def _unknown(requirement: Requirement, why: str) -> dict[str, Any]:
     """The entry of a requirement of which the release does not show whether it is met."""
     required = {name: value for name, value in requirement.required().items() if name != "population"}
-    return {
-        "model": requirement.model,
-        "attribute": requirement.attribute,
-        "required": required,
-        "achieved": {},
-        "satisfied": None,
-    }
+    named = {"model": requirement.model, "attribute": requirement.attribute}
+    return {**named, "required": required, "achieved": {}, "satisfied": None, "unknown": why}
 
 
-def _unmeasured(spec: Spec, requirements: Sequence[Requirement]) -> list[str]:
-    """Why some figures are absent."""
-    warnings = []
-    if spec.unit is not None:
-        warnings.append(
-            "what is required is about individuals, and the release shows rows: it is not measured here, and classes "
-            "are counted in rows"
-        )
-    elif any(each.population is not None for each in requirements):
-        warnings.append("what is required about a population cannot be measured from the release")
-    return warnings
+def _sentence(entry: Mapping[str, Any]) -> str:
+    """What the report says of such an entry."""
+    about = f" of {entry['attribute']}" if entry["attribute"] else ""
+    return f"{entry['model']}{about} could not be shown: {entry['unknown']}"
+
+
+def _why(spec: Spec, requirement: Requirement) -> str | None:
+    """Why the release does not show whether a requirement is met; None where it does."""
+    if requirement.population is not None:
+        return "it is about a population, which is not in the release"
+    return None if spec.unit is None else "it is about individuals, and the release shows rows"
 
 
 # --- groups and distorted values --------------------------------------------------------------------------------------
@@ -174,13 +181,15 @@ def _bucketized(published: Published) -> PublicBlocks:
     spec, files, options = published.spec, published.files, published.options
     requirements = diversities(spec)
     texts = [each.text for each in files]
-    reading = Reading(options.group, spec.input.missing, spec.missing(published.table.form).null)
+    reading = Reading(
+        options.group, spec.input.missing, spec.missing(published.table.form).null, normalize=spec.input.normalize
+    )
     checks = verify.checks_of(spec, requirements)
     verdict = measure_bucketized(
         texts[0], texts[1] if len(texts) > 1 else None, list(spec.quasi_identifiers), checks, reading
     )
     blocks = verdict_blocks(verdict)
-    group = published.column(options.group).alias("group")
+    group = column(options.group).alias("group")
     sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
     weighed = sampled(_text(published), verify.THRESHOLD)
@@ -207,15 +216,16 @@ def _randomized(published: Published) -> PublicBlocks:
     spec = published.spec
     requirements = disclosures(spec)
     rows = int(published.table.text.select(pl.len()).collect(engine="streaming").item())
-    models = [_unknown(each) for each in requirements]
-    block = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
+    models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
+    block: dict[str, Any] = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
+    block["unknown"] = [_sentence(each) for each in models]
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
     return PublicBlocks(
         output={"rows": rows},
         measured={"privacy": block},
         utility={"attributes": {}},
         recoding={"kind": "randomized", **({"distortion": distortion} if distortion else {})},
-        warnings=["what distorted values disclose depends on the original: it cannot be measured from the release"],
+        warnings=[],
     )
 
 

@@ -65,10 +65,6 @@ class Published:
         """The columns of the table."""
         return self.table.text.collect_schema().names()
 
-    def column(self, name: str) -> pl.Expr:
-        """A column of the table by its place, as a name may read like a pattern."""
-        return pl.nth(self.columns.index(name))
-
     @cached_property
     def columns_of(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""

@@ -12,6 +12,7 @@ import polars as pl
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.report.published import KINDS, Published
 from anonymize.report.texts import CellCosts, ShownColumn
+from anonymize.table.named import column
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,15 @@ class ShownClasses:
         """Read from the release. A column called `rows` would clash, so columns go by number."""
         spec, table, columns_of = published.spec, published.table, published.columns_of
         missing = spec.missing(table.form)
-        names = [column for columns in columns_of.values() for column in columns]
+        names = [each for columns in columns_of.values() for each in columns]
         number = {name: str(index) for index, name in enumerate(names)}
-        texts = [missing.filled(published.column(name).cast(pl.String)).alias(number[name]) for name in names]
+        texts = [missing.filled(column(name).cast(pl.String)).alias(number[name]) for name in names]
         counted = table.text.select(texts).group_by(list(number.values())).agg(rows=pl.len())
         frame = counted.sort(list(number.values())).collect(engine="streaming")
         labelled = KINDS[published.family] == "levels"
         costs = {}
         for name, columns in columns_of.items():
-            low, high = (frame[number[column]] for column in (columns[0], columns[-1 if len(columns) < 3 else 1]))
+            low, high = (frame[number[each]] for each in (columns[0], columns[-1 if len(columns) < 3 else 1]))
             costs[name] = ShownColumn(name, low, high, spec, labelled).costs()
         return cls(published, frame, costs)
 

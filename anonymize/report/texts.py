@@ -110,7 +110,9 @@ class ShownColumn:
         low, high = np.where(labels, np.nan, low), np.where(labels, np.nan, high)
         if not isinstance(self.definition.hierarchy, Path):
             return low, high
-        taxonomy = Taxonomy.of(self.name, files.read(self.definition.hierarchy, self.name), None)
+        taxonomy = Taxonomy.of(
+            self.name, files.read(self.definition.hierarchy, self.name, normalize=self.spec.input.normalize), None
+        )
         leaves = numbers(pl.Series(taxonomy.leaf_text(), dtype=pl.String)).fill_null(np.nan).to_numpy()
         nodes = _nodes(taxonomy)
         for index in np.flatnonzero(labels).tolist():
@@ -151,7 +153,9 @@ class ShownColumn:
         assert isinstance(self.definition.hierarchy, Path)
         absent = self.cells.of_kind(CellKind.MISSING)
         missing = self.spec.input.missing_text if absent.any() else None
-        taxonomy = Taxonomy.of(self.name, files.read(self.definition.hierarchy, self.name), missing)
+        taxonomy = Taxonomy.of(
+            self.name, files.read(self.definition.hierarchy, self.name, normalize=self.spec.input.normalize), missing
+        )
         reading = _Labels(taxonomy, self.spec)
         pairs = zip(self.cells.kind.tolist(), self.low, self.high, strict=True)
         nodes = [reading.node(kind, low or "", high or "") for kind, low, high in pairs]

@@ -21,6 +21,7 @@ import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.verify.risk import GIVEN, WORSE
+from anonymize.verify.table import by_position
 from anonymize.verify.verdict import Result, Verdict
 
 SURPRISE = math.log(1e8)
@@ -39,8 +40,17 @@ class Bound:
     missing: int | None
 
 
+@dataclass(frozen=True)
+class RatioBound:
+    """What is asked of the distortion of a sensitive attribute: a model, and its parameters."""
+
+    model: str
+    attribute: str
+    required: Mapping[str, float]
+
+
 def measure_randomized(
-    frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound]
+    frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound | RatioBound]
 ) -> tuple[Verdict, list[str]]:
     """The verdict, and what is wrong with the distortion (nothing, of a sound release).
 
@@ -49,20 +59,27 @@ def measure_randomized(
     of another number of rows.
     """
     attributes = [each | {"column": f"a{number}"} for number, each in enumerate(parameters["attributes"])]
-    original = original.select(pl.col(each["name"]).alias(each["column"]) for each in attributes)
+    original = pl.DataFrame([original[each["name"]].alias(each["column"]) for each in attributes])
     distorted = [each for each in attributes if "values" in each]
-    released = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
+    columns = by_position(frame)
+    coded = [_codes(each, columns[each["name"]]) for each in distorted]
+    released = frame.select(coded).collect(engine="streaming") if distorted else original
     if released.height != original.height:
         raise DataError("the table changed while it was being verified")
     wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], released[each["column"]])]
-    results = tuple(_result(bound, attributes, original) for bound in bounds)
+    results = tuple(
+        _ratio_result(bound, attributes, original)
+        if isinstance(bound, RatioBound)
+        else _result(bound, attributes, original)
+        for bound in bounds
+    )
     nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
     return Verdict(original.height, 0, results, *nothing), wrong
 
 
-def _codes(attribute: Mapping[str, Any]) -> pl.Expr:
-    """The code of each text among the attribute's values; null for another text."""
-    text = pl.col(attribute["name"]).cast(pl.String).fill_null("")
+def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
+    """The code of each text in a column among the attribute's values; null for another text."""
+    text = column.cast(pl.String).fill_null("")
     return text.cast(pl.Enum(attribute["values"]), strict=False).to_physical().alias(attribute["column"])
 
 
@@ -108,6 +125,42 @@ def _surprise(hits: int, tries: int, chance: float) -> float:
         if part > 0:
             divergence += part * math.log(part / expected) if expected > 1e-15 else (math.inf if part > 1e-15 else 0.0)
     return tries * divergence
+
+
+# --- what a row tells ------------------------------------------------------------------------------------------------
+
+
+def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame) -> Result:
+    """A bound on how much likelier one value than another makes what a row shows: over all that can be shown."""
+    own = next(each for each in attributes if each["name"] == bound.attribute)
+    size = len(own["values"]) if "values" in own else original[own["column"]].n_unique()
+    ratio = _largest_ratio(own["p"], size)
+    achieved: dict[str, Any] = {"epsilon": math.log(ratio) if math.isfinite(ratio) else None}
+    if bound.model == "amplification":
+        prior = bound.required["rho1"]
+        odds = ratio * prior / (1 - prior)
+        achieved = {"rho1": prior, "rho2": odds / (1 + odds) if math.isfinite(ratio) else 1.0}
+        allowed = bound.required["rho2"] / (1 - bound.required["rho2"])
+        satisfied = odds < allowed * (1 - 1e-9)
+    else:
+        satisfied = ratio <= math.exp(bound.required["epsilon"]) * (1 + _TOLERANCE)
+    return Result(
+        model=bound.model,
+        attribute=bound.attribute,
+        required=dict(bound.required),
+        achieved=achieved,
+        satisfied=satisfied,
+        failing_classes=0 if satisfied else size,
+        failing_rows=0 if satisfied else original.height,
+    )
+
+
+def _largest_ratio(p: float, size: int) -> float:
+    """Of one value that is shown, the probability with the value that shows it most, over that with the least."""
+    if size == 1:
+        return 1.0
+    chances = (p, (1 - p) / (size - 1))
+    return math.inf if min(chances) <= 0 else max(chances) / min(chances)
 
 
 # --- the risk --------------------------------------------------------------------------------------------------------
