@@ -5,7 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
-everything  ─▶ report    privacy, risk, utility
+everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
 
@@ -17,9 +17,10 @@ from typing import Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.families import family_of
 from anonymize.families.classes import SAVE_RECODING
-from anonymize.families.steps import check_needs, check_satisfied, search, stage
+from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
 from anonymize.publication import Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
+from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.table import read
 
@@ -67,7 +68,10 @@ def release(request: Request) -> dict[str, Any]:
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
-        report = release_report(request, table, clock, draft.blocks(files, measured))
+        if request.public:
+            report = public_report(published(request, files))
+        else:
+            report = release_report(request, table, clock, draft.blocks(files, measured))
         request.progress("publish", 0, 0)
         files.publish(report, dry_run=request.dry_run)
     return report

@@ -49,8 +49,8 @@ class Needs:
 class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
-    the files that options name, by option, which the search writes and the release publishes, and whether the recoding
-    will be saved."""
+    the files that options name, by option, which the search writes and the release publishes, whether the recoding will
+    be saved, and how a suppressed cell reads."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -60,6 +60,7 @@ class Context:
     bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
+    suppressed: str = "*"
 
 
 class Algorithm(Protocol):
@@ -110,6 +111,7 @@ def option(
     local: frozenset[Any] = frozenset(),
     random: frozenset[Any] = frozenset(),
     file: bool = False,
+    path: bool = False,
 ) -> Any:
     """A field of an Options dataclass.
 
@@ -117,7 +119,7 @@ def option(
     without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
     and selections. `local`: those with which equal rows may be released differently, so that the recoding is not a
     function of the values. `random`: those with which the algorithm draws random numbers. `file`: whether the value is
-    the path of a file that is written, "" for none.
+    the path of a file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {
@@ -129,6 +131,7 @@ def option(
         "local": local,
         "random": random,
         "file": file,
+        "path": path,
     }
     return field(default=default, metadata=metadata)
 

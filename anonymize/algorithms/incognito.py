@@ -15,7 +15,8 @@ the rows that are left; a smaller share makes more rounds and less loss.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit ended the search: then the report says by how much at most another node may be lower
-(`gap`). With `--iterate` the rounds are greedy, and what they find together is not an optimum.
+(`gap`). With `--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at
+the root of every hierarchy unless all are, as it would be a suppressed row.
 
 Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
 one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
@@ -94,7 +95,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     aggregate = None if options.aggregate == "auto" else options.aggregate
     scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)
     deadline = Deadline(options.time_limit)
-    released = Rounds(checker, scorer, options.round_share, deadline).run() if options.iterate else None
+    rounds = Rounds(checker, scorer, options.round_share, deadline, context.suppressed)
+    released = rounds.run() if options.iterate else None
     if released is None:
         released = _best(scorer, options, deadline)
     if options.output_lattice:

@@ -83,7 +83,7 @@ class Options:
 
     on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"), only_with={"p": ("",)})
     p: str = option("", "Parameters by hand, NAME=P,...; attributes that are not named are left alone.")
-    parameters: str = option("", "File of the recipient's parameters; by default beside the release.")
+    parameters: str = option("", "File of the recipient's parameters; by default beside the release.", path=True)
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:

@@ -39,7 +39,10 @@ RELEASE_OPTIONS = (
     THREADS,
     FORCE,
     click.option(
-        "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
+        "--public-report",
+        "public",
+        is_flag=True,
+        help="Make the report from what is published alone: the release, the spec, the hierarchies.",
     ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
@@ -128,6 +131,6 @@ def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:
 
     out = console(sys.stderr, color)
     show(report, out)
-    if verbose:
+    if verbose and "timing" in report:
         stages = "  ".join(f"{name.removesuffix('_s')} {seconds:.2f} s" for name, seconds in report["timing"].items())
         out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")

@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import files
+from anonymize.domain import cells, files
+from anonymize.domain.cells import CellFormat, CellKind
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
 from anonymize.domain.numeric import Numeric, template
@@ -115,13 +117,25 @@ def numeric_hierarchy(
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return _numbers_file(numeric, source, normalize=normalize)
+        return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
-        return Generalization.over(numeric, intervals(numeric, source.intervals, interval, suppressed))
+        taxonomy = intervals(numeric, source.intervals, interval, suppressed)
+        return Generalization.over(numeric, taxonomy, _widths(taxonomy, interval))
     return Generalization.plain(numeric, suppressed)
 
 
-def _numbers_file(numeric: Numeric, path: Path, *, normalize: bool) -> Generalization:
+def _widths(taxonomy: Taxonomy, interval: str) -> NDArray[np.float64]:
+    """(nodes,) the width of the interval that each label above the leaves reads as; nan where it is none."""
+    labels = pl.Series(taxonomy.labels[taxonomy.size :], dtype=pl.String)
+    reading = cells.read_cells(labels, labels, CellFormat(interval, None, frozenset()), numeric=True)
+    shows = reading.of_kind(CellKind.INTERVAL, CellKind.HALF_OPEN)
+    low, high = (cells.numbers(ends).fill_null(0.0).to_numpy() for ends in (reading.low, reading.high))
+    with np.errstate(over="ignore"):
+        width = np.where(shows, np.maximum(high - low, 0.0), np.nan)
+    return np.concatenate((np.full(taxonomy.size, np.nan), width))
+
+
+def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: bool) -> Generalization:
     """The hierarchy of a file whose leaves are numbers; any other leaf stands for missing, or for nothing."""
     tree = files.read(path, numeric.name, normalize=normalize)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
@@ -135,7 +149,7 @@ def _numbers_file(numeric: Numeric, path: Path, *, normalize: bool) -> Generaliz
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
     leaves = np.array([*own, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     known = np.array([np.nan if number is None else number for number in numbers], np.float64)
-    return Generalization(numeric, taxonomy, leaves, known)
+    return Generalization(numeric, taxonomy, leaves, known, _widths(taxonomy, interval))
 
 
 def _number(text: str) -> int | float | None:

@@ -56,9 +56,10 @@ class ReleasedTable:
 
     @cached_property
     def suppressed(self) -> Bools:
-        """(classes,) whether every quasi-identifier reads suppressed."""
+        """(classes,) whether every quasi-identifier reads suppressed; none where all classes read so."""
         pairs = zip(self.regions, self.text_of_class, strict=True)
-        return np.asarray(np.all([column.suppressed[which] for column, which in pairs], axis=0))
+        hidden = np.asarray(np.all([column.suppressed[which] for column, which in pairs], axis=0))
+        return np.zeros_like(hidden) if hidden.all() else hidden
 
     @property
     def suppressed_rows(self) -> int:

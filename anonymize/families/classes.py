@@ -12,7 +12,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, check_suppression, suppression_limit
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
@@ -42,8 +42,21 @@ def paths(request: Request) -> ReleasePaths:
 
 
 def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
-    """How each class reads, and whether the suppressed rows are published."""
+    """How each class reads, and whether the suppressed rows are published.
+
+    Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
+    class; raises InfeasibleError where that cannot be, or they are too many even so.
+    """
     assert isinstance(result, Recoding)
+    drawn = _drawn(request, requirements, table, result)
+    whole = result.whole()
+    if whole is not None and drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+        drawn = _drawn(request, requirements, table, whole)
+    check_suppression(request, table.rows, drawn.released.suppressed_rows)
+    return drawn
+
+
+def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
     released = recoding.render(result, table, request.spec.output, drop=drop)
     return ClassedDraft(request, requirements, table, result, released, drop)

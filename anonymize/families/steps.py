@@ -13,12 +13,15 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
-from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
+from anonymize.publication import Files
 from anonymize.report import Clock
+from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
+from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Table
 
 
@@ -45,11 +48,29 @@ def search(
         done += rows
         request.progress("search", done, table.rows)
 
-    limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
+    limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep)
+    suppressed = request.spec.output.suppressed
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+
+
+def suppression_limit(spec: Spec, rows: int) -> int:
+    """How many of so many rows may be suppressed."""
+    return int(np.floor(spec.privacy.suppression * rows + 1e-9))
+
+
+def check_suppression(request: Request, rows: int, suppressed: int) -> None:
+    """Raises InfeasibleError where more of the `rows` are suppressed than may be, whoever made them so."""
+    limit = suppression_limit(request.spec, rows)
+    if suppressed > limit:
+        share = np.ceil(suppressed / rows * 1e4) / 1e4
+        message = (
+            f"{request.algorithm} found no release in which at most {limit} rows are suppressed: {suppressed} read as "
+            "suppressed in every quasi-identifier, or are left out"
+        )
+        raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
 
 
 def check_needs(request: Request) -> None:
@@ -100,6 +121,12 @@ def by_weights(
     frame = verify.text_of(target.part, target.format, target.separator)
     subjects = pl.Series(np.concatenate(units)) if units else None
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
+
+
+def published(request: Request, files: Files) -> Published:
+    """What is published of a request: no more than that goes into a public report."""
+    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
+    return Published(released, request.spec, request.algorithm, request.options)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

@@ -45,6 +45,14 @@ class Regions(Recoding):
         """The classes, all of them."""
         return self.partition
 
+    def whole(self) -> Regions:
+        """One region around all rows that are not suppressed; a tree without a cut leads to it."""
+        rows = np.sort(self.partition.order)
+        none = np.zeros(0, np.int64)
+        tree = None if self.tree is None else CutTree(none, none, none, none, none)
+        partition = Partition(rows, np.array([0, len(rows)] if len(rows) else [0], np.int64))
+        return Regions(partition, self.suppressed, self.cut, tree)
+
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         optional = {"cut": self.cut, "refinement": self.refinement}

@@ -96,11 +96,11 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
     """The report of a release of any family; keys are fixed, in the contract's order."""
-    report = {
+    return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
         "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": _spec(request.spec),
+        "spec": spec_block(request.spec),
         "input": {
             "path": table.source.name,
             "sha256": table.source.sha256,
@@ -114,7 +114,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             "options": asdict(request.options),
             "seed": request.seed,
         },
-        "settings": _settings(request.spec),
+        "settings": settings(request.spec),
         **blocks.measured,
         "utility": blocks.utility,
         "recoding": blocks.recoding,
@@ -122,7 +122,6 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "memory": {"peak_mb": peak_mb()},
         "warnings": blocks.warnings,
     }
-    return public(report) if request.public else report
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
@@ -171,38 +170,20 @@ def _order_block(order: OrderVerdict) -> dict[str, Any]:
     return block | rows | {"models": [result.as_dict() for result in order.results]}
 
 
-def public(report: dict[str, Any]) -> dict[str, Any]:
-    """The report without what could be used against the release: seed, paths, the input's hash."""
-    hidden = {"spec": ("path",), "input": ("path", "sha256"), "output": ("path",), "algorithm": ("seed",)}
-    kept = {
-        key: {name: value for name, value in block.items() if name not in hidden[key]} if key in hidden else block
-        for key, block in report.items()
-    }
-    return kept | {"privacy": _without_populations(report["privacy"])}
-
-
-def _without_populations(privacy: dict[str, Any]) -> dict[str, Any]:
-    """The block without the paths of populations, which a model's parameters may be."""
-    models = [
-        model | {"required": {name: value for name, value in model["required"].items() if name != "population"}}
-        for model in privacy["models"]
-    ]
-    return privacy | {"models": models}
-
-
 def peak_mb() -> float:
     """Peak resident memory of the process, in MB (10^6 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)
 
 
-def _spec(spec: Spec) -> dict[str, Any]:
+def spec_block(spec: Spec) -> dict[str, Any]:
+    """The spec's file."""
     if spec.path is None:
         return {"path": None, "sha256": None}
     return {"path": str(spec.path), "sha256": hashlib.sha256(spec.path.read_bytes()).hexdigest()}
 
 
-def _settings(spec: Spec) -> dict[str, Any]:
+def settings(spec: Spec) -> dict[str, Any]:
     """The values that the command line can replace, and where each came from; t where all models have the same."""
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
     thresholds = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
@@ -302,15 +283,20 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
 def unused(request: Request) -> list[str]:
     """Warnings of the parts of the spec that the algorithm does not use, and of options that change nothing."""
     algorithm = ALGORITHMS[request.algorithm]
-    unused = [part for part in _given(request.spec) if part not in algorithm.NEEDS.uses]
-    warnings = [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
-    warnings += without_effect(request.options)
+    warnings = unused_parts(request.spec, request.algorithm, request.options)
     shuffled = request.spec.output.row_order == "shuffle"
     if request.seed is not None and not shuffled and not draws(algorithm, request.options):
         warnings.append(
             "--seed has no effect: nothing is drawn at random with these options, and rows are not shuffled"
         )
     return warnings
+
+
+def unused_parts(spec: Spec, name: str, options: Any) -> list[str]:
+    """Those that follow from the spec and the options, whatever the table and the seed are."""
+    unused = [part for part in _given(spec) if part not in ALGORITHMS[name].NEEDS.uses]
+    warnings = [f"in the spec, but without effect on {name}: {', '.join(unused)}"] if unused else []
+    return [*warnings, *without_effect(options)]
 
 
 def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:

@@ -80,6 +80,15 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _bins(spec)
+    yield from _domains(spec)
+
+
+def _domains(spec: Spec) -> Iterator[Fault]:
+    """Declared ranges of attributes that are not numbers."""
+    for name, attribute in spec.quasi_identifiers.items():
+        if attribute.domain is not None and attribute.type != "numeric":
+            path: KeyPath = ("quasi_identifiers", name, "domain")
+            yield Fault(path, f"`{dotted(path)}`: a domain is for numeric attributes", "add type: numeric", at_key=True)
 
 
 def _bins(spec: Spec) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -31,6 +31,9 @@ class Rule(Entry):
         return self.model_copy(update={"keep_apart": values})
 
 
+Edges = TypeVar("Edges", bound=tuple[float, ...])
+
+
 class Definition(Entry):
     """What quasi-identifiers and sensitive attributes have in common."""
 
@@ -45,7 +48,7 @@ class Definition(Entry):
     )
 
 
-def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+def _ascending(edges: Edges) -> Edges:
     if any(after <= before for before, after in pairwise(edges)):
         raise ValueError("expected numbers that grow, such as [18, 30, 45]")
     return edges
@@ -60,6 +63,11 @@ class QuasiIdentifier(Definition):
     rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
+    )
+    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = Field(
+        default=None,
+        description="Of numbers: the lowest and the highest that there can be, whatever the table has. A public report "
+        "gives costs as shares of it; left out: of the range that the release shows.",
     )
     level: Annotated[int, Field(ge=0)] | None = Field(
         default=None,

@@ -93,6 +93,7 @@ def measure(
         classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
+        blank=rows.blank,
         order=None
         if reading is None or ordering is None
         else _of_order(reading, ordering, checks, missing, classes, wild=wild),

@@ -117,7 +117,8 @@ class TextRows:
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
     none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `shown`: the columns of the
-    quasi-identifiers, where they were asked for.
+    quasi-identifiers, where they were asked for. `blank`: every row reads as suppressed ones do; then everything is
+    generalized, and none of them is suppressed.
     """
 
     classes: Numbering
@@ -125,6 +126,7 @@ class TextRows:
     values: Mapping[str, NumberedColumn]
     units: Numbering | None
     shown: Sequence[NumberedColumn] = ()
+    blank: bool = False
     remarks: Sequence[str] = ()
     """What looks like a mistake among the texts, where they are normalized."""
 
@@ -149,11 +151,13 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     for column in released[1:]:
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
-    blank = [name in table.numbers for name in table.quasi_identifiers]
-    hidden, units = _hidden(released, suppressed, blank, classes), _units(table, len(classes.of_row))
+    typed = [name in table.numbers for name in table.quasi_identifiers]
+    hidden, units = _hidden(released, suppressed, typed, classes), _units(table, len(classes.of_row))
+    blank = hidden is not None and bool((classes.of_row == hidden).all())
     names = [*table.quasi_identifiers, *attributes]
     noted = [each for name, column in zip(names, columns, strict=True) for each in _remarks(name, column, table)]
-    return TextRows(classes, hidden, values, units, released if keep else (), noted)
+    kept = released if keep else ()
+    return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
 def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:

@@ -157,7 +157,8 @@ class Verdict:
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
     There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
-    for, and then they are what is judged. `order`: what the order of rows tells, where that was asked for.
+    for, and then they are what is judged. `order`: what the order of rows tells, where that was asked for. `blank`:
+    every row reads as a suppressed one does; then none of them counts as suppressed.
     """
 
     rows: int
@@ -166,6 +167,7 @@ class Verdict:
     classes: Figures
     risk: Figures
     wildcard: Wildcard | None = None
+    blank: bool = False
     order: OrderVerdict | None = None
     absent: tuple[tuple[str, str], ...] = ()
     """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
@@ -203,10 +205,12 @@ class Verdict:
 
     @property
     def cautions(self) -> list[str]:
-        """What the reader of a verdict in which missing is a wildcard has to know."""
+        """What the reader of a verdict has to know: that the rows say nothing, or what is met as a wildcard alone."""
+        blank = ["every row is suppressed in every quasi-identifier: the table tells nothing about anybody"]
         hint = "only if a missing or suppressed cell matches anything, and an attacker may know better"
         met_so = [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
-        return [*met_so, *(self.order.cautions if self.order is not None else [])]
+        order = self.order.cautions if self.order is not None else []
+        return [*(blank if self.blank else []), *met_so, *order]
 
 
 def met(results: Iterable[Result]) -> bool | None:

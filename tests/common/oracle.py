@@ -315,7 +315,12 @@ class Truth:
 
     @cached_property
     def suppressed(self) -> Path_:
-        """What the quasi-identifiers of a suppressed row show."""
+        """What the quasi-identifiers of a suppressed row show; where all rows show it, none of them is suppressed."""
+        return () if set(self.classes) == {self.hidden} else self.hidden
+
+    @property
+    def hidden(self) -> Path_:
+        """What quasi-identifiers show where they show nothing."""
         return (self.output["suppressed"],) * len(self._released_names())
 
     # --- privacy ---
@@ -403,7 +408,7 @@ class Truth:
         """Released cells that do not show what they came from: not at all, or not as closely as the spec has it."""
         text_of: dict[tuple[str, str], list[str]] = {}
         for key, rows in self.classes.items():
-            if key == self.suppressed:
+            if key == self.hidden:
                 continue
             shown = dict(zip(self._released_names(), key, strict=True))
             for name, definition in self.spec["quasi_identifiers"].items():
@@ -530,8 +535,8 @@ class Truth:
             low = math.floor(min(present) / Fraction(str(width))) * Fraction(str(width))
             high = low + Fraction(str(width))
             if all(low <= number < high for number in present) and self._reads(text, low, high, column):
-                under = [number for number in column if low <= number < high]
-                yield float((max(under) - min(under)) / span) if span else 0.0
+                shown = high - low - all(number.denominator == 1 for number in (*column, low, high))
+                yield min(float(shown / span), 1.0) if span else float(shown > 0)
 
     def _reads(self, text: str, low: Fraction, high: Fraction, column: list[Fraction]) -> bool:
         """Whether the text is the interval from low to high."""
@@ -560,7 +565,7 @@ class Truth:
             for name in self.spec["quasi_identifiers"]:
                 texts = [shown[column] for column in self.columns_of(name)]
                 found = [1.0]
-                if key != self.suppressed:
+                if key != self.hidden:
                     found = self.penalties(name, texts, [self.originals(name)[row] for row in rows])
                 least, most = least + len(rows) * min(found), most + len(rows) * max(found)
         return least, most
@@ -572,7 +577,7 @@ class Truth:
         whole = len(self.spec["quasi_identifiers"])
         lost = float(self.dropped * whole)
         for key, rows in self.classes.items():
-            if key == self.suppressed:
+            if key == self.hidden:
                 lost += len(rows) * whole
                 continue
             for name in self.spec["quasi_identifiers"]:
