@@ -22,6 +22,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import QuasiIdentifier, Spec
 from anonymize.table.boxes import BoxTree, Ints
+from anonymize.table.coding import coded
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
 from anonymize.table.source import Source
@@ -71,9 +72,7 @@ class PopulationAxis:
         """The wide codes, both included, that lie under the region around codes of the table (C,)."""
         domain = self.attribute.domain
         if isinstance(domain, Numeric):
-            first, last = self.place[low], self.place[high]
-            hidden = domain.suppressed(low, high)
-            return np.where(hidden, 0, first), np.where(hidden, self.wide.domain.size - 1, last)
+            return self.place[low], self.place[high]
         assert isinstance(domain, Taxonomy)
         node, wide = domain.lca(low, high), self.wide.hierarchy
         above = np.empty(len(node), np.int64)
@@ -179,10 +178,10 @@ def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:
     own = attribute.domain
     assert isinstance(own, Numeric)
-    values, codes, missing = column.encode()
+    values, codes, missing = coded(own.coding, *column.encode())
     both = np.union1d(values, own.values)
     absent = spec.input.missing_text if missing is not None or own.missing is not None else None
-    wide = Numeric(own.name, both, absent, tuple(own.taken))
+    wide = Numeric(own.name, both, absent, tuple(own.taken), own.coding)
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
