@@ -35,7 +35,7 @@ def released(
     parted = Partition.of_labels((intervals[0] * 10 + intervals[1])[kept])
     partition = Partition(kept[parted.order].astype(np.uint32), parted.starts)
     recoding = SingleDimensional(partition, cuts, np.array(suppressed, np.uint32))
-    return render(recoding, table, Output(**output), drop=False)
+    return render(recoding, table, Output(**{"edges": "tight", **output}), drop=False)
 
 
 def texts(release: Released, column: int) -> list[str]:
