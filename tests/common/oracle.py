@@ -464,8 +464,8 @@ class Truth:
             return Fraction(texts[0]), Fraction(texts[-1])
         if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})[+]", "+".join(texts))):
             return Fraction(found[1]), math.inf
-        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})-", texts[0]) or texts[0] == ""):
-            return -math.inf, Fraction(texts[1] if found is True else found[1])
+        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})-", "-".join(texts[::-1]))):
+            return -math.inf, Fraction(found[1])
         template = re.escape(self.output["interval"])
         for end in ("low", "high"):
             template = template.replace(re.escape("{" + end + "}"), f"({NUMBER})")

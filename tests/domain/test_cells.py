@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -21,9 +22,9 @@ from anonymize.domain.cells import (
     unescaped,
 )
 from anonymize.domain.numeric import Numeric, template
+from anonymize.recoding.categories import escaped
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Output
-from anonymize.recoding.categories import escaped
 
 TEMPLATES = ["[{low}-{high}]", "{low}..{high}", "[{low}, {high}[", "from {low}\nto {high}", "({low} | {high}]"]
 FORMAT = CellFormat("[{low}-{high}]", "*", frozenset({"?", "-99"}))
@@ -190,14 +191,15 @@ def test_what_another_tool_did_not_escape_stands_for_itself() -> None:
 )
 def test_intervals_with_an_open_end(low: float, templates: tuple[str, str]) -> None:
     high, below = (each.replace("{low}", repr(low)).replace("{high}", repr(low)) for each in templates)
-    cells = read(high, below, written=CellFormat("[{low}-{high}]", "*", frozenset(), *templates))
+    column = pl.Series([high, below])
+    cells = read_cells(column, column, CellFormat("[{low}-{high}]", "*", frozenset(), *templates), numeric=True)
     assert cells.kind.tolist() == [CellKind.OPEN] * 2 and cells.numeric.all()
     assert [ends.tolist() for ends in cells.closed()] == [[low, -math.inf], [math.inf, low]]
 
 
 def test_numbers_or_missing() -> None:
-    texts = ["[20-60] or ?", "77+ or ?", "4 or missing", "* or ?", "tea or ?", "4"]
-    cells = read(*texts, written=CellFormat("[{low}-{high}]", "*", frozenset({"?"})))
+    texts = pl.Series(["[20-60] or ?", "77+ or ?", "4 or missing", "* or ?", "tea or ?", "4"])
+    cells = read_cells(texts, texts, CellFormat("[{low}-{high}]", "*", frozenset({"?"})), numeric=True)
     kinds = [CellKind.INTERVAL, CellKind.OPEN, CellKind.NUMBER, CellKind.LABEL, CellKind.LABEL, CellKind.NUMBER]
     assert cells.kind.tolist() == kinds and cells.maybe.tolist() == [True, True, True, False, False, False]
 
