@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.bucketized import Bucketized
-from anonymize.domain.numeric import Numeric
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights
@@ -25,9 +23,9 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import merged
-from anonymize.rows import null_text, passing_column, pieces
+from anonymize.rows import cut_off, null_text, passing_column, pieces
 from anonymize.spec import Spec
-from anonymize.table import Attribute, Table
+from anonymize.table import Table
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
@@ -119,18 +117,6 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
         yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
         done += len(group)
         request.progress("write", done, table.rows)
-
-
-def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
-    """Some rows of a quasi-identifier as they came, but for numbers at or beyond a bottom or top code, which read as
-    that does."""
-    domain = attribute.domain
-    if not isinstance(domain, Numeric) or not (domain.lowest_open or domain.highest_open):
-        return column
-    ends = {0: domain.lowest_open, len(domain.values) - 1: domain.highest_open}
-    texts = [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())]
-    codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
-    return pl.select(pl.coalesce(codes, column.cast(pl.String))).to_series().alias(column.name)
 
 
 def _sensitive_texts(table: Table) -> pl.Series:
