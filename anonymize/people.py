@@ -43,5 +43,15 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
     ]
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
-    output, normalize = spec.output, spec.input.normalize
-    return People(source.scan(), quasi_identifiers, missing.texts, output.suppressed, output.interval, empty, normalize)
+    output = spec.output
+    return People(
+        source.scan(),
+        quasi_identifiers,
+        missing.texts,
+        output.suppressed,
+        output.interval,
+        empty,
+        output.open_high,
+        output.open_low,
+        spec.input.normalize,
+    )

@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.domain.numeric import Numeric
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
-from anonymize.table import Codes, Table
+from anonymize.table import Attribute, Codes, Table
 from anonymize.table.named import unnamed
 
 SHUFFLED = 500_000
@@ -91,6 +92,18 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
     return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
+
+
+def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
+    """Some rows of a quasi-identifier as they came, but for numbers at or beyond a bottom or top code, which read as
+    that does."""
+    domain = attribute.domain
+    if not isinstance(domain, Numeric) or not (domain.lowest_open or domain.highest_open):
+        return column
+    ends = {0: domain.lowest_open, len(domain.values) - 1: domain.highest_open}
+    texts = [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())]
+    codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
+    return pl.select(pl.coalesce(codes, column.cast(pl.String))).to_series().alias(column.name)
 
 
 @dataclass(frozen=True)

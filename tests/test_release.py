@@ -62,7 +62,7 @@ TABLE = "age,sex\n1,M\n2,M\n8,F\n9,F\n50,M\n60,F\n"
 
 
 def test_columns_stay_in_their_order(ask: Callable[..., Request]) -> None:
-    rest = "identifiers: [name]\ninsensitive: [x, y]\nprivacy: {k: 2}\n"
+    rest = "identifiers: [name]\ninsensitive: [x, y]\nprivacy: {k: 2}\noutput: {edges: tight}\n"
     request = ask("x,age,name,sex,y\n01,1,A,M,\n02,2,B,M,é\n", rest)
     report = release(request)
     assert rows_of(request) == [["x", "age", "sex", "y"], ["01", "[1-2]", "M", ""], ["02", "[1-2]", "M", "é"]]
@@ -70,13 +70,15 @@ def test_columns_stay_in_their_order(ask: Callable[..., Request]) -> None:
 
 
 def test_bounds_stand_where_the_number_stood(ask: Callable[..., Request]) -> None:
-    request = ask("x,age,sex\n01,1,M\n02,2,M\n", "insensitive: [x]\nprivacy: {k: 2}\noutput: {numeric: bounds}\n")
+    request = ask(
+        "x,age,sex\n01,1,M\n02,2,M\n", "insensitive: [x]\nprivacy: {k: 2}\noutput: {numeric: bounds, edges: tight}\n"
+    )
     release(request)
     assert rows_of(request) == [["x", "age_low", "age_high", "sex"], ["01", "1", "2", "M"], ["02", "1", "2", "M"]]
 
 
 def test_every_quasi_identifier_as_two_numbers(ask: Callable[..., Request]) -> None:
-    rest = "privacy: {k: 2}\noutput: {numeric: bounds, categorical: bounds}\n"
+    rest = "privacy: {k: 2}\noutput: {numeric: bounds, categorical: bounds, edges: tight}\n"
     request = ask(TABLE, rest)
     report = release(request)
     header, *rows = rows_of(request)
@@ -101,7 +103,7 @@ def test_suppressed_rows_are_published_where_they_are_safe(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forced(monkeypatch, [0, 0, 1, 1, -1, -1])
-    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\n")
+    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\noutput: {edges: tight}\n")
     report = release(request)
     assert rows_of(request)[1:] == [["[1-2]", "M"]] * 2 + [["[8-9]", "F"]] * 2 + [["*", "*"]] * 2
     counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")

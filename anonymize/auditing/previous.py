@@ -238,7 +238,9 @@ def _keyed(table: Audited) -> pl.LazyFrame:
     """The quasi-identifiers as text (q0, q1, ..., and of two bounds q0_high) and the sensitive attributes (s0, ...)."""
     texts = []
     for number, names in enumerate(table.columns_of.values()):
-        ends = zip((f"q{number}", f"q{number}_high"), names[-2:], strict=False)
+        key, beside = f"q{number}", names[2:] if len(names) == 3 and names[-1].endswith("_missing") else names[3:]
+        ends = zip((key, f"{key}_high"), names[: len(names) - len(beside)][-2:], strict=False)
+        texts += [_plain(table, name).alias(f"{key}_missing") for name in beside]
         texts += [_plain(table, name).alias(end) for end, name in ends]
     sensitive = [_plain(table, name).alias(f"s{number}") for number, name in enumerate(table.spec.sensitive)]
     return table.source.scan().select(*texts, *sensitive)
@@ -315,7 +317,8 @@ def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bool
 
 def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[Floats, Floats]:
     """(n,) the ends of what cells show; what shows no number may be any."""
-    written = CellFormat(spec.output.interval, spec.output.suppressed, frozenset(spec.input.missing))
+    output, missing = spec.output, frozenset(spec.input.missing)
+    written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
     return read_cells(texts["low"], texts["high"], written, numeric=True).closed()
 
 

@@ -168,16 +168,18 @@ def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
 
     A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
-    it is a number, the pair stands in for a column that is not there.
+    it is a number, the pair stands in for a column that is not there. NAME_missing counts beside the pair.
     """
     roles = spec.roles()
     columns_of: dict[str, list[str]] = {}
     for name, attribute in spec.quasi_identifiers.items():
         bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
+        beside = [column for column in (f"{name}_missing",) if column in present and column not in roles]
         own = [name] if name in present else []
         declared = attribute.type == "numeric" and spec.path is not None
-        columns_of[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
-    lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
+        taken = declared or (not own and len(bounds) == 2)
+        columns_of[name] = [*own, *bounds, *(beside if len(bounds) == 2 else [])] if taken else own
+    lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) not in (2, 3)]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
         hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])

@@ -191,6 +191,7 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
     for ratio in (round(width / widths[0]) for width in widths):
         number, group = np.unique(fine // ratio, return_inverse=True)
         labels = _interval_labels(grid, number * ratio, ratio, interval, whole=numeric.whole and grid.whole)
+        _open_ends(numeric, labels, grid, number * ratio, ratio, suppressed)
         levels.append(Level(group, labels))
     tree = Tree((*levels, Level(np.zeros(len(leaves), dtype=np.intp), [suppressed])))
     numbered = (tree if numeric.missing_text is None else tree.with_leaf(numeric.missing_text)).numbered()
@@ -203,6 +204,18 @@ def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval:
     lows = grid.texts(start, exact=whole)
     highs = grid.texts(start + steps, exact=whole, less=int(whole))
     return [low if low == high else fill(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+def _open_ends(
+    numeric: Numeric, labels: list[str], grid: Grid, start: NDArray[np.int64], steps: int, suppressed: str
+) -> None:
+    """Writes the labels of the first and the last interval anew, where values beyond them are coded as theirs."""
+    whole = numeric.whole and grid.whole
+    if numeric.highest_open:
+        labels[-1] = numeric.coding.above(grid.texts(start[-1:], exact=whole)[0])
+    if numeric.lowest_open:
+        high = grid.texts(start[:1] + steps, exact=whole, less=int(whole))[0]
+        labels[0] = suppressed if numeric.highest_open and len(labels) == 1 else numeric.coding.below(high)
 
 
 def _width(name: str, values: Sequence[str]) -> int:

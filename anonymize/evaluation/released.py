@@ -20,6 +20,8 @@ from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
+from anonymize.recoding.appearance import MISSING
+from anonymize.recoding.spans import Spans
 from anonymize.spec import Missing, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
@@ -125,8 +127,9 @@ class ReleasedTable:
             return ncp, loss
         attribute = self.table.attributes[index]
         assert isinstance(attribute.domain, Numeric)
-        box = self.partition.boxes(attribute.codes)
-        width = attribute.domain.cost(*box)
+        low, high = self.partition.boxes(attribute.codes)
+        present = np.where(attribute.codes == attribute.domain.missing, 0, attribute.codes)
+        width = Spans.of(attribute.domain, low, high, self.partition.boxes(present)[1]).costs()
         return np.where(np.isnan(ncp), width, ncp), np.where(np.isnan(loss), width, loss)
 
     def levels(self) -> list[tuple[int, int]] | None:
@@ -281,9 +284,9 @@ def read_cells(
     text_of = np.zeros((len(attributes), frame.height), np.int64)
     missing = frozenset(spec.missing("arrow").texts)
     for index, attribute in enumerate(attributes):
-        low, high, text_of[index] = _distinct(frame, *columns[attribute.name])
+        low, high, maybe, text_of[index] = _distinct(frame, attribute.name, *columns[attribute.name])
         try:
-            regions.append(DistinctTexts(attribute, low, high, spec.output, missing).regions())
+            regions.append(DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions())
         except DataError as error:
             problems += error.problems
     if problems:
@@ -291,9 +294,15 @@ def read_cells(
     return tuple(regions), text_of
 
 
-def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
-    """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
-    distinct = pairs.unique(maintain_order=True).with_row_index("text")
-    texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
-    return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)
+def _distinct(
+    frame: pl.DataFrame, name: str, low: str, high: str
+) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
+    """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
+    (rows,) which of them each row has."""
+    beside = name + MISSING
+    third = {"maybe": frame[beside]} if low != high and beside in frame.columns else {}
+    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
+    distinct = cells.unique(maintain_order=True).with_row_index("text")
+    texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
+    maybe = distinct["maybe"].to_list() if third else None
+    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)

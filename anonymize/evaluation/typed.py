@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from anonymize.recoding.appearance import MISSING
 from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Spec
 from anonymize.table.named import unnamed
-
-MISSING = "_missing"
-"""What the column beside bounds is called behind the name: it says whether a value may be missing."""
 
 
 def with_suppressed(

@@ -24,7 +24,7 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
-from anonymize.rows import null_text, passing_column, pieces
+from anonymize.rows import cut_off, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.named import unnamed
@@ -124,6 +124,7 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
     for batch in pieces(request, table, passing):
         group = buckets.group[batch.rows]
         columns = {name: passing_column(batch.frame[name], null) for name in passing}
+        columns |= {each.name: cut_off(each, columns[each.name], batch.rows) for each in table.attributes}
         if texts is not None:
             columns[column.name] = passing_column(texts.gather(np.maximum(buckets.mixed[batch.rows], 0)), null)
         present = [columns[name].alias(name) for name in released if name in columns]

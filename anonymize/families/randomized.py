@@ -25,9 +25,9 @@ from anonymize.randomized import Randomized
 from anonymize.report.data import Blocks, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
-from anonymize.rows import null_text, passing_column, pieces, row_order
+from anonymize.rows import cut_off, null_text, passing_column, pieces, row_order
 from anonymize.spec import Spec
-from anonymize.table import Table
+from anonymize.table import Attribute, Table
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 
@@ -144,19 +144,25 @@ def _frames(
         for name, column in changed.items()
     }
     released = [name for name in table.columns if name not in request.spec.identifiers]
+    own = {attribute.name: attribute for attribute in table.attributes}
     done = 0
     for batch in pieces(request, table, [name for name in released if name not in changed], order):
         frame = pl.DataFrame(
             [
                 texts[name].gather(changed[name].shown[batch.rows]).alias(name)  # type: ignore[index]
                 if name in changed
-                else passing_column(batch.frame[name], null)
+                else _alone(own.get(name), passing_column(batch.frame[name], null), batch.rows)
                 for name in released
             ]
         )
         yield frame
         done += frame.height
         request.progress("write", done, table.rows)
+
+
+def _alone(attribute: Attribute | None, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
+    """A column that is not distorted; a quasi-identifier as far as its codes go."""
+    return column if attribute is None else cut_off(attribute, column, rows)
 
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:

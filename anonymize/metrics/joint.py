@@ -26,6 +26,7 @@ import polars as pl
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain.categories import Categories
 from anonymize.domain.cells import numbers
+from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.metrics import distributions
@@ -93,6 +94,9 @@ class Axes:
         """(rows,) the leaf that each text is the value of. Raises DataError for texts that are not values."""
         domain = attribute.domain
         if isinstance(domain, Numeric):
+            if domain.lowest_open or domain.highest_open:
+                codes = dict(zip(domain.leaf_text(), grid_texts(domain.values), strict=False))
+                texts = texts.cast(pl.String).replace(codes)
             return self._numbers(texts, domain.values.astype(np.float64), domain.missing)
         return self._labels(texts, domain.leaf_text(), domain.missing)
 

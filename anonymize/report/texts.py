@@ -65,7 +65,8 @@ class ShownColumn:
     def cells(self) -> ReadCells:
         """The texts as cells."""
         output = self.spec.output
-        written = CellFormat(output.interval, output.suppressed, frozenset(self.spec.input.missing))
+        missing = frozenset(self.spec.input.missing)
+        written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
         return read_cells(self.low, self.high, written, numeric=self.definition.type == "numeric")
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
@@ -80,6 +81,7 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _bins(spec)
+    yield from _coded(spec)
     yield from _domains(spec)
 
 
@@ -100,6 +102,26 @@ def _bins(spec: Spec) -> Iterator[Fault]:
             yield Fault(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
         if attribute.bins is not None and attribute.level is not None:
             yield Fault(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
+
+
+def _coded(spec: Spec) -> Iterator[Fault]:
+    """Bottom and top codes against the attribute's type, its hierarchy, and each other."""
+    for name, attribute in spec.quasi_identifiers.items():
+        for key in ("bottom", "top"):
+            path: KeyPath = ("quasi_identifiers", name, key)
+            if getattr(attribute, key) is None:
+                continue
+            if attribute.type != "numeric":
+                hint = "add `type: numeric`"
+                yield Fault(path, f"`{dotted(path)}`: only numbers have a {key}", hint, at_key=True)
+            elif isinstance(attribute.hierarchy, Path):
+                hint = "give the file a label for what lies beyond, or use `intervals`"
+                message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
+                yield Fault(path, message, hint, at_key=True)
+        low, high = attribute.bottom, attribute.top
+        if low is not None and high is not None and low >= high:
+            path = ("quasi_identifiers", name, "bottom")
+            yield Fault(path, f"`{dotted(path)}`: is not below `top`")
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:
@@ -202,7 +224,7 @@ def _output(spec: Spec) -> Iterator[Fault]:
 def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Fault]:
     released = {name for name, role in spec.roles().items() if role not in WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
-        for column in (f"{name}_low", f"{name}_high"):
+        for column in (f"{name}_low", f"{name}_high", *([f"{name}_missing"] if kind == "numeric" else [])):
             if attribute.type == kind and column in released:
                 message = f"`output.{kind}: bounds` makes a column `{column}`, and there is one of that name"
                 yield Fault(("output", kind), message, f"choose `{other}`, or rename the column")

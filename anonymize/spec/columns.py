@@ -78,6 +78,13 @@ class QuasiIdentifier(Definition):
         description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
     )
 
+    bottom: Number | None = Field(
+        default=None, description="Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."
+    )
+    top: Number | None = Field(
+        default=None, description="Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."
+    )
+
 
 class Sensitive(Definition):
     """An attribute that nobody may learn about an individual; released as it is."""

@@ -155,6 +155,31 @@ def _interval(template: str) -> str:
     return template
 
 
+def _open_high(template: str) -> str:
+    return _one_end(template, "{low}")
+
+
+def _open_low(template: str) -> str:
+    return _one_end(template, "{high}")
+
+
+def _one_end(template: str, end: str) -> str:
+    before, found, after = template.partition(end)
+    if not found or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
+        raise ValueError(
+            f'expected {end} once, no other braces, and text that is no part of a number, such as "{end}+"'
+        )
+    return template
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Output(Entry):
     """How the release is written."""
 
@@ -174,9 +199,16 @@ class Output(Entry):
     suppressed_rows: Literal["keep", "drop"] = Field(
         default="keep", description="Suppressed rows: keep (with every quasi-identifier suppressed) or drop."
     )
-    edges: Literal["tight", "rounded"] = Field(
-        default="tight",
-        description="Ends of intervals and bounds: tight, or rounded outward so that extremes are not published.",
+    open_high: Annotated[str, AfterValidator(_open_high)] = Field(
+        default="{low}+", description="How an interval without an upper end reads: text with {low}."
+    )
+    open_low: Annotated[str, AfterValidator(_open_low)] = Field(
+        default="{high}-", description="How an interval without a lower end reads: text with {high}."
+    )
+    edges: Literal["open", "tight", "rounded"] = Field(
+        default="open",
+        description="Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer "
+        "than k rows), tight, or rounded outward.",
     )
     row_order: Literal["keep", "shuffle"] = Field(
         default="keep",
@@ -258,6 +290,12 @@ class Spec(Entry):
         replaced = line is None and path[-1] in self._overridden
         file = None if self.path is None or replaced else str(self.path)
         return Problem(message, file, line, column, hint)
+
+    @property
+    def largest_k(self) -> int | None:
+        """The largest `k` that is required; None where there is none."""
+        further = (getattr(entry.parameters, "k", None) for entry in self.privacy.models)
+        return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
 
     def missing(self, form: str) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""

@@ -24,6 +24,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
+from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
 from anonymize.table.model import Table
@@ -82,6 +83,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         selections=selected,
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
+        largest_k=spec.largest_k,
     )
 
 
@@ -232,9 +234,10 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     identifying = definition.identifying
     categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
-        values, codes, missing = encoder.encode()
+        coding = coding_of(spec, definition)
+        values, codes, missing = coded(coding, *encoder.encode())
         absent = spec.missing("arrow")
-        numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts)
+        numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)

@@ -48,6 +48,7 @@ def test_of_a_release_made_with_a_unit_it_says_that_rows_are_counted(desk: Desk,
     """Three individuals with two rows each: a class of 3 for the report, and of 6 rows here."""
     (desk.folder / "s.yaml").write_text(
         "version: 1\ninput: {path: in.csv}\nunit: id\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 3}\n"
+        "output: {edges: tight}\n"
     )
     (desk.folder / "in.csv").write_text("id,age\n" + "".join(f"{row // 2},{row}\n" for row in range(6)))
     assert call("mondrian", "s.yaml", "-o", "out.csv", "-r", "r.json", "-q").code == 0

@@ -125,7 +125,7 @@ def test_a_mean_that_would_read_as_missing(tmp_path: Path, numeric: str) -> None
         "quasi_identifiers": {"age": {"type": "numeric"}},
         "sensitive": ["ill"],
         "privacy": {"k": 2},
-        "output": {"numeric": numeric},
+        "output": {"numeric": numeric, "edges": "tight"},
     }
     spec, output, path = make(given, PARAMETERS), str(tmp_path / "out.csv"), tmp_path / "report.json"
     release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output, reports=[str(path)]))

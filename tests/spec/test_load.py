@@ -58,7 +58,7 @@ output:
   categorical: node
   suppressed: "*"
   suppressed_rows: keep
-  edges: tight
+  edges: open
   row_order: keep
 """
 

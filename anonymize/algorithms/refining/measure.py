@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Integers
 from anonymize.domain.base import Domain
+from anonymize.domain.numeric import Numeric
 
 Singles: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[Any]
@@ -25,8 +26,6 @@ CUBED_LEAVES = 1 << 6
 FEW = 1 << 9
 """With at most this many different places on an axis, what each adds to a box is worked out once per place instead of
 once per row."""
-MISSING = 2.0
-"""Where a missing number lies, in spans from the lowest: as far from any other as to cost 1."""
 
 
 class BoxAxis(Protocol):
@@ -111,10 +110,10 @@ class TaxonomyAxis:
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given."""
-    if domain.kind == "numeric":
+    if isinstance(domain, Numeric):
         position = domain.cost(np.zeros(len(codes), np.int64), codes)
         missing = np.zeros(len(codes), np.bool_) if domain.missing is None else codes == domain.missing
-        position[missing] = MISSING
+        position[missing] = (1 if domain.span else 0) + 1 / domain.size  # not capped, so that differences are costs
         most = weight if missing.any() else np.inf
         return NumericAxis((weight * position).astype(np.float32), np.float32(most))
     leaves, places = np.unique(codes, return_inverse=True)

@@ -44,6 +44,7 @@ class NumericAttribute(Part):
     `low`, `high`: lowest and highest number that the recoding was made from; None where there was none. `cuts`: the
     lowest number of each segment but the first; or `ranges`: the only numbers that have a segment, ascending.
     `missing`: the segment of missing values, None where they have none. `any`: one segment for whatever there may be.
+    `bottom`, `top`: numbers at or beyond them are taken for them.
     """
 
     type: Literal["numeric"] = "numeric"
@@ -54,6 +55,8 @@ class NumericAttribute(Part):
     ranges: tuple[Range, ...] | None = None
     missing: int | None = None
     any: bool = False
+    bottom: Number | None = None
+    top: Number | None = None
 
     @property
     def segments(self) -> int:
@@ -123,12 +126,14 @@ class Box(Part):
     """What each class or segment spans: numbers, or leaves of a hierarchy, both ends included.
 
     An end is None where nothing lies beyond it; a missing number lies at the largest float. `nodes`: for a hierarchy,
-    the node that is shown, -1 for a set of values.
+    the node that is shown, -1 for a set of values. `missing`: for numbers, 1 where missing values are spanned, else 0;
+    in older files none, where the ends say that, too.
     """
 
     low: tuple[Number | None, ...]
     high: tuple[Number | None, ...]
     nodes: Indices = ()
+    missing: Indices = ()
 
 
 class TableBlock(Part):
@@ -225,7 +230,9 @@ def _wrong(saved: Saved) -> str | None:
         if not columns or any(len(column.shown) != wanted for column in columns):
             return f"what column {attribute.name!r} shows"
         box = saved.boxes.get(attribute.name)
-        lengths = () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted)
+        lengths = (
+            () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted, len(box.missing) or wanted)
+        )
         if any(length != wanted for length in lengths):
             return f"the boxes of {attribute.name!r}"
         if isinstance(attribute, CategoricalAttribute) and not _sound(attribute):

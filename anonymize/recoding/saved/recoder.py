@@ -24,7 +24,7 @@ from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import SpecError
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.saved.model import Saved, SavedColumn
-from anonymize.recoding.saved.places import Places, places
+from anonymize.recoding.saved.places import MISSING, Places, places
 from anonymize.recoding.tree import CutTree
 from anonymize.table.encode import DistinctValues
 
@@ -154,6 +154,9 @@ class _Application:
         low = _ends(box.low, -np.inf)[entry]
         high = _ends(box.high, np.inf)[entry]
         outside = (place.low < low) | (place.high > high)
+        if box.missing:
+            spanned = np.array(box.missing, np.bool_)[entry]
+            outside = np.where(place.high == MISSING, ~spanned, outside)
         if box.nodes:  # a parent's number is above its children's
             outside |= place.near & (place.node > np.array(box.nodes)[entry])
         return np.asarray((place.segment >= 0) & outside)
