@@ -149,7 +149,8 @@ class OutputBlock(Part):
 
     suppressed: str
     suppressed_rows: Literal["keep", "drop"]
-    row_order: Literal["keep", "shuffle"]
+    row_order: Literal["sorted", "shuffle", "keep"]
+    interval: str = "[{low}-{high}]"
 
 
 class Saved(Part):

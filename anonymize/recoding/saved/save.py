@@ -35,6 +35,7 @@ def save(recoding: Savable, table: Table, released: Released, spec: Spec, algori
             suppressed=spec.output.suppressed,
             suppressed_rows="drop" if drop else "keep",
             row_order=spec.output.row_order,
+            interval=spec.output.interval,
         ),
         **vars(contents),
     )
