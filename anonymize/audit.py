@@ -48,9 +48,9 @@ class Audit:
 
     `path`: of the table ("-": standard input; None: the spec's input). `unit_from`: the table that this one was made
     of, which has the unit where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
-    where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized; without
-    it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what else is
-    measured of the risk.
+    where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
+    without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
+    else is measured of the risk.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without

@@ -1,8 +1,8 @@
 """A released table as equivalence classes, read from its text with the spec and the original's domains.
 
-Nothing of how the release was made is used. The release's private link tells which row of the original each of its rows
-is. Without one, its rows are those of the original, in the same order, only where the spec keeps the order, there are as
-many, and all that passes through is the same in every row. Where it is known which row is which, they *correspond*.
+Nothing of how the release was made is used. The release's private link tells which row of the original each of its
+rows is. Without one, its rows are those of the original, in the same order, only where the spec keeps the order, there
+are as many, and all that passes through is the same in every row. Rows of which this is known *correspond*.
 """
 
 from __future__ import annotations
