@@ -35,11 +35,13 @@ APART = ("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "s
 @dataclass(frozen=True)
 class Against:
     """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
-    `no_regress`; an earlier release of the same people (`previous`)."""
+    `no_regress`; an earlier release of the same people (`previous`), of which row n is about the same individual as row
+    n of this table if `by_position`."""
 
     baseline: str | Path | None = None
     no_regress: bool = False
     previous: str | Path | None = None
+    by_position: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Audit:
 class AuditResult:
     """A table, measured: the verdict, and what is printed of it.
 
-    `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
-    spec's direct identifiers is not, whatever the models say.
+    `satisfied`: whether the table is safe to release; None where nothing was required, or where something that was
+    could not be shown. A table that has one of the spec's direct identifiers is not, whatever the models say.
     """
 
     verdict: Verdict
@@ -109,8 +111,9 @@ class AuditResult:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
-        unmet = self.checked.at("error")
+        """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
+        not be published."""
+        unmet = self.checked.of_levels("error")
         return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
 
 
@@ -124,7 +127,7 @@ def audit(request: Audit) -> AuditResult:
     >>> import tempfile
     >>> table = Path(tempfile.mkdtemp()) / "released.csv"
     >>> _ = table.write_text("age,job,ill\\n30-39,cook,flu\\n30-39,cook,flu\\n50-59,clerk,flu\\n50-59,clerk,gout\\n")
-    >>> measured = audit(None, table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2)
+    >>> measured = audit(Audit(path=table, quasi_identifiers=["age", "job"], sensitive=["ill"], k=2, l=2))
     >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
@@ -163,7 +166,9 @@ def _measured(
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
-            facts = replace(facts, together=previous.together(table, earlier, checks, request.threshold))
+            matching = previous.Matching() if request.against.by_position else None
+            both = previous.together(table, earlier, checks, facts.verdict, request.threshold, matching)
+            facts = replace(facts, together=both)
         table.source.unchanged()
     return facts
 
@@ -181,6 +186,8 @@ def _check(request: Audit) -> None:
         raise UsageError("--no-regress: needs a --baseline")
     if request.link is not None and request.unit_from is None:
         raise UsageError("--link: needs --unit-from, the table that it leads to")
+    if against.by_position and against.previous is None:
+        raise UsageError("--by-position: needs a --previous")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")

@@ -221,19 +221,19 @@ class Runs:
         keys = labels.astype(np.int64) * size + codes
         if weights is None and classes * size <= max(DENSE_PER_ROW * len(keys), DENSE):
             table = np.bincount(keys, minlength=classes * size)
-            found = np.flatnonzero(table)
-            counts = table[found]
+            occupied = np.flatnonzero(table)
+            counts = table[occupied]
         elif weights is None:
             keys.sort()
             edges = run_starts(keys)
-            found, counts = keys[edges], np.diff(edges, append=len(keys))
+            occupied, counts = keys[edges], np.diff(edges, append=len(keys))
         else:
             order = np.argsort(keys, kind="stable")
             keys = keys[order]
             edges = run_starts(keys)
-            found, counts = keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges)
-        owner = found // size
-        return cls(owner, found - owner * size, counts)
+            occupied, counts = keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges)
+        owner = occupied // size
+        return cls(owner, occupied - owner * size, counts)
 
 
 def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:
@@ -245,11 +245,11 @@ def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:
         return np.zeros(0, np.int64)
     low, high = partition.boxes(codes)
     span = high.astype(np.int64) - low
-    found: Ints = np.minimum(span, 1) + 1
+    distinct: Ints = np.minimum(span, 1) + 1
     wide = np.flatnonzero(span > 1)
     sizes = partition.sizes[wide]
     rows = partition.order[concatenated_ranges(partition.starts[wide], sizes)]
     labels = np.repeat(np.arange(len(wide)), sizes)
     runs = Runs.count_values(labels, codes[rows], len(wide), size)
-    found[wide] = np.bincount(runs.classes, minlength=len(wide))
-    return found
+    distinct[wide] = np.bincount(runs.classes, minlength=len(wide))
+    return distinct

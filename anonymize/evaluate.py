@@ -125,12 +125,14 @@ def _unclassed(request: Evaluate) -> UnclassedFiles | None:
         return None
     files = UnclassedFiles.of(request.released, request.st, request.group, request.parameters, request.method)
     if files is not None:
-        wanted = {
+        needing_classes = {
             "--models": request.models is not None,
             "--tree": request.tree is not None,
             "--link": request.link is not None,
         }
-        problems = [f"{flag}: needs a release with equivalence classes" for flag, given in wanted.items() if given]
+        problems = [
+            f"{flag}: needs a release with equivalence classes" for flag, given in needing_classes.items() if given
+        ]
         if problems:
             raise UsageError(problems)
     return files

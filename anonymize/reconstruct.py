@@ -22,6 +22,7 @@ from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.randomization.where import Comparison
 from anonymize.spec import make
 from anonymize.table import Source
+from anonymize.table.named import column
 
 MOST_CELLS = 50_000_000
 PIECE = 500_000
@@ -96,7 +97,7 @@ def _check_columns(source: Source, attributes: Sequence[DistortedAttribute]) -> 
 
 def _text(attribute: DistortedAttribute) -> pl.Expr:
     """The column as text; missing is the empty text, as which it is written."""
-    return pl.col(attribute.name).cast(pl.String).fill_null("")
+    return column(attribute.name).cast(pl.String).fill_null("")
 
 
 def _values(source: Source, attribute: DistortedAttribute) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ def _values(source: Source, attribute: DistortedAttribute) -> tuple[str, ...]:
     if attribute.values is not None:
         return attribute.values
     distinct = source.scan().select(_text(attribute).unique().sort()).collect(engine="streaming")
-    return tuple(distinct[attribute.name].to_list())
+    return tuple(distinct.to_series().to_list())
 
 
 def _counted(source: Source, attributes: Sequence[DistortedAttribute], values: Sequence[tuple[str, ...]]) -> Floats:

@@ -17,6 +17,7 @@ from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Table
+from anonymize.table.named import unnamed
 
 PIECE = 500_000
 """Rows of a piece of a release that is not in the input's order."""
@@ -123,7 +124,7 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
-    return column if null is None else column.cast(pl.String).fill_null(null)
+    return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,9 @@ def pieces(
     """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
     in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`."""
     batches = (
-        frame if null is None else frame.with_columns(passing_column(column, null) for column in frame.iter_columns())
+        frame
+        if null is None or not frame.width
+        else pl.DataFrame([passing_column(column, null) for column in frame.iter_columns()])
         for frame in table.source.batches(passing)
     )
     if request.spec.output.row_order == "keep":
@@ -208,6 +211,7 @@ def hold(batches: Iterable[pl.DataFrame]) -> HeldColumns:
 
 def hold_column(column: pl.Series) -> HeldColumn:
     """A column, in as little memory as it takes."""
+    column = unnamed(column)
     return _coded(column) if column.dtype == pl.String and not most_differ(column) else HeldColumn(column)
 
 

@@ -141,9 +141,9 @@ def flag(name: str) -> str:
 def wrong_values(options: Any) -> list[str]:
     """What is wrong with options that are not among their choices, or outside their range."""
     return [
-        f"{flag(each.name)} has to be {wanted}"
+        f"{flag(each.name)} has to be {rule}"
         for each in fields(options)
-        if (wanted := _wanted(each.metadata, getattr(options, each.name))) is not None
+        if (rule := _wanted(each.metadata, getattr(options, each.name))) is not None
     ]
 
 

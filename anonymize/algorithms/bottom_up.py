@@ -44,9 +44,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.merging import Merging
 from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.algorithms.clustering.parts import STARTS, in_parts, parts
-from anonymize.algorithms.clustering.run import cluster
 from anonymize.algorithms.clustering.split import split_large
-from anonymize.algorithms.refining.refine import Refinable, refined
+from anonymize.algorithms.refining.refine import Refinable, clustered
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -73,8 +72,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         inside = partial(bottom_up, penalty, k=k, progress=context.progress)
         return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
 
-    found = cluster(table, requirements, method, context)
-    return refined(table, requirements, found, options, context) if options.refine else found
+    return clustered(table, requirements, method, options if options.refine else None, context)
 
 
 def bottom_up(
@@ -116,7 +114,7 @@ def _merged(penalty: Penalty, codes: Corners, partition: Partition, k: int, thre
     merging = Merging(penalty, boxes, small, threads)
     for group in merging.turns():
         if not merging.touched(group):
-            found = merging.partner(group)
-            if found is not None:
-                merging.merge(group, found[1])
+            nearest = merging.partner(group)
+            if nearest is not None:
+                merging.merge(group, nearest[1])
     return Partition.of_labels(merging.labels()[partition.class_of(codes.shape[1])])

@@ -69,8 +69,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
             raise no_generalization(table, requirements, limit)
     context.progress(table.rows)
     class_of, kept = climb.classes()
-    found = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][kept].min())}
-    return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, found)
+    account = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][kept].min())}
+    return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, account)
 
 
 class NodeLadder:
@@ -173,10 +173,10 @@ class Climb:
 
     def step(self) -> bool:
         """Carries out the generalization whose turn it is; false at the top."""
-        found = min(self._raising(), default=None) or min(self._any(), default=None)
-        if found is None:
+        generalization = min(self._raising(), default=None) or min(self._any(), default=None)
+        if generalization is None:
             return False
-        _, index, _, node = found
+        _, index, _, node = generalization
         into = self._merged(index, node)
         self.ladders[index].generalize(node)
         rows = self._under(index, node)
@@ -196,8 +196,8 @@ class Climb:
     def _any(self) -> Iterator[tuple[float, int, int, int]]:
         """Of each attribute the generalization of least loss."""
         for index, ladder in enumerate(self.ladders):
-            if (found := ladder.cheapest()) is not None:
-                loss, start, node = found
+            if (candidate := ladder.cheapest()) is not None:
+                loss, start, node = candidate
                 yield loss, index, start, node
 
     def _raising(self) -> Iterator[tuple[float, int, int, int]]:
@@ -241,8 +241,8 @@ class Climb:
     def _merged(self, index: int, node: int) -> Ints:
         """For each of these, the class that it becomes part of when they show the node."""
         rows = self._under(index, node)
-        others = [column[rows] for at, column in enumerate(self.columns) if at != index]
-        sizes = [size for at, size in enumerate(self.distinct.sizes) if at != index]
+        others = [column[rows] for other, column in enumerate(self.columns) if other != index]
+        sizes = [size for other, size in enumerate(self.distinct.sizes) if other != index]
         if not others:
             return np.repeat(rows[:1], len(rows))
         grouping = KeyGroups.of(*mixed_radix(others, sizes))

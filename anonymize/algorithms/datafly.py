@@ -28,11 +28,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -45,16 +45,12 @@ NEEDS = Needs(family="full-domain", units=True)
 class Options:
     """Options of the subcommand."""
 
-    outliers: str = option(
-        "limit",
-        "How many rows may be suppressed: limit, the spec's share of them; k, as many as a class has to have.",
-        ("limit", "k"),
-    )
+    outliers: str = outliers_option("be suppressed", share="them")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The node at the end of the climb."""
-    allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    allowed = allowed_rows(options.outliers, requirements, context)
     lattice = Lattice.of(table)
     checker = Checker(table, requirements, allowed, context.progress)
     vector = lattice.bottom
@@ -65,9 +61,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return checker.recoding(vector, {"allowed_rows": allowed})
 
 
-def _raised(vector: Vector, top: Vector, shown: FrequencySet) -> Vector:
+def _raised(vector: Vector, top: Vector, frequency_set: FrequencySet) -> Vector:
     """One level up in the attribute with the most distinct values of those below their roots, the first of several."""
-    distinct = [len(np.unique(column)) for column in shown.columns]
+    distinct = [len(np.unique(column)) for column in frequency_set.columns]
     below = [index for index, level in enumerate(vector) if level < top[index]]
     most = max(below, key=lambda index: distinct[index])
     return (*vector[:most], vector[most] + 1, *vector[most + 1 :])

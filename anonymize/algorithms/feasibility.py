@@ -63,23 +63,28 @@ def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit
         rows_to_suppress(table, requirements, Context(limit))
     except InfeasibleError as error:
         return error
-    everyone = np.ones(table.rows, np.bool_)
-    binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
     return InfeasibleError(
         [
             Problem(
-                f"{found.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
+                f"{binding.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
                 "whole table as one class does not meet it",
-                hint=_single_rows(found) + alternative(table, found),
+                hint=_single_rows(binding) + alternative(table, binding),
             )
-            for found in binding
+            for binding in _binding(table, requirements)
         ]
     )
 
 
-def _single_rows(found: Assessment) -> str:
-    """What suppresses single rows of a class; of those around which fewer people of a population are it may not do."""
-    does = "meets it within the limit" if found.requirement.population is None else "may meet it within the limit"
+def _binding(table: Table, requirements: tuple[Requirement, ...]) -> list[Assessment]:
+    """The requirements that the whole table as one class does not meet."""
+    everyone = np.ones(table.rows, np.bool_)
+    assessments = [_assessed(table, everyone, requirement) for requirement in requirements]
+    return [assessment for assessment in assessments if not assessment.satisfied]
+
+
+def _single_rows(assessment: Assessment) -> str:
+    """Names an algorithm that suppresses single rows; around fewer people of a population that may not be enough."""
+    does = "meets it within the limit" if assessment.requirement.population is None else "may meet it within the limit"
     return f"mondrian, which suppresses single rows of a class, {does}"
 
 
@@ -93,9 +98,9 @@ def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools,
     while True:
         before, failing = kept, []
         for requirement in requirements:
-            found = _assessed(table, kept, requirement)
-            if not found.satisfied:
-                failing.append(found)
+            assessment = _assessed(table, kept, requirement)
+            if not assessment.satisfied:
+                failing.append(assessment)
                 kept = kept & _trimmed(table, kept, requirement)
         if np.array_equal(kept, before):
             return kept, failing
@@ -196,59 +201,57 @@ def _explain(
     share = f"{np.ceil(given_up / table.rows * 1e6) / 1e6:.6f}".rstrip("0").rstrip(".")
     if failing:
         needed = f" with privacy.suppression of {share}" if given_up > limit else ""
-        return [_hopeless(table, kept, found, needed) for found in failing]
-    everyone = np.ones(table.rows, np.bool_)
-    binding = [found for found in (_assessed(table, everyone, r) for r in requirements) if not found.satisfied]
+        return [_hopeless(table, kept, assessment, needed) for assessment in failing]
     return [
         Problem(
-            f"{found.requirement} is not met by the whole table as one class, which reaches {_reached(found)}; "
+            f"{binding.requirement} is not met by the whole table as one class, which reaches {_reached(binding)}; "
             f"suppressing {given_up} rows would mend it, {limit} may be suppressed",
-            hint=f"nearest feasible: privacy.suppression of {share}{alternative(table, found)}",
+            hint=f"nearest feasible: privacy.suppression of {share}{alternative(table, binding)}",
         )
-        for found in binding
+        for binding in _binding(table, requirements)
     ]
 
 
-def _hopeless(table: Table, kept: Bools, found: Assessment, needed: str) -> Problem:
+def _hopeless(table: Table, kept: Bools, assessment: Assessment, needed: str) -> Problem:
     rows = int(np.count_nonzero(kept))
     who = f"all {rows} rows"
     if rows < table.rows:
         who = f"the {rows} of {table.rows} rows that are left once other requirements are met,"
-    nearest = _nearest(found, partial(_assessed, table, kept))
+    nearest = _nearest(assessment, partial(_assessed, table, kept))
     return Problem(
-        f"{found.requirement} cannot be met: {who} as one class reach {_reached(found)}",
+        f"{assessment.requirement} cannot be met: {who} as one class reach {_reached(assessment)}",
         hint=f"nearest feasible: {nearest}{needed}" if nearest else "no setting of it is feasible",
     )
 
 
-def alternative(table: Table, found: Assessment) -> str:
+def alternative(table: Table, assessment: Assessment) -> str:
     """The nearest setting that the whole table meets as one class, told as one more of several; empty without any."""
-    nearest = _nearest(found, partial(_assessed, table, np.ones(table.rows, np.bool_)))
+    nearest = _nearest(assessment, partial(_assessed, table, np.ones(table.rows, np.bool_)))
     return f", or {nearest}" if nearest else ""
 
 
-def _reached(found: Assessment) -> str:
-    figures = {name: value for name, value in found.achieved.items() if not isinstance(value, str)}
+def _reached(assessment: Assessment) -> str:
+    figures = {name: value for name, value in assessment.achieved.items() if not isinstance(value, str)}
     return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
 
 
 # --- the nearest setting ---------------------------------------------------------------------------------------------
 
 
-def _nearest(found: Assessment, assessed: Callable[[Requirement], Assessment]) -> str | None:
+def _nearest(assessment: Assessment, assessed: Callable[[Requirement], Assessment]) -> str | None:
     """The parameters that have to change, and to what; None where no setting is met.
 
     Tried on the rows themselves: what they reach in place of one parameter, then of two, and so on; and where that
     gives no setting, as with fewer than l values, the same of every smaller l.
     """
-    for requirement in _weaker(found.requirement):
+    for requirement in _weaker(assessment.requirement):
         reached = _settings(requirement, assessed(requirement).achieved)
         for changed in reached:
             setting = _changed(
                 requirement, {name: _inside(requirement, name, value) for name, value in changed.items()}
             )
             if setting is not None and assessed(setting).satisfied:
-                rank = MODELS[requirement.model].rank if requirement != found.requirement else None
+                rank = MODELS[requirement.model].rank if requirement != assessment.requirement else None
                 whole = {} if rank is None else {rank: int(requirement.required()[rank])}
                 return ", ".join(_said(requirement, name, value) for name, value in (changed | whole).items())
     return None

@@ -105,16 +105,16 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
     """The release of the best node."""
     checker = scorer.checker
-    found = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
-    if found is None:
+    best = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
+    if best is None:
         raise checker.infeasible()
-    return checker.recoding(found.vector, _told(found, options))
+    return checker.recoding(best.vector, _told(best, options))
 
 
-def _told(found: BestNode, options: Options) -> dict[str, Any]:
+def _told(best: BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
-    gap = {"gap": as_json([found.gap])} if options.time_limit else {}
-    return {"metric": options.metric, "score": as_json(found.score), **gap}
+    gap = {"gap": as_json([best.gap])} if options.time_limit else {}
+    return {"metric": options.metric, "score": as_json(best.score), **gap}
 
 
 def _check_options(options: Options, checker: Checker) -> None:
@@ -122,6 +122,6 @@ def _check_options(options: Options, checker: Checker) -> None:
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
     if checker.total > MOST:
         text = f"the lattice has {checker.total} nodes, and this is for {MOST} at most"
-        problems = [Problem(f"--{name}: {text}") for name, asked in whole.items() if asked]
+        problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
         if problems:
             raise UsageError(problems)

@@ -54,10 +54,10 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if checker.total > MOST:
         message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
-    found = least_distorted(checker)
-    if found is None:
+    vector = least_distorted(checker)
+    if vector is None:
         raise checker.infeasible()
-    return checker.recoding(found, {"distortion": Scorer(checker, "precision").score(found)[0]})
+    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
 
 
 def least_distorted(checker: Checker) -> Vector | None:

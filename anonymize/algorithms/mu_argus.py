@@ -50,10 +50,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.algorithms.remaining import Remaining, remaining
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.privacy import Requirement
@@ -94,16 +94,12 @@ Value: TypeAlias = tuple[int, int]
 class Options:
     """Options of the subcommand."""
 
-    outliers: str = option(
-        "limit",
-        "How many rows may lose cells: limit, the spec's share of suppression; k, as many as a class has to have.",
-        ("limit", "k"),
-    )
+    outliers: str = outliers_option("lose cells", share="suppression")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
-    allowed = context.suppression_limit if options.outliers == "limit" else minimum_size(requirements)
+    allowed = allowed_rows(options.outliers, requirements, context)
     rows = remaining(table, requirements, replace(context, suppression_limit=allowed))
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
@@ -158,41 +154,48 @@ class ShownCells:
     The cells of an attribute that is at its root show nothing: they are part of no combination, suppressed or not.
     """
 
-    shown: FrequencySet
+    frequency_set: FrequencySet
     suppressed: Bools
 
     @classmethod
-    def of(cls, shown: FrequencySet) -> ShownCells:
+    def of(cls, frequency_set: FrequencySet) -> ShownCells:
         """With no suppressed cell."""
-        return cls(shown, np.zeros((shown.size, len(shown.vector)), np.bool_))
+        return cls(frequency_set, np.zeros((frequency_set.size, len(frequency_set.vector)), np.bool_))
 
     def combinations(self, subset: Subset) -> Combinations:
         """The values shown in some attributes, each combination tested as one class of the rows that show it."""
         rows = np.flatnonzero(~self.suppressed[:, subset].any(axis=1))
-        columns = [self.shown.columns[index][rows] for index in subset]
-        sizes = [self.shown.ladders[index].sizes[self.shown.vector[index]] for index in subset]
+        columns = [self.frequency_set.columns[index][rows] for index in subset]
+        sizes = [self.frequency_set.ladders[index].sizes[self.frequency_set.vector[index]] for index in subset]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
-        of_row = np.full(self.shown.size, -1)
+        of_row = np.full(self.frequency_set.size, -1)
         of_row[rows] = grouping.group
-        safe = self.shown.meets(of_row, len(grouping.starts))
+        safe = self.frequency_set.meets(of_row, len(grouping.starts))
         return Combinations(subset, of_row, rows[grouping.first], safe)
 
     def unsafe(self, subsets: Iterable[Subset]) -> list[Combinations]:
         """The combinations of the subsets that have unsafe ones, and whose attributes are all below their roots."""
-        levels = list(zip(self.shown.vector, self.shown.ladders, strict=True))
+        levels = list(zip(self.frequency_set.vector, self.frequency_set.ladders, strict=True))
         below = {index for index, (level, ladder) in enumerate(levels) if level < ladder.height}
-        found = (self.combinations(subset) for subset in subsets if below.issuperset(subset))
-        return [each for each in found if not each.safe.all()]
+        by_subset = (self.combinations(subset) for subset in subsets if below.issuperset(subset))
+        return [each for each in by_subset if not each.safe.all()]
 
     def as_read(self) -> tuple[Ints, int]:
         """(rows,) which class of the release each distinct row is in, and how many classes there are."""
         columns = [
             np.where(hidden, ladder.sizes[level], column)
             for column, hidden, ladder, level in zip(
-                self.shown.columns, self.suppressed.T, self.shown.ladders, self.shown.vector, strict=True
+                self.frequency_set.columns,
+                self.suppressed.T,
+                self.frequency_set.ladders,
+                self.frequency_set.vector,
+                strict=True,
             )
         ]
-        sizes = [ladder.sizes[level] + 1 for ladder, level in zip(self.shown.ladders, self.shown.vector, strict=True)]
+        sizes = [
+            ladder.sizes[level] + 1
+            for ladder, level in zip(self.frequency_set.ladders, self.frequency_set.vector, strict=True)
+        ]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         return grouping.group, len(grouping.starts)
 
@@ -203,7 +206,7 @@ class ShownCells:
 
     def rows_with(self, which: Bools) -> int:
         """Rows of the table that some of the distinct rows (rows,) stand for."""
-        return int(self.shown.counts[which].sum())
+        return int(self.frequency_set.counts[which].sum())
 
 
 def _safe_alone(distinct: FrequencySet) -> Vector:
@@ -221,50 +224,52 @@ def _safe_alone(distinct: FrequencySet) -> Vector:
 
 def _climb(cells: ShownCells, subsets: list[Subset], allowed: int) -> tuple[ShownCells, Ints, dict[str, Any]]:
     """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures."""
-    into, steps = np.arange(cells.shown.size), 0
-    found = cells.unsafe(subsets)
-    at_first = sum(len(each.unsafe) for each in found)
+    into, steps = np.arange(cells.frequency_set.size), 0
+    unsafe = cells.unsafe(subsets)
+    at_first = sum(len(each.unsafe) for each in unsafe)
     while True:
-        if _affected(cells, found) <= allowed:
-            mended = _suppress(cells, found, subsets)
+        if _affected(cells, unsafe) <= allowed:
+            mended = _suppress(cells, unsafe, subsets)
             if mended.losing <= allowed:
                 return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
-        shown, group = cells.shown.rolled(_raised(cells.shown.vector, found))
-        cells, into, steps = ShownCells.of(shown), group[into], steps + 1
-        found = cells.unsafe(subsets)
+        frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set.vector, unsafe))
+        cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
+        unsafe = cells.unsafe(subsets)
 
 
-def _affected(cells: ShownCells, found: list[Combinations]) -> int:
+def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
     """Rows of the table that have an unsafe combination."""
-    return cells.rows_with(np.any([each.rows for each in found], axis=0)) if found else 0
+    return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
 
 
-def _raised(vector: Vector, found: list[Combinations]) -> Vector:
+def _raised(vector: Vector, unsafe: list[Combinations]) -> Vector:
     """One level up in the attribute in most unsafe combinations, the first of several."""
-    counts = [sum(len(each.unsafe) for each in found if index in each.subset) for index in range(len(vector))]
+    counts = [sum(len(each.unsafe) for each in unsafe if index in each.subset) for index in range(len(vector))]
     most = counts.index(max(counts))
     return (*vector[:most], vector[most] + 1, *vector[most + 1 :])
 
 
-def _suppress(cells: ShownCells, found: list[Combinations], subsets: list[Subset]) -> ShownCells:
-    """Step 4: cells suppressed until no combination is unsafe; `found` are those that are."""
-    while found:
+def _suppress(cells: ShownCells, unsafe: list[Combinations], subsets: list[Subset]) -> ShownCells:
+    """Step 4: cells suppressed until no combination is unsafe; `unsafe` are those that are."""
+    while unsafe:
         suppressed = cells.suppressed.copy()
-        lost = iter(lost_values([values for each in found for values in _values(cells, each)]))
-        for each in found:
+        lost = iter(lost_values([values for each in unsafe for values in _values(cells, each)]))
+        for each in unsafe:
             of_combination = np.full(len(each.safe) + 1, -1)
             of_combination[each.unsafe] = [next(lost) for _ in each.unsafe]
             loses = of_combination[each.of_row]
             suppressed[loses >= 0, loses[loses >= 0]] = True
-        cells = ShownCells(cells.shown, suppressed)
-        found = cells.unsafe(subsets)
+        cells = ShownCells(cells.frequency_set, suppressed)
+        unsafe = cells.unsafe(subsets)
     return cells
 
 
-def _values(cells: ShownCells, found: Combinations) -> list[tuple[Value, ...]]:
+def _values(cells: ShownCells, combined: Combinations) -> list[tuple[Value, ...]]:
     """The values of each unsafe combination."""
-    rows = found.first[found.unsafe]
-    columns = [[(index, value) for value in cells.shown.columns[index][rows].tolist()] for index in found.subset]
+    rows = combined.first[combined.unsafe]
+    columns = [
+        [(index, value) for value in cells.frequency_set.columns[index][rows].tolist()] for index in combined.subset
+    ]
     return list(zip(*columns, strict=True))
 
 
@@ -300,14 +305,14 @@ def lost_values(unsafe: Sequence[tuple[Value, ...]]) -> list[int]:
 
 def _left_unsafe(cells: ShownCells) -> dict[str, Any]:
     """What is unsafe in the end: combinations of shown values by size, tested or not, and classes as they read."""
-    attributes = range(len(cells.shown.vector))
+    attributes = range(len(cells.frequency_set.vector))
     unsafe = {}
     for size in COUNTED:
         if size <= len(attributes):
-            found = cells.unsafe(combinations(attributes, size))
-            unsafe[str(size)] = sum(len(each.unsafe) for each in found)
+            failing = cells.unsafe(combinations(attributes, size))
+            unsafe[str(size)] = sum(len(each.unsafe) for each in failing)
     of_row, count = cells.as_read()
-    safe = cells.shown.meets(of_row, count)
+    safe = cells.frequency_set.meets(of_row, count)
     return {
         "unsafe_combinations": unsafe,
         "failing_classes": int(np.count_nonzero(~safe)),
@@ -321,8 +326,8 @@ def _recoding(table: Table, rows: Remaining, cells: ShownCells, row_of: Ints, ch
     of_row, _ = cells.as_read()
     partition = Partition.of_labels(of_row[row_of])
     first = row_of[partition.order[partition.starts[:-1]]]
-    top = [ladder.height for ladder in cells.shown.ladders]
-    levels = np.where(cells.suppressed[first], top, cells.shown.vector).astype(np.int16)
+    top = [ladder.height for ladder in cells.frequency_set.ladders]
+    levels = np.where(cells.suppressed[first], top, cells.frequency_set.vector).astype(np.int16)
     names = [attribute.name for attribute in table.attributes]
-    chosen = {"levels": dict(zip(names, cells.shown.vector, strict=True)), **chosen}
+    chosen = {"levels": dict(zip(names, cells.frequency_set.vector, strict=True)), **chosen}
     return Levels(rows.renumbered(partition), levels, rows.suppressed, chosen)

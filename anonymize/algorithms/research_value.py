@@ -79,12 +79,12 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The best string that the search meets."""
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
     choices = pre_pruned(checker)
-    found = search(checker, choices, options, research_values(table))
-    successes = ranked(found, checker.lattice.heights)
+    strings = search(checker, choices, options, research_values(table))
+    successes = ranked(strings, checker.lattice.heights)
     if not successes:
         raise _infeasible(checker, parted=math.prod(map(len, choices)) > options.memory_limit)
     checker.settled(checker.total)
-    return checker.recoding(successes[0], _chosen(table, found, successes, choices))
+    return checker.recoding(successes[0], _chosen(table, strings, successes, choices))
 
 
 def pre_pruned(checker: Checker) -> Choices:
@@ -106,38 +106,38 @@ def _part(checker: Checker, attributes: Sequence[int]) -> Checker:
 def search(checker: Checker, choices: Choices, options: Options, values: Sequence[Any]) -> StringSearch:
     """All strings that the chosen search checks; none where an attribute has no level left."""
     size = math.prod(map(len, choices))
-    found = StringSearch(values, checker.check, lambda left: checker.settled(checker.total - left))
+    strings = StringSearch(values, checker.check, lambda left: checker.settled(checker.total - left))
     if not size:
-        return found
+        return strings
     if options.search != "global":
-        found.locally(choices)
-    if options.search == "local" and found.successes:
-        return found
+        strings.locally(choices)
+    if options.search == "local" and strings.successes:
+        return strings
     if size <= options.memory_limit:
-        found.globally(every_string(choices))
+        strings.globally(every_string(choices))
     else:
-        _in_parts(found, checker, choices, options.memory_limit)
-    return found
+        _in_parts(strings, checker, choices, options.memory_limit)
+    return strings
 
 
-def _in_parts(found: StringSearch, checker: Checker, choices: Choices, limit: int) -> None:
+def _in_parts(strings: StringSearch, checker: Checker, choices: Choices, limit: int) -> None:
     """The distributed version: subsets of attributes by themselves, their successes joined, the best one lowered."""
     parts = subsets([len(levels) for levels in choices], limit)
     count = max(1, math.floor(limit ** (1 / len(parts)) + 1e-9))
     lists = []
     for part in parts:
-        alone = StringSearch([found.values[index] for index in part], _part(checker, part).check)
+        alone = StringSearch([strings.values[index] for index in part], _part(checker, part).check)
         alone.globally(every_string([choices[index] for index in part]))
         top = tuple(choices[index][-1] for index in part)
         lists.append(spread([*(vector for vector in alone.successes if vector != top), top], count))
-    found.globally(joined(lists))
-    if found.successes:
-        found.lower(found.successes[0], choices)
+    strings.globally(joined(lists))
+    if strings.successes:
+        strings.lower(strings.successes[0], choices)
 
 
-def ranked(found: StringSearch, heights: Vector) -> list[Vector]:
+def ranked(strings: StringSearch, heights: Vector) -> list[Vector]:
     """The successes, the best first."""
-    return sorted(found.successes, key=lambda vector: (-found.total(vector), roots(vector, heights), vector))
+    return sorted(strings.successes, key=lambda vector: (-strings.total(vector), roots(vector, heights), vector))
 
 
 def roots(vector: Vector, heights: Vector) -> int:
@@ -145,14 +145,14 @@ def roots(vector: Vector, heights: Vector) -> int:
     return sum(level == height for level, height in zip(vector, heights, strict=True))
 
 
-def _chosen(table: Table, found: StringSearch, successes: list[Vector], choices: Choices) -> dict[str, Any]:
+def _chosen(table: Table, strings: StringSearch, successes: list[Vector], choices: Choices) -> dict[str, Any]:
     """What the report says beside the levels."""
     heights = tuple(attribute.hierarchy.height for attribute in table.attributes)
     names = [attribute.name for attribute in table.attributes]
     listed = [
         {
             "levels": dict(zip(names, vector, strict=True)),
-            "research_value": found.total(vector),
+            "research_value": strings.total(vector),
             "root_attributes": roots(vector, heights),
         }
         for vector in successes

@@ -122,12 +122,12 @@ def all_minimal(checker: Checker) -> Iterator[Vector]:
 
 def _described(checker: Checker, vector: Vector) -> dict[str, Any]:
     """A minimal node as the report has it."""
-    found = checker.check(vector)
+    node = checker.check(vector)
     names = [attribute.name for attribute in checker.table.attributes]
     return {
         "levels": dict(zip(names, vector, strict=True)),
         "height": sum(vector),
-        "suppressed_rows": found.suppressed,
-        "classes": found.classes,
+        "suppressed_rows": node.suppressed,
+        "classes": node.classes,
         "scores": {name: Scorer(checker, name).score(vector)[0] for name in LISTED},
     }

@@ -74,8 +74,10 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     while (best := search.best(options.score)) is not None:
         search.specialize(*best)
     context.progress(table.rows)
-    found = {"specializations": search.steps, "anonymity": search.anonymity}
-    return distinct.recoding([side.cut for side in sides], search.class_of, np.ones(len(search.sizes), np.bool_), found)
+    account = {"specializations": search.steps, "anonymity": search.anonymity}
+    return distinct.recoding(
+        [side.cut for side in sides], search.class_of, np.ones(len(search.sizes), np.bool_), account
+    )
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,8 @@ class AttributeCut:
         edges = self.nodes[number].edges
         assert edges is not None
         numbers = [number, *range(len(self.nodes), len(self.nodes) + len(edges) - 2)]
-        for at, start, stop in zip(numbers, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            self._put(at, start, stop)
+        for part, start, stop in zip(numbers, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            self._put(part, start, stop)
         return np.array(numbers)
 
     def _put(self, number: int, start: int, stop: int) -> None:
@@ -177,14 +179,14 @@ class SpecializationSearch:
 
     def best(self, score: str) -> tuple[int, int] | None:
         """Attribute and interval of the specialization to carry out; None where none is valid and beneficial."""
-        found = [
+        valid = [
             (-_score(side.nodes[number].gain, loss, score), index, side.nodes[number].start, number)
             for index, side in enumerate(self.sides)
             for number, loss in self._valid(side)
         ]
-        if not found:
+        if not valid:
             return None
-        _, index, _, number = min(found)
+        _, index, _, number = min(valid)
         return index, number
 
     def _valid(self, side: AttributeCut) -> Iterable[tuple[int, int]]:
@@ -202,8 +204,8 @@ class SpecializationSearch:
         parts = side.child[self.distinct.columns[index][rows]]
         numbers = side.part(number)
         key = self.class_of[rows] * len(numbers) + parts
-        found, place = np.unique(key, return_inverse=True)
-        old, part = found // len(numbers), found % len(numbers)
+        parted, place = np.unique(key, return_inverse=True)
+        old, part = parted // len(numbers), parted % len(numbers)
         first = np.diff(old, prepend=-1) > 0
         label = np.where(first, old, len(self.sizes) + np.cumsum(~first) - 1)
         for each in self.sides:

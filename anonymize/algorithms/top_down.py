@@ -48,8 +48,7 @@ from anonymize.algorithms.clustering.adjust import adjust
 from anonymize.algorithms.clustering.bisect import JOINS, bisect
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
 from anonymize.algorithms.clustering.parts import STARTS, parts
-from anonymize.algorithms.clustering.run import cluster
-from anonymize.algorithms.refining.refine import Refinable, refined
+from anonymize.algorithms.refining.refine import Refinable, clustered
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -76,8 +75,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)
         return top_down(penalty, codes, k, options, context.seed or 0, context.threads, start, context.progress)
 
-    found = cluster(table, requirements, method, context)
-    return refined(table, requirements, found, options, context) if options.refine else found
+    return clustered(table, requirements, method, options if options.refine else None, context)
 
 
 def top_down(

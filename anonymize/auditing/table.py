@@ -19,7 +19,7 @@ from anonymize.table.roles import unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
-from anonymize.verify import Check, Verdict, measure
+from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
 
 
@@ -27,7 +27,8 @@ from anonymize.verify.bucketized import Reading
 class Audited:
     """An opened table that has been read once, as bytes. `columns_of`: the columns of each quasi-identifier. `units`:
     whom each row is about, None where every row is about somebody else. `warnings`: of its sampling weights.
-    `buckets`: the groups by which it is measured, where it is bucketized."""
+    `buckets`: the groups by which it is measured, where it is bucketized. `order_kept`: its spec says that the rows are
+    in the order of the table that it was made of."""
 
     spec: Spec
     source: Source
@@ -35,6 +36,7 @@ class Audited:
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
     buckets: Buckets | None = None
+    order_kept: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -74,7 +76,12 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                ordering=self._ordering if frame is None else None,
             )
+
+    @property
+    def _ordering(self) -> Ordering:
+        return Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
 
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
@@ -112,7 +119,8 @@ def opened(
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets)
+        kept = classified and spec.output.row_order == "keep"
+        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, kept)
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,7 @@ _SIZE = _Size()
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
     click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
     click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
+    click.option("--by-position", is_flag=True, help="Row n of both releases is about the same individual."),
     click.option(
         "--format",
         "form",
@@ -129,6 +130,7 @@ def audit(
     baseline: str | None,
     no_regress: bool,
     previous: str | None,
+    by_position: bool,
     subsets: int | None,
     fraction: float | None,
     population: str | None,
@@ -145,15 +147,18 @@ def audit(
     With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
     people out: of an original table it helps to choose them. With sampling weights it has the individual risks.
 
-    With --previous, the same models are measured on what the classes of both releases have in common. Row n of both is
-    taken to be about the same person where they have equally many rows and the spec keeps their order; otherwise the
-    report has a bound, from what the classes show, and nothing is judged by it.
+    With --previous, the same models are measured on what the classes of both releases have in common: row by row with
+    --by-position, if row n of both is about the same individual. Otherwise there are bounds, from what the classes
+    show; a requirement that they do not show to be met counts as not met.
+
+    The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
+    says output.row_order: keep.
 
     A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
     randomized table cannot be audited, as its risk depends on the original.
 
-    Exit code 1: a model is not met, the table has a direct identifier of the spec, or --no-regress and a figure of
-    privacy or risk is worse than in the baseline.
+    Exit code 1: a model is not met or could not be shown to be, the table has a direct identifier of the spec, or
+    --no-regress and a figure of privacy or risk is worse than in the baseline.
     """
     use_threads(threads)
     from anonymize import audit as rooms
@@ -164,7 +169,7 @@ def audit(
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     loaded = load(spec, privacy.PARAMETERS) if spec else None
-    against = rooms.Against(baseline, no_regress, previous)
+    against = rooms.Against(baseline, no_regress, previous, by_position)
     further = Deeper(subsets, fraction, population)
     audited = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
     rendering = chosen(form, os.environ)
@@ -172,7 +177,7 @@ def audit(
         raise WriteError("<stdout>: cannot be written: it is closed")
     if not quiet or form not in (AUTO, "text"):
         FORMATS[rendering](audited.checked, sys.stdout, color)
-    if audited.satisfied is False:
+    if audited.problems:
         raise UnsafeError(audited.problems)
 
 

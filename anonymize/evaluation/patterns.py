@@ -29,6 +29,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError
 from anonymize.evaluation.released import ReleasedTable, as_text
+from anonymize.table.named import unnamed
 
 DEPTH = 3
 LEAST_SHARE = 0.01
@@ -122,7 +123,8 @@ def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]
     """(rows,) label of each row of the original and of the release, -1 for none, and how labels read."""
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
-    there = original.gather(released.rows) if target in spec.quasi_identifiers else released.frame[target]
+    original = unnamed(original)
+    there = original.gather(released.rows) if target in spec.quasi_identifiers else unnamed(released.frame[target])
     if spec.targets()[target] == "numeric":
         values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
         middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0

@@ -30,6 +30,7 @@ from anonymize.families.steps import check_needs
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.named import unnamed
 
 Figures = dict[str, float | None]
 
@@ -182,6 +183,7 @@ def _figures(
 
 def _present(boxes: RegionEnds, column: pl.Series, kind: str) -> tuple[RegionEnds, Any]:
     """The rows and their target; without those that have no number."""
+    column = unnamed(column)
     if kind == "categorical":
         return boxes, column.fill_null("").to_numpy().astype(str)
     values = numbers(column).fill_null(np.nan).to_numpy()

@@ -26,6 +26,7 @@ from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.named import unnamed
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class ReleasedTable:
         for batch in self.table.source.batches(names) if names else ():
             there = self.frame[done : done + batch.height]
             for name in names:
-                here = as_text(batch[name], self.spec, self.table.source.format)
+                here = unnamed(as_text(batch[name], self.spec, self.table.source.format))
                 if not here.eq_missing(there[name]).all():
                     return True
             done += batch.height
@@ -180,13 +181,13 @@ class ReleasedTable:
 
         Raises DataError for released cells that are not numbers where they should be.
         """
-        wanted = ("sensitive", "target")
-        names = [name for name, role in self.spec.roles().items() if role in wanted and name in self.frame.columns]
+        roles = ("sensitive", "target")
+        names = [name for name, role in self.spec.roles().items() if role in roles and name in self.frame.columns]
         parts = list(self.table.source.batches(names)) if names else []
         columns = {}
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
-            values = self._values(pl.concat([*here, self.frame[name]]))
+            values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
             codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
             columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
@@ -307,7 +308,7 @@ def read_cells(
 
 def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
     """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = frame.select(low=pl.col(low), high=pl.col(high))
+    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
     distinct = pairs.unique(maintain_order=True).with_row_index("text")
     texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
     return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)

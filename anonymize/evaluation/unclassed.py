@@ -26,6 +26,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
+from anonymize.table.named import column
 from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import class_sizes
 
@@ -110,11 +111,12 @@ class UnclassedFiles:
         rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
         output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
         if self.st is None:
-            listed = rows.group_by(group, sensitive).agg(pl.len().alias(COUNT))
+            listed = joint.listing(rows, group, sensitive)
         else:
             other = stack.enter_context(Source.open(as_written(spec), self.st))
-            listed = _listed(_texts(other, [group, sensitive, COUNT], spec), other.name)
-            check_together(rows.group_by(group).len(), listed, group)
+            texts = _texts(other, [group, sensitive, COUNT], spec)
+            listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
+            check_together(_groups(rows, group), listed)
             output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
         return BucketizedRelease(spec, table, output, rows, listed, group)
 
@@ -126,12 +128,17 @@ def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool
         hint = f"it has {', '.join(source.columns)}"
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
     source.check()
-    frame = source.scan().select(pl.col(names).cast(pl.String)).collect(engine="streaming")
+    frame = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
     empty = keep_empty or not spec.missing(source.format).null
     return frame.select(pl.all().fill_null("")) if empty else frame
 
 
-def _listed(listed: pl.DataFrame, file: str) -> pl.DataFrame:
+def _groups(rows: pl.DataFrame, group: str) -> pl.DataFrame:
+    """`group` and `len`, the rows of each."""
+    return pl.DataFrame({"group": rows[group]}).group_by("group").len()
+
+
+def _counted(listed: pl.DataFrame, file: str) -> pl.DataFrame:
     """The sensitive table, its counts as numbers. Raises DataError for other counts."""
     counts = listed[COUNT].cast(pl.Int64, strict=False).fill_null(0)
     wrong = int((counts < 1).sum())
@@ -151,7 +158,7 @@ def _axes(spec: Spec, table: Table, name: str) -> Axes:
 @dataclass(frozen=True)
 class BucketizedRelease:
     """Groups. `frame`: the quasi-identifiers as text, the column of groups, of one file the sensitive attribute, too.
-    `listed`: groups, sensitive values, counts."""
+    `listed`: see `joint.listing`."""
 
     spec: Spec
     table: Table
@@ -168,7 +175,7 @@ class BucketizedRelease:
     @cached_property
     def sizes(self) -> Ints:
         """(groups,) rows of each group."""
-        return self.frame.group_by(self.group).len()["len"].to_numpy().astype(np.int64)
+        return _groups(self.frame, self.group)["len"].to_numpy().astype(np.int64)
 
     def classes(self) -> dict[str, Any]:
         """Of the groups."""
@@ -176,8 +183,7 @@ class BucketizedRelease:
 
     def metrics(self) -> dict[str, Any]:
         """Quasi-identifiers lose nothing but the rows that are left out."""
-        name = self.table.sensitive[0].name
-        values = self.listed.group_by(self.group).agg(pl.col(name).n_unique())[name].min()
+        values = self.listed.group_by("group").agg(pl.col("value").n_unique())["value"].min()
         nothing = [np.zeros(len(self.sizes)) for _ in self.table.attributes]
         left_out = self.table.rows - self.rows
         fewest = int(values) if isinstance(values, int) else 1

@@ -27,6 +27,8 @@ from anonymize.risk import merged
 from anonymize.rows import HeldColumns, Written, hold_column, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.named import unnamed
+from anonymize.table.write import check_table
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
@@ -39,13 +41,14 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output.
+    Raises UsageError for two files on standard output, and for a suffix that is not a format's.
     """
     output = str(request.output)
     if request.options.joined:
         return ReleasePaths([output])
     if output in ("-", "/dev/stdout"):
         raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+    check_table(output, request.output_format)
     return ReleasePaths(pair_of(output))
 
 
@@ -134,9 +137,9 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
 
 
 def _sensitive_texts(table: Table) -> pl.Series:
-    """The sensitive column as it came."""
+    """The sensitive column as it came, without its name."""
     name = table.sensitive[0].name
-    return pl.concat([batch[name] for batch in table.source.batches([name])])
+    return unnamed(pl.concat([batch[name] for batch in table.source.batches([name])]))
 
 
 # --- the report ------------------------------------------------------------------------------------------------------

@@ -106,7 +106,17 @@ class ClassedDraft(Draft):
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
                 units=None if self._units is None else pl.Series(self._units),
+                ordering=self._ordering(files, columns),
             )
+
+    def _ordering(self, files: Files, columns: dict[str, list[str]]) -> verify.Ordering | None:
+        """Where rows are in the input's order, what they are in order by is read from the input's own text."""
+        spec = self.request.spec
+        if spec.output.row_order != "keep":
+            return None
+        kept = pl.Series(self.released.class_of >= 0) if self.released.dropped_rows else None
+        original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
+        return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
     def _checks(self) -> list[verify.Check]:
         """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""

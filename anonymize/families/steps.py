@@ -91,11 +91,11 @@ def by_weights(
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
-    """Raises UnsafeError, with what is not met, unless that is allowed."""
+    """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
     if not verdict.satisfied and not request.allow_unsafe:
         raise UnsafeError(_unmet(verdict))
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
-    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]
+    return [Problem(message, hint=hint) for message in verdict.unmet]

@@ -13,8 +13,8 @@ class Finding:
     """One result of a check.
 
     `rule`: the privacy model, or `direct-identifier`, `regression`, `warning`. `title`: the rule with what it
-    requires. `level`: error (not met), warning, pass (met) or measured (nothing was required). `file` and `line`: the
-    spec and the line (from 1) that requires it, None where no spec does.
+    requires. `level`: error (not met, or not `known` to be met), warning, pass (met) or measured (nothing was
+    required). `file` and `line`: the spec and the line (from 1) that requires it, None where no spec does.
     """
 
     rule: str
@@ -23,6 +23,7 @@ class Finding:
     level: Level
     file: str | None = None
     line: int | None = None
+    known: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,6 @@ class Checked:
         """The table's name."""
         return str(self.report["input"]["path"])
 
-    def at(self, *levels: Level) -> list[Finding]:
+    def of_levels(self, *levels: Level) -> list[Finding]:
         """The findings of some levels."""
         return [finding for finding in self.findings if finding.level in levels]

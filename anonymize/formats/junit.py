@@ -13,7 +13,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    failures = len(checked.at("error"))
+    failures = len(checked.of_levels("error"))
     count = {"tests": str(len(checked.findings)), "failures": str(failures), "errors": "0", "skipped": "0"}
     suites = XML.Element("testsuites", count)
     suite = XML.SubElement(suites, "testsuite", {"name": "anonymize audit", **count})

@@ -23,7 +23,7 @@ MEANINGS = {
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    findings = checked.at("error", "warning")
+    findings = checked.of_levels("error", "warning")
     rules = list(dict.fromkeys(finding.rule for finding in checked.findings))
     run = {
         "tool": {

@@ -31,6 +31,7 @@ from anonymize.metrics import distributions
 from anonymize.randomization.estimate import Method, estimate
 from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.table import Attribute, SensitiveColumn
+from anonymize.table.named import unnamed
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is compared."""
@@ -102,13 +103,12 @@ class Axes:
         return self._numbers(texts, column.values[: column.size - (column.missing is not None)], column.missing)
 
     def _labels(self, texts: pl.Series, labels: Sequence[str], missing: int | None) -> Ints:
-        codes = texts.cast(pl.String).replace_strict(
-            list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64
-        )
+        every = list(range(len(labels)))
+        codes = unnamed(texts).cast(pl.String).replace_strict(list(labels), every, default=None, return_dtype=pl.Int64)
         return self._known(texts, codes, missing)
 
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
-        released = numbers(texts).fill_null(np.nan).to_numpy()
+        released = numbers(unnamed(texts)).fill_null(np.nan).to_numpy()
         codes = np.minimum(np.searchsorted(values, released), max(len(values) - 1, 0))
         known = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
         return self._known(texts, pl.Series(np.where(known, codes, -1)).replace(-1, None), missing)
@@ -116,7 +116,8 @@ class Axes:
     def _known(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
         """The codes, with that of missing for the texts that mean it."""
         if missing is not None:
-            absent = texts.is_null() | texts.cast(pl.String).is_in(list(self.missing))
+            plain = unnamed(texts)
+            absent = plain.is_null() | plain.cast(pl.String).is_in(list(self.missing))
             codes = pl.select(pl.when(absent).then(missing).otherwise(codes).cast(pl.Int64)).to_series()
         unknown = codes.null_count()
         if unknown:
@@ -130,22 +131,22 @@ class Axes:
 def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
     """(*shape) rows, as estimated from groups.
 
-    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, with the columns of
-    groups, of the sensitive attribute, and `count`; None where `rows` has the sensitive values as well.
+    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, as `listing` makes it;
+    None where `rows` has the sensitive values as well.
     """
-    name = axes.sensitive.name
     if listed is None:
-        listed = rows.group_by(group, name).agg(count=pl.len())
-    number = listed.select(pl.col(group).cast(pl.String).unique().sort()).with_row_index("owner")
-    keys = rows.select(pl.col(group).cast(pl.String)).join(number, on=group, how="left", maintain_order="left")
+        listed = listing(rows, group, axes.sensitive.name)
+    number = listed.select(pl.col("group").unique().sort()).with_row_index("owner")
+    groups = pl.DataFrame({"group": rows[group].cast(pl.String)})
+    keys = groups.join(number, on="group", how="left", maintain_order="left")
     if keys["owner"].null_count():
         raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
-    listing = listed.with_columns(pl.col(group).cast(pl.String), value=pl.Series(axes.values(listed[name])))
-    listing = listing.join(number, on=group).sort("owner", "value")
+    values = pl.Series(axes.values(listed["value"].alias(axes.sensitive.name)))
+    entries_of = listed.with_columns(value=values).join(number, on="group").sort("owner", "value")
     entries = (
-        listing["owner"].to_numpy().astype(np.int64),
-        listing["value"].to_numpy(),
-        listing["count"].cast(pl.String).cast(pl.Float64).to_numpy(),
+        entries_of["owner"].to_numpy().astype(np.int64),
+        entries_of["value"].to_numpy(),
+        entries_of["count"].cast(pl.Float64).to_numpy(),
     )
     shape = axes.shape[:-1]
     codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
@@ -153,6 +154,14 @@ def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, grou
     owners = keys["owner"].to_numpy().astype(np.int64)
     table = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
     return table.reshape(axes.shape)
+
+
+def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = None) -> pl.DataFrame:
+    """A sensitive table: `group` as text, `value`, and `count`, which is that of the rows where no column has it."""
+    plain = pl.DataFrame({"group": rows[group].cast(pl.String), "value": rows[sensitive]})
+    if count is None:
+        return plain.group_by("group", "value").agg(count=pl.len())
+    return plain.with_columns(count=rows[count])
 
 
 def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
@@ -183,7 +192,8 @@ def _categories(
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
     every = list(range(len(distortion.values)))
     codes = (
-        texts.cast(pl.String)
+        unnamed(texts)
+        .cast(pl.String)
         .fill_null("")
         .replace_strict(list(distortion.values), every, default=None, return_dtype=pl.Int64)
     )

@@ -145,7 +145,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
     if nothing is asked for, or a model has no such attribute, names an unknown one or one of the wrong type: all
     problems at once.
     """
-    asked: dict[Requirement, None] = {}
+    collected: dict[Requirement, None] = {}
     problems: list[Problem] = []
     for model, attribute, parameters, line in _entries(spec):
         try:
@@ -153,12 +153,12 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         except ValueError as error:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
-            asked.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    if not asked and not problems:
+            collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
+    if not collected and not problems:
         problems.append(_nothing_asked(spec))
     if problems:
         raise SpecError(problems)
-    return tuple(asked)
+    return tuple(collected)
 
 
 def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | None]]:

@@ -28,22 +28,24 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
     SpecError where there is none, and for anything else that is asked for.
     """
     problems = list(_refused(spec, "randomize", tuple(RANDOMIZED)))
-    asked: dict[Requirement, None] = {}
+    collected: dict[Requirement, None] = {}
     if spec.privacy.l is not None:
         line = (spec.place("privacy", "l") or (None,))[0]
         parameters = disclosure.Parameters(l=spec.privacy.l)
-        asked.update(dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive))
+        collected.update(
+            dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive)
+        )
     for entry in spec.privacy.models:
         if entry.model in RANDOMIZED:
             given = PARAMETERS[entry.model].model_validate(entry.parameters)
             names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
-            asked.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
-    if not asked and not problems:
+            collected.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
+    if not collected and not problems:
         what = "needs a sensitive attribute" if not spec.sensitive else "needs l, or the model disclosure"
         problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
     if problems:
         raise SpecError(problems)
-    return tuple(asked)
+    return tuple(collected)
 
 
 def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Problem]:

@@ -205,7 +205,7 @@ class ClassModel(Model):
     def within(self, achieved: Achieved, parameters: Any) -> bool:
         """Whether all that is achieved is within the limits that are set; None is within none."""
         known = ((limit, achieved[limit.parameter], required) for limit, required in self.required(parameters))
-        return all(value is not None and bool(limit.meets(np.array(value), asked)) for limit, value, asked in known)
+        return all(value is not None and bool(limit.meets(np.array(value), bound)) for limit, value, bound in known)
 
 
 def numbers(histogram: Histogram) -> Measured:

@@ -119,8 +119,8 @@ def count(observed: Floats, p: Sequence[float], chosen: Sequence[Floats], rows: 
     answer is N w' P^-1 lambda, and its variance N^2 w' (covariance) w, from P^-1 w alone.
     """
     weights = np.ones(())
-    for each, wanted in zip(p, chosen, strict=True):
-        weights = np.multiply.outer(weights, kronecker.apply([kronecker.inverse(each, len(wanted))], wanted))
+    for each, each_chosen in zip(p, chosen, strict=True):
+        weights = np.multiply.outer(weights, kronecker.apply([kronecker.inverse(each, len(each_chosen))], each_chosen))
     mean = float((weights * observed).sum())
     spread = mean if about == "table" else mean**2
     variance = max(float((weights**2 * observed).sum()) - spread, 0.0)

@@ -53,31 +53,33 @@ def interval(
     >>> round(low), round(high)
     (36, 58)
     """
-    if not all(wanted.any() for wanted in chosen):
+    if not all(each_chosen.any() for each_chosen in chosen):
         return 0.0, 0.0
     table = observed
-    for axis in reversed([axis for axis, wanted in enumerate(chosen) if wanted.all()]):
+    for axis in reversed([axis for axis, each_chosen in enumerate(chosen) if each_chosen.all()]):
         table = table.sum(axis=axis)  # an attribute of which every value is chosen is no condition
-    conditions = [(each, wanted) for each, wanted in zip(p, chosen, strict=True) if not wanted.all()]
+    conditions = [(each, each_chosen) for each, each_chosen in zip(p, chosen, strict=True) if not each_chosen.all()]
     if not conditions:
         return float(rows), float(rows)
-    profiles = Profiles(_collapsed(table, [wanted for _, wanted in conditions]) * rows, _chances(conditions), about)
+    profiles = Profiles(
+        _collapsed(table, [each_chosen for _, each_chosen in conditions]) * rows, _chances(conditions), about
+    )
     return _ends(profiles, (1 - confidence) / 2)
 
 
 def _chances(conditions: Sequence[tuple[float, Floats]]) -> tuple[tuple[float, float], ...]:
     """For each attribute the chance to show a chosen value: of a row that has none, and of one that has one."""
     chances = []
-    for p, wanted in conditions:
-        q, number = kronecker.other(p, len(wanted)), float(wanted.sum())
+    for p, each_chosen in conditions:
+        q, number = kronecker.other(p, len(each_chosen)), float(each_chosen.sum())
         chances.append((number * q, p + (number - 1) * q))
     return tuple(chances)
 
 
 def _collapsed(table: Floats, chosen: Sequence[Floats]) -> Floats:
     """(2^m,) the table summed over the values of each attribute that are not chosen, and over those that are."""
-    for wanted in chosen:  # each step takes the first axis away and appends one of two
-        table = np.tensordot(table, np.stack([1 - wanted, wanted], axis=1), axes=(0, 0))
+    for each_chosen in chosen:  # each step takes the first axis away and appends one of two
+        table = np.tensordot(table, np.stack([1 - each_chosen, each_chosen], axis=1), axes=(0, 0))
     return np.asarray(table.ravel())
 
 

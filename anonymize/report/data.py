@@ -23,6 +23,7 @@ from anonymize.risk import merged
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Table
 from anonymize.verify import Verdict, met
+from anonymize.verify.verdict import OrderVerdict
 
 SCHEMA_VERSION = 1
 
@@ -135,20 +136,39 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
     """
     other = verdict.wildcard
-    privacy = {
+    privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
         "verified": True,
         "missing": "own-category" if other is None else "wildcard",
-        "models": [asdict(result) for result in verdict.results],
+        "models": [result.as_dict() for result in verdict.results],
     }
+    if unknown := [result for result in (*verdict.judged, *verdict.by_order) if result.unknown is not None]:
+        privacy["unknown"] = [str(result) for result in unknown]
+    if verdict.order is not None:
+        privacy["order"] = _order_block(verdict.order)
     if other is None:
         return {"privacy": privacy, "classes": verdict.classes, "risk": verdict.risk}
-    again = {"satisfied": met(other.results), "models": [asdict(result) for result in other.results]}
+    again = {"satisfied": met(other.results), "models": [result.as_dict() for result in other.results]}
     return {
         "privacy": privacy | {"wildcard": again},
         "classes": verdict.classes,
         "risk": verdict.risk | {"wildcard": other.risk},
     }
+
+
+def _order_block(order: OrderVerdict) -> dict[str, Any]:
+    """What the order of rows tells; `models` are about the rows as it narrows them."""
+    block: dict[str, Any] = {"sorted": order.sorted, "judged": order.judged, "position": "not bounded"}
+    if order.sorted:
+        return block | {"position": "tells nothing", "attributes": {}}
+    attributes = {
+        each.name: {name: v for name, v in asdict(each).items() if name != "name"} for each in order.attributes
+    }
+    block |= {"attributes": attributes}
+    if not order.attributes:
+        return block
+    rows = {"singled_out": order.singled_out / order.rows, "singled_out_rows": order.singled_out}
+    return block | rows | {"models": [result.as_dict() for result in order.results]}
 
 
 def public(report: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +283,10 @@ def order_warnings(spec: Spec) -> list[str]:
     """A warning where the release keeps the order of the input."""
     if spec.output.row_order != "keep":
         return []
-    return ["rows are in the input's order: two releases of the same rows can be joined by position"]
+    return [
+        "rows are in the input's order: two releases of the same rows can be joined by position, and what somebody who "
+        "knows the input's order learns from a row's position is not bounded"
+    ]
 
 
 def _ambiguous(facts: ReleaseFacts) -> list[str]:

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.table.named import column
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 DENSE_PER_ROW = 4
@@ -57,7 +59,7 @@ class TextFrequencySet:
         names = [name for columns in attributes for name in columns]
         query = [_code(name, fill, wild).alias(f"c{number}") for number, name in enumerate(names)]
         if weight is not None:
-            query.append(pl.col(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
+            query.append(column(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
@@ -81,7 +83,7 @@ def _firsts(labels: Ints, count: int) -> Ints:
 
 
 def _code(name: str, fill: str | None, wild: Sequence[str]) -> pl.Expr:
-    text = pl.col(name).cast(pl.String)
+    text = column(name).cast(pl.String)
     text = text if fill is None else text.fill_null(fill)
     text = pl.when(~text.is_in(list(wild))).then(text) if wild else text
     return (text.cast(pl.Categorical(pl.Categories.random())).to_physical().cast(pl.UInt32) + 1).fill_null(0)

@@ -57,7 +57,7 @@ def journalist(table: Text, people: People, threshold: float) -> Journalist:
 
 def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
     """One row a class: the text of each column; and (classes,) the sizes."""
-    names = {f"q{number}": name for number, name in enumerate(name for columns in text.shown for name in columns)}
+    names = {f"q{number}": name for number, name in enumerate(name for columns in text.columns for name in columns)}
     units = [] if text.units is None else [pl.lit(text.units.cast(pl.String)).alias("unit")]
     count = pl.col("unit").n_unique() if units else pl.len()
     frame = text.frame.select(*(text.text(name).alias(key) for key, name in names.items()), *units)

@@ -11,22 +11,23 @@ import polars as pl
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import estimate
 from anonymize.spec import Missing, Spec
+from anonymize.table import named
 
 
 @dataclass(frozen=True)
 class Text:
-    """A table as it is written. `shown`: the columns of each quasi-identifier; `missing`: what means missing
+    """A table as it is written. `columns`: those of each quasi-identifier; `missing`: what means missing
     in it; `units` (rows,): whom each row is about, None where that is somebody else."""
 
     frame: pl.LazyFrame
-    shown: Sequence[Sequence[str]]
+    columns: Sequence[Sequence[str]]
     spec: Spec
     missing: Missing
     units: pl.Series | None = None
 
     def text(self, column: str) -> pl.Expr:
         """A column as text."""
-        text = pl.col(column).cast(pl.String)
+        text = named.column(column).cast(pl.String)
         return text if self._fill is None else text.fill_null(self._fill)
 
     @property
@@ -36,11 +37,11 @@ class Text:
     def frequency(self) -> TextFrequencySet:
         """The frequency set in which missing is a value of its own, with weights where the spec has them."""
         weight = self.spec.sampling_weight
-        return TextFrequencySet.of(self.frame, self.shown, fill=self._fill, weight=weight, units=self.units)
+        return TextFrequencySet.of(self.frame, self.columns, fill=self._fill, weight=weight, units=self.units)
 
     def wild_frequency(self) -> TextFrequencySet:
         """The same, each column by itself and a missing or suppressed cell as the code 0."""
-        columns = [[name] for names in self.shown for name in names]
+        columns = [[name] for names in self.columns for name in names]
         wild = [*self.missing.texts, self.spec.output.suppressed]
         weight = self.spec.sampling_weight
         return TextFrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)

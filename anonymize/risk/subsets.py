@@ -93,12 +93,14 @@ def analyse(frequency: TextFrequencySet, names: Sequence[str], max_size: int | N
         raise ValueError(f"{count} attributes have more than {MOST} subsets of at most {size}")
     walk = _Walk(frequency, size)
     walk.start()
-    masks = sorted(walk.found, key=lambda mask: (mask.bit_count(), _members(mask)))
+    masks = sorted(walk.figures, key=lambda mask: (mask.bit_count(), _members(mask)))
     rows = frequency.rows
     total = sum(walk.shares)
     return Analysis(
         max_size=size,
-        subsets=tuple(_subset(walk.found[mask], [names[member] for member in _members(mask)], rows) for mask in masks),
+        subsets=tuple(
+            _subset(walk.figures[mask], [names[member] for member in _members(mask)], rows) for mask in masks
+        ),
         rows=rows,
         uniques=int(np.count_nonzero(walk.scores)),
         score_max=int(walk.scores.max(initial=0)),
@@ -155,7 +157,7 @@ class _Walk:
 
     frequency: TextFrequencySet
     size: int
-    found: dict[int, _Figures] = field(default_factory=dict)
+    figures: dict[int, _Figures] = field(default_factory=dict)
     unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
     """One bit a combination, packed: whether it is unique on the mask."""
     scores: Ints = field(init=False)
@@ -183,7 +185,7 @@ class _Walk:
         uniques = group.rows[alone]
         minimal = self._minimal(mask, parent, uniques)
         known = int(np.count_nonzero(before))
-        self.found[mask] = _Figures(
+        self.figures[mask] = _Figures(
             distinct=known + count,
             alike=int((sizes * (sizes - 1) // 2).sum()),
             uniques=known + len(uniques),

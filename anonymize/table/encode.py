@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
+from anonymize.table.named import column
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _EXACT = 1 << 53  # up to here a float64 holds every integer
@@ -43,12 +44,12 @@ class Field:
     @property
     def text(self) -> pl.Expr:
         """The column as text; null only where that means missing."""
-        return self.missing.filled(pl.col(self.name).cast(pl.String))
+        return self.missing.filled(column(self.name).cast(pl.String))
 
     @property
     def number(self) -> pl.Expr:
         """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
-        value = self.text if is_text(self.dtype) else pl.col(self.name)
+        value = self.text if is_text(self.dtype) else column(self.name)
         numbers = [text for text in self.missing.texts if any(map(str.isdigit, text))]
         return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
 
@@ -270,7 +271,7 @@ class UniquenessSample:
         )
         self._mask = np.uint64(0)
         self._sample = np.zeros(0, dtype=np.uint64)
-        self.expressions = [pl.col(field.name).hash().alias(key)]
+        self.expressions = [column(field.name).hash().alias(key)]
 
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows."""

@@ -17,6 +17,7 @@ from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.table import explain
 from anonymize.table.files import reason
+from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
 from anonymize.table.spool import Opened, open_input
 
@@ -130,7 +131,7 @@ class Source:
         """
         self.unchanged()
         rows = 0
-        for batch in self._batches([pl.col(name) for name in columns], size):
+        for batch in self._batches([column(name) for name in columns], size):
             rows += batch.height
             yield batch
         self.unchanged()

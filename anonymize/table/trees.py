@@ -12,6 +12,7 @@ from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.model import Definition, Spec
+from anonymize.table.named import column
 
 Paths = dict[str, tuple[str, ...]]
 """The labels from each leaf to the root, by the leaf's label, in the order of leaves."""
@@ -36,7 +37,7 @@ def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) 
     if isinstance(definition.hierarchy, Path):
         tree = files.read(definition.hierarchy, name)
         return Taxonomy.of(name, tree, next((text for text in spec.input.missing[:1] if text in tree.leaves), None))
-    texts = frame.select(pl.col(name).cast(pl.String)).unique().collect(engine="streaming")[name].drop_nulls()
+    texts = frame.select(column(name).cast(pl.String).unique().drop_nulls()).collect(engine="streaming").to_series()
     present = sorted(set(texts) - set(spec.input.missing))
     if definition.type != "numeric":
         return build(name, definition, present, None if present else "", spec.output.suppressed)

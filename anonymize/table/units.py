@@ -7,6 +7,7 @@ import polars as pl
 from anonymize.errors import DataError, Problem
 from anonymize.table.columns import Codes
 from anonymize.table.encode import Field, TextColumn
+from anonymize.table.named import column
 from anonymize.table.source import Source
 
 
@@ -26,6 +27,6 @@ class UnitColumn(TextColumn):
         return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
 
 
-def units_of(table: pl.LazyFrame, column: str) -> pl.Series:
+def units_of(table: pl.LazyFrame, name: str) -> pl.Series:
     """(rows,) the unit of every row, as text, null where there is none."""
-    return table.select(pl.col(column).cast(pl.String)).collect(engine="streaming").to_series()
+    return table.select(column(name).cast(pl.String)).collect(engine="streaming").to_series()

@@ -1,8 +1,9 @@
 """Outputs that are complete or absent.
 
 What is written goes to a temporary file (mode 0600) in the folder of the target. `commit` gives it its place by a
-rename; anything else that happens, an interruption included, removes it. Standard output, and what is not a regular
-file (`/dev/null`, a named pipe), get a copy of the temporary file at `commit`.
+rename, which replaces another file only where that was asked for; anything else that happens, an interruption
+included, removes it. Standard output, and what is not a regular file (`/dev/null`, a named pipe), get a copy of the
+temporary file at `commit`. What a table has in memory beside its values does not reach the file: see `rebuild`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
 from anonymize.table.files import chunks, reason, write_all
+from anonymize.table.place import place
+from anonymize.table.rebuild import rebuilt
 
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
@@ -105,7 +108,10 @@ class OutputFile:
 
     def _check_absent(self) -> None:
         if self._target is not None and not self._copied and not self._force and os.path.lexists(self._target):
-            raise UsageError(f"{self.name}: exists already (--force overwrites it)")
+            raise self._exists()
+
+    def _exists(self) -> UsageError:
+        return UsageError(f"{self.name}: exists already (--force overwrites it)")
 
     def _temporary(self) -> Path:
         beside = None if self._copied or self._target is None else self._target
@@ -134,7 +140,7 @@ class OutputFile:
         if self.format in ("csv", "csv.gz"):
             self._write_csv(frames)
         else:
-            self._sink(iter(frames))
+            self._sink(rebuilt(frames, ROW_GROUP))
 
     def _write_csv(self, frames: Iterable[pl.DataFrame]) -> None:
         with self._csv_file() as file:
@@ -202,16 +208,26 @@ class OutputFile:
     def commit(self) -> None:
         """Gives the output its place, and the mode that a new file gets; a copy for what is not a regular file."""
         self.sync()
-        self._check_absent()
         with self._writing():
             if self._copied or self._target is None:
                 self._copy()
                 return
-            self._published = self._target.exists()
             os.chmod(self.part, self._mode & ~_umask())
-            os.replace(self.part, self._target)
+            self._place(self._target)
             with suppress(OSError):  # some file systems cannot sync a folder
                 _sync(self._target.parent)
+
+    def _place(self, target: Path) -> None:
+        """Raises UsageError for a target that came after the first look, unless files are to be replaced."""
+        if self._force:
+            self._published = target.exists()
+            os.replace(self.part, target)
+            return
+        try:
+            place(self.part, target)
+        except FileExistsError:
+            raise self._exists() from None
+        self._published = False
 
     def retract(self) -> None:
         """Takes a committed file back, unless it replaced another one."""

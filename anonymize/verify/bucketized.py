@@ -15,6 +15,7 @@ import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.verify.measuring import measure
+from anonymize.verify.table import by_position
 from anonymize.verify.verdict import THRESHOLD, Check, Verdict
 
 COUNT = "count"
@@ -52,22 +53,29 @@ def measure_bucketized(
 
 def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.LazyFrame:
     """The sensitive table with a row for each that it counts, once its groups are those of the table."""
-    key = pl.col(group).cast(pl.String)
-    counts = sensitive.with_columns(key, pl.col(COUNT).cast(pl.String).cast(pl.Int64, strict=False)).collect()
-    wrong = int((counts[COUNT].fill_null(0) < 1).sum())
+    columns = by_position(sensitive)
+    count = columns.pop(COUNT).cast(pl.String).cast(pl.Int64, strict=False)
+    names = {str(number): name for number, name in enumerate(columns)}
+    texts = [column.cast(pl.String).alias(key) for key, column in zip(names, columns.values(), strict=True)]
+    counted = sensitive.select(*texts, count=count).collect()
+    wrong = int((counted[COUNT].fill_null(0) < 1).sum())
     if wrong:
         raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
-    check_together(table.select(key).group_by(group).agg(pl.len()).collect(engine="streaming"), counts, group)
-    return counts.lazy().select(pl.exclude(COUNT).repeat_by(COUNT).explode())
+    groups = table.select(group=by_position(table)[group].cast(pl.String)).group_by("group").agg(pl.len())
+    own = next(key for key, name in names.items() if name == group)
+    check_together(groups.collect(engine="streaming"), counted.select(pl.col(own).alias("group"), COUNT))
+    spread = counted.lazy().select(pl.col(list(names)).repeat_by(COUNT)).explode(list(names))
+    return spread.rename(names)
 
 
-def check_together(groups: pl.DataFrame, counts: pl.DataFrame, group: str) -> None:
+def check_together(groups: pl.DataFrame, counts: pl.DataFrame) -> None:
     """Raises DataError unless the sensitive table has the groups of the QIT, with as many rows in each.
 
-    `groups`: the column of groups, and `len`, the rows of each. `counts`: that column and `count`, in any order.
+    `groups`: `group`, and `len`, the rows of each. `counts`: `group` and `count`, in any order.
     """
-    totals = counts.group_by(group).agg(listed=pl.col(COUNT).sum())
-    both = totals.join(groups.select(group, rows=pl.col("len").cast(pl.Int64)), on=group, how="full", nulls_equal=True)
+    totals = counts.group_by("group").agg(listed=pl.col(COUNT).sum())
+    rows = groups.select("group", rows=pl.col("len").cast(pl.Int64))
+    both = totals.join(rows, on="group", how="full", nulls_equal=True)
     off = both.filter(pl.col("listed").ne_missing(pl.col("rows"))).height
     if off:
         raise DataError(

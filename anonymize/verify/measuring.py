@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import polars as pl
@@ -10,9 +11,24 @@ import polars as pl
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
 from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
-from anonymize.verify.verdict import THRESHOLD, Check, Figures, Parameters, Result, Subject, Tree, Verdict, Wildcard
+from anonymize.verify.verdict import (
+    THRESHOLD,
+    Check,
+    Figures,
+    OrderVerdict,
+    Parameters,
+    Result,
+    Subject,
+    Tree,
+    Verdict,
+    Wildcard,
+)
 from anonymize.verify.wildcard import Matched
+
+IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
+AS_WILDCARD = "the rows are narrower than what they show, and that is not measured where missing matches anything"
 
 _NONE = 2**32 - 1
 """No class has this number."""
@@ -29,6 +45,7 @@ def measure(
     null_missing: bool = True,
     units: pl.Series | None = None,
     missing_as: Literal["own-category", "wildcard"] = "own-category",
+    ordering: Ordering | None = None,
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -37,8 +54,8 @@ def measure(
     text (an empty field of a CSV for which "" is not declared missing). `suppressed`: text of a suppressed cell.
     `threshold`: a record is at risk when its risk is higher. `units`: whom each row is about, in the order of the rows;
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
-    of a quasi-identifier is; as a wildcard everything is measured in both meanings. Raises DataError if a numeric
-    attribute has other values.
+    of a quasi-identifier is; as a wildcard everything is measured in both meanings. `ordering`: what is asked about the
+    order of the rows. Raises DataError if a numeric attribute has other values.
     """
     fill = "" if not null_missing or "" in missing else None
     table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
@@ -46,7 +63,10 @@ def measure(
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
     names = list(dict.fromkeys(name for name, _ in subjects if name))
-    rows = read(table, names, suppressed, keep=wild or looked_up)
+    rows = read(table, names, suppressed, keep=wild or looked_up or ordering is not None)
+    reading = None if ordering is None else read_order(table, rows, ordering)
+    if not wild and not looked_up:
+        rows = replace(rows, shown=())
     classes = classes_of(rows)
     if looked_up:
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
@@ -63,7 +83,54 @@ def measure(
         classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
+        order=None
+        if reading is None or ordering is None
+        else _of_order(reading, ordering, checks, missing, classes, wild=wild),
     )
+
+
+def _of_order(
+    reading: OrderReading,
+    ordering: Ordering,
+    checks: Sequence[Check],
+    missing: Sequence[str],
+    shown: pl.DataFrame,
+    *,
+    wild: bool,
+) -> OrderVerdict:
+    """The table measured once more, by what its rows read once their order has narrowed them. `shown`: its classes."""
+    verdict = OrderVerdict(reading.sorted, ordering.judged, reading.attributes)
+    if reading.rows is None:
+        return verdict
+    rows = reading.rows
+    able = [check for check in checks if check.people is None]
+    classes = classes_of(rows)
+
+    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        entries = entries_of(rows, subject, missing)
+        return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
+
+    measured = iter(_results(able, plain, classes))
+    results = [next(measured) if check.people is None else _unknown(check, IN_POPULATION) for check in checks]
+    return replace(
+        verdict,
+        results=tuple(_as_wildcard(result) if wild else result for result in results),
+        rows=rows.count,
+        singled_out=whole(risk(classes["size"], THRESHOLD)["uniques"]),
+        singled_out_as_shown=whole(risk(shown["size"], THRESHOLD)["uniques"]),
+    )
+
+
+def _unknown(check: Check, why: str) -> Result:
+    """That of a check which could not be made."""
+    required = dict(check.parameters)
+    return Result(check.model, check.attribute, required, {}, None, 0, 0, why if _requires(check) else None)
+
+
+def _as_wildcard(result: Result) -> Result:
+    """A result of rows in which missing is a value of its own, where it was to match anything: what is not met may be
+    met then, and it was not measured."""
+    return replace(result, satisfied=None, unknown=AS_WILDCARD) if result.satisfied is False else result
 
 
 def _overall(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from anonymize.verify.table import by_position
 from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
@@ -34,7 +35,7 @@ class People:
     """A population as text, and how cells of the release are read."""
 
     frame: pl.LazyFrame
-    shown: Sequence[Shown]
+    columns: Sequence[Shown]
     missing: Sequence[str]
     suppressed: str
     interval: str
@@ -47,22 +48,22 @@ class People:
 
     def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:
         """(classes,) how many people lie under each, and how many under none. `classes`: the text of every column."""
-        names = [f"q{number}" for number in range(len(self.shown))]
+        names = [f"q{number}" for number in range(len(self.columns))]
         absent = self.missing[0] if self.missing else ""
 
-        def texts(column: str, null: str) -> pl.Expr:
-            return pl.col(column).cast(pl.String).fill_null(null).replace(list(self.missing), absent)
+        def texts(column: pl.Expr, null: str) -> pl.Expr:
+            return column.cast(pl.String).fill_null(null).replace(list(self.missing), absent)
 
-        null = absent if self.null is None else self.null
-        own = [texts(each.name, null).alias(name) for each, name in zip(self.shown, names, strict=True)]
-        classes = classes.select(texts(name, absent) for name in classes.columns)
+        null, columns = absent if self.null is None else self.null, by_position(self.frame)
+        own = [texts(columns[each.name], null).alias(name) for each, name in zip(self.columns, names, strict=True)]
+        classes = classes.select(texts(column, absent) for column in by_position(classes).values())
         people = self.frame.select(own).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
         people = people.with_row_index("person")
         covers = [
             self._covers(each, classes, people[name].unique(), absent)
-            for each, name in zip(self.shown, names, strict=True)
+            for each, name in zip(self.columns, names, strict=True)
         ]
-        steps = _prefixes(classes, self.shown)
+        steps = _prefixes(classes, self.columns)
         reached = [_reached(piece, names, covers, steps) for piece in people.iter_slices(PIECE)]
         pairs = pl.concat(reached).join(people.select("person", "people"), on="person")
         sums = pairs.group_by("step").agg(pl.col("people").sum())
@@ -73,8 +74,8 @@ class People:
 
     def _covers(self, attribute: Shown, classes: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
         """Which texts of the release each value lies under: `value`, and the released texts (`t0`, `t1`)."""
-        texts = classes.select(
-            pl.col(name).alias(f"t{number}") for number, name in enumerate(attribute.columns)
+        texts = pl.DataFrame(
+            [classes[name].alias(f"t{number}") for number, name in enumerate(attribute.columns)]
         ).unique()
         columns = texts.columns
         parts = []

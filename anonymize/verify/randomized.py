@@ -21,6 +21,7 @@ import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.verify.risk import GIVEN, WORSE
+from anonymize.verify.table import by_position
 from anonymize.verify.verdict import Result, Verdict
 
 SURPRISE = math.log(1e8)
@@ -49,9 +50,11 @@ def measure_randomized(
     of another number of rows.
     """
     attributes = [each | {"column": f"a{number}"} for number, each in enumerate(parameters["attributes"])]
-    original = original.select(pl.col(each["name"]).alias(each["column"]) for each in attributes)
+    original = pl.DataFrame([original[each["name"]].alias(each["column"]) for each in attributes])
     distorted = [each for each in attributes if "values" in each]
-    released = frame.select(_codes(each) for each in distorted).collect(engine="streaming") if distorted else original
+    columns = by_position(frame)
+    coded = [_codes(each, columns[each["name"]]) for each in distorted]
+    released = frame.select(coded).collect(engine="streaming") if distorted else original
     if released.height != original.height:
         raise DataError("the table changed while it was being verified")
     wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], released[each["column"]])]
@@ -60,9 +63,9 @@ def measure_randomized(
     return Verdict(original.height, 0, results, *nothing), wrong
 
 
-def _codes(attribute: Mapping[str, Any]) -> pl.Expr:
-    """The code of each text among the attribute's values; null for another text."""
-    text = pl.col(attribute["name"]).cast(pl.String).fill_null("")
+def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
+    """The code of each text in a column among the attribute's values; null for another text."""
+    text = column.cast(pl.String).fill_null("")
     return text.cast(pl.Enum(attribute["values"]), strict=False).to_physical().alias(attribute["column"])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -36,6 +37,11 @@ def text_of(path: Path, form: str, separator: str) -> pl.LazyFrame:
     )
 
 
+def by_position(frame: pl.LazyFrame | pl.DataFrame) -> dict[str, pl.Expr]:
+    """Each column of a table by its place. By its name it might be taken for a pattern, as `*` and `^a.*$` are."""
+    return {name: pl.nth(place) for place, name in enumerate(frame.collect_schema())}
+
+
 @dataclass(frozen=True)
 class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
@@ -50,8 +56,12 @@ class TextTable:
     units: pl.Series | None = None
 
     def text(self, column: str) -> pl.Expr:
-        text = pl.col(column).cast(pl.String)
+        text = self._columns[column].cast(pl.String)
         return text if self.fill is None else text.fill_null(self.fill)
+
+    @cached_property
+    def _columns(self) -> dict[str, pl.Expr]:
+        return by_position(self.frame)
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
 
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
-    columns = _columns(table, [*table.quasi_identifiers, *attributes])
+    columns = numbered(table, [*table.quasi_identifiers, *attributes])
     released = columns[: len(table.quasi_identifiers)]
     classes = released[0].numbers
     for column in released[1:]:
@@ -130,7 +140,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     return TextRows(classes, hidden, values, units, released if keep else ())
 
 
-def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
+def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
     categories = [pl.Categories.random() for _ in names]
     kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
@@ -221,8 +231,8 @@ def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
     columns = []
     for name, column in zip(names, rows.shown, strict=True):
-        texts = pl.Series(name, [None], dtype=pl.String).append(column.texts)
-        columns.append(texts.gather(column.numbers.of_row.gather(first)))
+        texts = pl.Series([None], dtype=pl.String).append(column.texts)
+        columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
     return pl.DataFrame(columns)
 
 

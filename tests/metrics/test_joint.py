@@ -78,7 +78,7 @@ def test_groups_spread_their_values_over_their_rows(original: Path, joined: bool
     spec = spec_of(original)
     axes, path = axes_of(spec), released(spec, "anatomy", joined=joined)
     rows = text(path if joined else path.with_name("out.qit.csv"))
-    listed = None if joined else text(path.with_name("out.st.csv"))
+    listed = None if joined else joint.listing(text(path.with_name("out.st.csv")), "group", "ill", "count")
     found = joint.bucketized(axes, rows, listed)
     expected = np.zeros(axes.shape)
     codes = [axes.leaves(each, rows[each.name]) for each in axes.attributes]
@@ -99,7 +99,7 @@ def test_groups_spread_their_values_over_their_rows(original: Path, joined: bool
 def original_ills(groups: list[str], listed: pl.DataFrame) -> pl.Series:
     """A value for each row, as the sensitive table counts them."""
     left = {
-        group: [ill for ill, count in zip(part["ill"], part["count"], strict=True) for _ in range(int(count))]
+        group: [ill for ill, count in zip(part["value"], part["count"], strict=True) for _ in range(int(count))]
         for (group,), part in listed.group_by("group", maintain_order=True)
     }
     return pl.Series("ill", [left[group].pop() for group in groups])
@@ -143,7 +143,8 @@ def test_texts_of_no_value_are_refused_without_showing_them(original: Path) -> N
 def test_groups_without_a_list_are_refused(original: Path) -> None:
     spec = spec_of(original)
     path = released(spec, "anatomy")
-    rows, listed = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    rows, st = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    listed = joint.listing(st, "group", "ill", "count")
     with pytest.raises(DataError, match="rows are of groups"):
         joint.bucketized(axes_of(spec), rows, listed.filter(pl.col("group") != "1"))
 
@@ -154,7 +155,8 @@ def test_a_table_of_some_axes_is_that_of_all_summed(
 ) -> None:
     spec = spec_of(original)
     path = released(spec, "anatomy")
-    rows, listed = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    rows, st = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
+    listed = joint.listing(st, "group", "ill", "count")
     found = joint.Estimated(axes_of(spec), partial(joint.bucketized, rows=rows, listed=listed))
     whole = found.tables(range(3))
     others = tuple({0, 1, 2} - set(chosen))

@@ -75,9 +75,9 @@ COLLISION = MANUAL.format(
     limit='base.Limit("collision", "at most", rows=base.one_in)',
     facts="",
 )
-TWINS = """TWINS: dict[str, tuple[Bound, ...]] = {
-    "simpson-l-diversity": (Bound("l", lambda given: 1 / (COUNT / TOTAL).pow(2).sum()),),
-    "collision": (Bound("collision", lambda given: (COUNT / TOTAL).pow(2).sum(), "at most"),),
+TWINS = """TWINS: dict[str, tuple[TwinBound, ...]] = {
+    "simpson-l-diversity": (TwinBound("l", lambda given: 1 / (COUNT / TOTAL).pow(2).sum()),),
+    "collision": (TwinBound("collision", lambda given: (COUNT / TOTAL).pow(2).sum(), "at most"),),
 """
 EDITS = {
     "privacy/__init__.py": (
@@ -87,7 +87,7 @@ EDITS = {
             "        sample_uniqueness,\n        simpson_l_diversity,\n        collision,\n    )",
         ),
     ),
-    "verify/twins.py": (("TWINS: dict[str, tuple[Bound, ...]] = {\n", TWINS),),
+    "verify/twins.py": (("TWINS: dict[str, tuple[TwinBound, ...]] = {\n", TWINS),),
 }
 
 

@@ -24,6 +24,10 @@ def spec(**more: Any) -> Spec:
     return make({**deepcopy(PLAIN), **more}, PARAMETERS)
 
 
+def request_for(spec: Spec, algorithm: str) -> Request:
+    return Request(spec, algorithm, ALGORITHMS[algorithm].Options())
+
+
 def of_sex(**definition: Any) -> dict[str, Any]:
     return {"quasi_identifiers": {"age": {"type": "numeric"}, "sex": definition}}
 
@@ -46,29 +50,29 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_the_spec_without_effect_is_a_warning(part: str) -> None:
     given, user = PARTS[part]
-    assert unused(Request(spec(**given), "datafly", None)) == [f"in the spec, but without effect on datafly: {part}"]
-    assert part not in "".join(unused(Request(spec(**given), user, None)))
+    assert unused(request_for(spec(**given), "datafly")) == [f"in the spec, but without effect on datafly: {part}"]
+    assert part not in "".join(unused(request_for(spec(**given), user)))
 
 
 @pytest.mark.parametrize("workload", [{"targets": ["age"]}, {"selections": [{"sex": {"in": ["M"]}}]}])
 def test_targets_or_selections_alone_are_a_workload(workload: dict[str, Any]) -> None:
-    (warning,) = unused(Request(spec(workload=workload), "datafly", None))
+    (warning,) = unused(request_for(spec(workload=workload), "datafly"))
     assert warning.endswith(": workload")
 
 
 def test_a_level_alone_counts_as_much_as_bins() -> None:
     given = of_age(level=1, hierarchy={"intervals": [10]})
-    assert "level or bins" in unused(Request(spec(**given), "datafly", None))[0]
+    assert "level or bins" in unused(request_for(spec(**given), "datafly"))[0]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_spec_that_says_no_more_than_it_must_has_no_part_without_effect(algorithm: str) -> None:
-    assert unused(Request(spec(), algorithm, None)) == []
+    assert unused(request_for(spec(), algorithm)) == []
 
 
 def test_all_parts_are_in_one_warning() -> None:
     given = of_sex(rules=[{"keep_apart": ["M", "F"], "importance": 1}], identifying="yes")
-    (warning,) = unused(Request(spec(**given), "datafly", None))
+    (warning,) = unused(request_for(spec(**given), "datafly"))
     assert warning.endswith("rules, identifying")
 
 
@@ -80,7 +84,7 @@ def test_the_order_of_the_input_is_a_warning() -> None:
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def asked(folder: Path, rest: str, *, numeric: bool = True, **more: Any) -> dict[str, Any]:
+def report_of(folder: Path, rest: str, *, numeric: bool = True, **more: Any) -> dict[str, Any]:
     """The report of a release of four rows, with ages that are numbers or categories."""
     (folder / "t.csv").write_text("age,sex,ill\n1,M,a\n1,M,b\n8,F,a\n8,F,b\n")
     age = "{type: numeric}" if numeric else "{}"
@@ -100,44 +104,44 @@ def asked(folder: Path, rest: str, *, numeric: bool = True, **more: Any) -> dict
 )
 def test_output_without_effect_on_labels_is_a_warning(tmp_path: Path, output: str, warning: str) -> None:
     rest = f"privacy: {{k: 2}}\noutput: {{row_order: shuffle, {output}}}\n"
-    assert asked(tmp_path, rest)["warnings"] == [warning]
+    assert report_of(tmp_path, rest)["warnings"] == [warning]
 
 
 def test_output_of_numbers_is_no_concern_of_a_table_without_any(tmp_path: Path) -> None:
     rest = "privacy: {k: 2}\noutput: {row_order: shuffle, numeric: mean, edges: rounded}\n"
-    assert asked(tmp_path, rest, numeric=False)["warnings"] == []
+    assert report_of(tmp_path, rest, numeric=False)["warnings"] == []
 
 
 def test_output_as_it_is_by_default_is_not_a_warning(tmp_path: Path) -> None:
-    assert asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle}\n")["warnings"] == []
+    assert report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle}\n")["warnings"] == []
 
 
 def test_a_value_that_reads_as_a_suppressed_cell_is_a_warning(tmp_path: Path) -> None:
-    report = asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle, suppressed: M}\n")
+    report = report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle, suppressed: M}\n")
     assert report["warnings"] == ["a value of sex reads as a suppressed cell does: choose another output.suppressed"]
 
 
 def test_rows_in_the_order_of_the_input_are_a_warning_of_the_report(tmp_path: Path) -> None:
-    report = asked(tmp_path, "privacy: {k: 2}\noutput: {row_order: keep}\n")
+    report = report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: keep}\n")
     assert report["warnings"] == order_warnings(spec())
 
 
 def test_classes_that_share_their_levels_have_a_precision(tmp_path: Path) -> None:
-    assert asked(tmp_path, "privacy: {k: 2}\n")["utility"]["precision"] == 1
+    assert report_of(tmp_path, "privacy: {k: 2}\n")["utility"]["precision"] == 1
 
 
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     models = "[{model: t-closeness, t: 0.9}, {model: t-closeness, attribute: ill, t: 0.8}]"
-    settings = asked(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
+    settings = report_of(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
     assert settings == {"k": {"value": 2, "from": "spec"}, "suppression": {"value": 0.0, "from": "default"}}
-    settings = asked(tmp_path, "privacy: {l: 2, models: [{model: t-closeness, t: 0.9}]}\n")["settings"]
+    settings = report_of(tmp_path, "privacy: {l: 2, models: [{model: t-closeness, t: 0.9}]}\n")["settings"]
     assert settings["l"] == {"value": 2, "from": "spec"} and settings["t"] == {"value": 0.9, "from": "spec"}
 
 
 def test_a_public_report_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
-    report = asked(tmp_path, "privacy: {k: 2}\n", public=True)
+    report = report_of(tmp_path, "privacy: {k: 2}\n", public=True)
     assert "path" not in report["spec"] and "sha256" not in report["input"]
-    assert asked(tmp_path, "privacy: {k: 2}\n")["spec"]["path"] == str(tmp_path / "s.yaml")
+    assert report_of(tmp_path, "privacy: {k: 2}\n")["spec"]["path"] == str(tmp_path / "s.yaml")
 
 
 def test_a_public_report_names_no_population() -> None:

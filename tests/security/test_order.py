@@ -64,8 +64,8 @@ def sorted_table(folder: Path, column: str, rows: list[dict[str, str]]) -> Path:
 
 def released(folder: Path, spec: Any, algorithm: str = "mondrian", **options: Any) -> None:
     chosen = ALGORITHMS[algorithm].Options(**options)
-    paths = {"input": str(folder / "in.csv"), "output": str(folder / "out.csv")}
-    release(Request(spec, algorithm, chosen, **paths, save_link=str(folder / "link.json"), force=True, threads=1))
+    table, output, link = (str(folder / name) for name in ("in.csv", "out.csv", "link.json"))
+    release(Request(spec, algorithm, chosen, table, output, save_link=link, force=True, threads=1))
 
 
 @pytest.fixture(params=["days", "patients"])

@@ -163,6 +163,21 @@ def test_an_output_that_comes_to_exist_meanwhile(tmp_path: Path) -> None:
     assert names(tmp_path) == ["o.csv"]
 
 
+def test_an_output_that_comes_to_exist_at_the_last_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, chmod = tmp_path / "o.csv", os.chmod
+
+    def meanwhile(path: Path, mode: int) -> None:
+        target.write_text("other")
+        chmod(path, mode)
+
+    monkeypatch.setattr(os, "chmod", meanwhile)
+    with pytest.raises(UsageError, match="exists already"), OutputFile(target) as output:
+        output.write([FRAME])
+        output.commit()
+    assert target.read_text() == "other"
+    assert names(tmp_path) == ["o.csv"]
+
+
 def test_folders(tmp_path: Path) -> None:
     for force in (False, True):
         with pytest.raises(UsageError, match="is a folder"):
@@ -294,7 +309,7 @@ def test_what_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "a path")
 
-    with OutputFile(tmp_path / "o.csv") as output:
+    with OutputFile(tmp_path / "o.csv", force=True) as output:
         output.write([FRAME])
         monkeypatch.setattr(os, "replace", refuse)
         with pytest.raises(WriteError, match=r"o\.csv: cannot be written: permission denied$"):

@@ -74,23 +74,23 @@ class Offers:
         self.penalty, self.codes, self.partition, self.boxes, self.k = penalty, codes, partition, boxes, k
         self.givers = np.flatnonzero(boxes.sizes > k)
         width = int(boxes.sizes[self.givers].max(initial=0))
-        at = partition.starts[self.givers][:, None] + np.arange(width)
-        self.there: Bools = at < partition.starts[self.givers + 1][:, None]
-        self.rows: Ints = partition.order[np.where(self.there, at, 0)].astype(np.int64)
+        positions = partition.starts[self.givers][:, None] + np.arange(width)
+        self.there: Bools = positions < partition.starts[self.givers + 1][:, None]
+        self.rows: Ints = partition.order[np.where(self.there, positions, 0)].astype(np.int64)
 
     def to(self, small: Ints) -> dict[int, list[Offer]]:
         """For each small group the offers that were worked out, best first: the best of all is among them."""
-        found: dict[int, list[Offer]] = {group: [] for group in small.tolist()}
+        offers_to: dict[int, list[Offer]] = {group: [] for group in small.tolist()}
         if not len(self.givers):
-            return found
+            return offers_to
         step = max(PAIRS_AT_ONCE // max(len(self.givers), self.rows.shape[1]), 1)
-        for at in range(0, len(small), step):
-            self._work_out(small[at : at + step], found)
-        for offers in found.values():
+        for begin in range(0, len(small), step):
+            self._work_out(small[begin : begin + step], offers_to)
+        for offers in offers_to.values():
             offers.sort(key=lambda offer: (offer.ncp, offer.giver))
-        return found
+        return offers_to
 
-    def _work_out(self, small: Ints, found: dict[int, list[Offer]]) -> None:
+    def _work_out(self, small: Ints, offers_to: dict[int, list[Offer]]) -> None:
         """Givers in order of the least that their rows could cost, until none can be better than the best so far."""
         bounds = self._bounds(small)
         order = np.argsort(bounds, axis=1, kind="stable")
@@ -102,7 +102,7 @@ class Offers:
                 return
             offers = self._greedy(small[going], giver[going])
             for group, offer in zip(small[going].tolist(), offers, strict=True):
-                found[group].append(offer)
+                offers_to[group].append(offer)
             best[going] = np.minimum(best[going], [offer.ncp for offer in offers])
 
     def _bounds(self, small: Ints) -> Floats:
@@ -120,12 +120,12 @@ class Offers:
         low, high = self.boxes.low[:, small].copy(), self.boxes.high[:, small].copy()
         lacking = self.k - self.boxes.sizes[small]
         for step in range(int(lacking.max())):
-            at = np.flatnonzero(lacking > step)
-            lows = np.minimum(low[:, at, None], codes[:, at])
-            highs = np.maximum(high[:, at, None], codes[:, at])
-            pick = np.where(free[at], self.penalty(lows, highs), np.inf).argmin(axis=1)
-            free[at, pick] = False
-            low[:, at], high[:, at] = lows[:, np.arange(len(at)), pick], highs[:, np.arange(len(at)), pick]
+            short = np.flatnonzero(lacking > step)
+            lows = np.minimum(low[:, short, None], codes[:, short])
+            highs = np.maximum(high[:, short, None], codes[:, short])
+            pick = np.where(free[short], self.penalty(lows, highs), np.inf).argmin(axis=1)
+            free[short, pick] = False
+            low[:, short], high[:, short] = lows[:, np.arange(len(short)), pick], highs[:, np.arange(len(short)), pick]
         ncp = self.penalty(low, high) * self.k
         left = np.where(free, codes, np.iinfo(np.int32).max).min(axis=2), np.where(free, codes, -1).max(axis=2)
         total = ncp + self.penalty(*left) * free.sum(axis=1)

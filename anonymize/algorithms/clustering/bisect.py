@@ -118,13 +118,13 @@ def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, o
     sizes, now = np.ones((2, len(lengths)), np.int64), np.zeros((2, len(lengths)))
     active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
     for step, count in enumerate(active.tolist()):
-        at = starts[:count] + step
-        row = codes[:, None, at]
+        place = starts[:count] + step
+        row = codes[:, None, place]
         lows, highs = np.minimum(low[:, :, :count], row), np.maximum(high[:, :, :count], row)
         cost = penalty(lows, highs)
         loss = (sizes[:, :count] + 1) * cost - sizes[:, :count] * (off * now[:, :count])
         second = loss[1] < loss[0]
-        side[at] = second
+        side[place] = second
         taker, part = second.astype(np.intp), np.arange(count)
         low[:, taker, part], high[:, taker, part] = lows[:, taker, part], highs[:, taker, part]
         now[taker, part] = cost[taker, part]

@@ -50,11 +50,16 @@ def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: I
     boxes = GroupBoxes.of(codes, partition)
     ncp = boxes.ncp(penalty)
     step = max(CELLS // boxes.count, 1)
-    found = [
-        _tried(partition, breaking[at : at + step], _nearest(penalty, boxes, ncp, breaking[at : at + step]), met)
-        for at in range(0, len(breaking), step)
+    partners = [
+        _tried(
+            partition,
+            breaking[begin : begin + step],
+            _nearest(penalty, boxes, ncp, breaking[begin : begin + step]),
+            met,
+        )
+        for begin in range(0, len(breaking), step)
     ]
-    return np.concatenate(found)
+    return np.concatenate(partners)
 
 
 def _nearest(penalty: Penalty, boxes: GroupBoxes, ncp: Floats, groups: Ints) -> Ints:

@@ -32,11 +32,11 @@ class Merging:
         self.changed = [False] * boxes.count
         self.closed = [False] * boxes.count
         self._into = list(range(boxes.count))
-        found = nearest(penalty, boxes, queries, NEIGHBOURS, threads)
-        neighbours = zip(found.groups.tolist(), found.ncp.tolist(), strict=True)
+        neighbourhoods = nearest(penalty, boxes, queries, NEIGHBOURS, threads)
+        neighbours = zip(neighbourhoods.groups.tolist(), neighbourhoods.ncp.tolist(), strict=True)
         self._near = dict(zip(queries.tolist(), neighbours, strict=True))
-        self._turns: list[int] = queries[np.argsort(found.ncp[:, 0], kind="stable")].tolist()
-        self._all = found.groups.shape[1] >= boxes.count - 1
+        self._turns: list[int] = queries[np.argsort(neighbourhoods.ncp[:, 0], kind="stable")].tolist()
+        self._all = neighbourhoods.groups.shape[1] >= boxes.count - 1
 
     def turns(self) -> list[int]:
         """The groups of the round in order of the NCP of their best union at its start, of equal ones by number."""

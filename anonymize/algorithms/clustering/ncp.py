@@ -57,10 +57,10 @@ class Penalty:
     def __call__(self, low: Corners, high: Corners) -> Floats:
         """(...) penalty of each box from its ends (attributes, ...); an attribute whose ends cross adds nothing."""
         tabled = self._lookup(low, high) if self._whole else self._lookup(low[self._tabled], high[self._tabled])
-        found = dict(zip(self._tabled, tabled, strict=True))
+        costs = dict(zip(self._tabled, tabled, strict=True))
         total = np.zeros(low.shape[1:])
         for index in range(len(self.domains)):
-            total += found[index] if index in found else self.part(index, low[index], high[index])
+            total += costs[index] if index in costs else self.part(index, low[index], high[index])
         return total
 
     def part(self, index: int, low: Integers, high: Integers) -> Floats:
@@ -70,10 +70,10 @@ class Penalty:
 
     def _lookup(self, low: Corners, high: Corners) -> Floats:
         shape = (-1,) + (1,) * (low.ndim - 1)
-        at = np.multiply(low, self._sizes.reshape(shape), dtype=np.intp)
-        at += high
-        at += self._offsets.reshape(shape)
-        return self._flat.take(at)
+        cells = np.multiply(low, self._sizes.reshape(shape), dtype=np.intp)
+        cells += high
+        cells += self._offsets.reshape(shape)
+        return self._flat.take(cells)
 
     def _table(self, index: int) -> Floats:
         """(size * size,) of one attribute, by low x size + high."""

@@ -44,8 +44,8 @@ def nearest(penalty: Penalty, boxes: GroupBoxes, queries: Ints, m: int, threads:
     chunks = search.chunks(queries)
     groups, ncp = np.full((len(queries), m), -1), np.full((len(queries), m), np.inf)
     with ThreadPoolExecutor(threads) as pool:
-        for chunk, found in zip(chunks, pool.map(lambda chunk: search.run(queries[chunk]), chunks), strict=True):
-            groups[chunk], ncp[chunk] = found
+        for chunk, best in zip(chunks, pool.map(lambda chunk: search.run(queries[chunk]), chunks), strict=True):
+            groups[chunk], ncp[chunk] = best
     return NearestGroups(groups, ncp)
 
 
@@ -67,7 +67,7 @@ class BlockSearch:
         order = np.argsort(block, kind="stable")
         edges = np.flatnonzero(np.diff(block[order], prepend=-1))
         runs = np.split(order, edges[1:])
-        return [run[at : at + QUERIES] for run in runs for at in range(0, len(run), QUERIES)]
+        return [run[begin : begin + QUERIES] for run in runs for begin in range(0, len(run), QUERIES)]
 
     def run(self, queries: Ints) -> tuple[Ints, Floats]:
         """(q, m) the nearest groups and the NCP of their unions with each query."""
@@ -76,8 +76,8 @@ class BlockSearch:
         limit = self._limit(self._ncp(queries, first))
         candidates = self._members(np.flatnonzero((bounds <= limit[:, None]).any(axis=0)))
         ncp = self._ncp(queries, candidates)
-        query, at = np.nonzero((ncp <= limit[:, None]) & (ncp < np.inf))
-        return self._best(query, candidates[at], ncp[query, at], len(queries))
+        query, candidate = np.nonzero((ncp <= limit[:, None]) & (ncp < np.inf))
+        return self._best(query, candidates[candidate], ncp[query, candidate], len(queries))
 
     def _bounds(self, queries: Ints) -> Floats:
         """(q, blocks) what the union of each query with any group of each block costs at least."""

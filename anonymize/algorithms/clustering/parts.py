@@ -39,7 +39,7 @@ def in_parts(inside: Inside, codes: Corners, divided: Partition, threads: int) -
 
     labels, count = np.empty(codes.shape[1], np.int64), 0
     with ThreadPoolExecutor(threads) as executor:
-        for part, found in enumerate(executor.map(labelled, range(divided.count))):
-            labels[divided.order[divided.starts[part] : divided.starts[part + 1]]] = found + count
-            count += int(found.max()) + 1
+        for part, group in enumerate(executor.map(labelled, range(divided.count))):
+            labels[divided.order[divided.starts[part] : divided.starts[part + 1]]] = group + count
+            count += int(group.max()) + 1
     return Partition.of_labels(labels)

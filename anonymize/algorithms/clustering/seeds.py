@@ -39,5 +39,5 @@ def _farthest(penalty: Penalty, codes: Corners, starts: Ints, part: Ints, seed: 
 
 def distances(penalty: Penalty, codes: Corners, part: Ints, seed: Ints) -> Floats:
     """(n,) penalty of one row of the box around each row and its part's seed."""
-    at = codes[:, seed][:, part]
-    return penalty(np.minimum(codes, at), np.maximum(codes, at))
+    corner = codes[:, seed][:, part]
+    return penalty(np.minimum(codes, corner), np.maximum(codes, corner))

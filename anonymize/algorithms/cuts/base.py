@@ -54,7 +54,7 @@ class CutRule(ABC):
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         """Scores of one attribute in some classes (m,), in each of which it has at least two values."""
 
-    def wanted(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
+    def lower_rows(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
         """Rows of the lower side of a cut near the median, (m,); `part` / `whole` (m,) is the share asked for."""
         return np.asarray(np.maximum(sizes * part // whole, 1))
 
@@ -64,10 +64,10 @@ class CutRule(ABC):
         attribute = np.argmax(score, axis=1)
         attribute[np.isneginf(score[np.arange(batch.count), attribute])] = FINISHED
         start, stop, ties = np.zeros((3, batch.count), np.int64)
-        for index, (classes, found) in enumerate(candidates):
+        for index, (classes, proposed) in enumerate(candidates):
             chosen = attribute[classes] == index
-            start[classes[chosen]], stop[classes[chosen]] = found.start[chosen], found.stop[chosen]
-            medians = classes[chosen & (found.stop == 0)]
+            start[classes[chosen]], stop[classes[chosen]] = proposed.start[chosen], proposed.stop[chosen]
+            medians = classes[chosen & (proposed.stop == 0)]
             stop[medians], ties[medians], fits = self._near_median(batch, index, medians)
             attribute[medians[~fits]] = AGAIN
         return Cuts(attribute, start, stop, ties)
@@ -79,11 +79,11 @@ class CutRule(ABC):
         candidates = []
         for attribute in range(len(self.domains)):
             classes = np.flatnonzero(worth_it[:, attribute])
-            found = Candidates.near_median(np.empty(0))
+            proposed = Candidates.near_median(np.empty(0))
             if len(classes):
-                found = self.candidates(batch, attribute, classes)
-                score[classes, attribute] = found.score
-            candidates.append((classes, found))
+                proposed = self.candidates(batch, attribute, classes)
+                score[classes, attribute] = proposed.score
+            candidates.append((classes, proposed))
         return candidates, score
 
     @property
@@ -98,9 +98,9 @@ class CutRule(ABC):
         """
         attempts = batch.attempts[classes, index] % len(SHARES)
         part, whole = SHARES[attempts].T
-        wanted = self.wanted(batch.sizes[classes], part, whole)
+        rows = self.lower_rows(batch.sizes[classes], part, whole)
         place = parting_cut if self.relaxed else nearest_cut
-        cut, ties, fits = place(batch, index, self.domains[index].size, classes, wanted, self.minimum)
+        cut, ties, fits = place(batch, index, self.domains[index].size, classes, rows, self.minimum)
         batch.closed[classes[~fits & (attempts == 0)], index] = True
         batch.attempts[classes[~fits], index] += 1
         return cut, ties, fits

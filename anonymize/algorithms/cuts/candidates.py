@@ -15,7 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import DENSE, DENSE_PER_ROW, Bools, Codes, Ints, concatenated_ranges, run_starts, starts_of
+from anonymize.classes import (
+    DENSE,
+    DENSE_PER_ROW,
+    MOST_KEYS,
+    Bools,
+    Codes,
+    Ints,
+    KeyGroups,
+    concatenated_ranges,
+    mixed_radix,
+    run_starts,
+    starts_of,
+)
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
@@ -140,17 +152,21 @@ class Items:
         """The cells of these rows, and of their values (n,), each below `size`, of one target.
 
         Counted in a dense table where that is worth it, else by a sort; then no two are equal if they are grouped.
+
+        Class, item and value are packed by bits into numbers as narrow as possible: most of the time goes into sorting
+        them, and narrow numbers from which item and value can be read back take half as long as `mixed_radix` and
+        `KeyGroups`, which are used where the bits are not enough.
         """
         base = starts_of(self.high - self.low + 1)
         bits = int(size - 1).bit_length()
         cells = int(base[-1]) << bits
-        if cells >= 1 << 63:
-            return self._by_rank(values)
+        if cells >= MOST_KEYS:
+            return self._by_rank(values, size)
         keys = self._keys(values, base, bits, np.dtype(np.uint32 if cells < 1 << 31 else np.uint64))
         if cells <= max(DENSE_PER_ROW * len(keys), DENSE):
             counts = np.bincount(keys.view(f"i{keys.itemsize}"), minlength=cells)
-            found = np.flatnonzero(counts)
-            return self._decoded(found, base, bits, counts[found])
+            occupied = np.flatnonzero(counts)
+            return self._decoded(occupied, base, bits, counts[occupied])
         keys.sort()
         if self.grouped:
             edges = run_starts(keys)
@@ -171,17 +187,14 @@ class Items:
         begins = np.searchsorted(place, base)
         return ItemCells(place, keys & ((1 << bits) - 1), counts, begins, base[:-1] - self.low)
 
-    def _by_rank(self, values: Codes) -> ItemCells:
+    def _by_rank(self, values: Codes, size: int) -> ItemCells:
         """The cells where class, item and value do not fit into one number; no two are equal."""
-        order = np.lexsort((values, self.codes, self.rows.labels))
         base = starts_of(self.high - self.low + 1)
-        place = np.repeat(base[:-1] - self.low, self.rows.sizes) + self.codes[order].astype(np.int64)
-        found = values[order].astype(np.int64)
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (place[1:] != place[:-1]) | (found[1:] != found[:-1])
-        edges = np.flatnonzero(new)
-        place, counts = place[edges], np.diff(edges, append=len(order))
-        return ItemCells(place, found[edges], counts, np.searchsorted(place, base), base[:-1] - self.low)
+        place = np.repeat(base[:-1] - self.low, self.rows.sizes) + self.codes.astype(np.int64)
+        grouping = KeyGroups.of(*mixed_radix((place, values), (int(base[-1]), size)))
+        place, value = place[grouping.first], values[grouping.first].astype(np.int64)
+        counts = np.diff(grouping.starts, append=len(values))
+        return ItemCells(place, value, counts, np.searchsorted(place, base), base[:-1] - self.low)
 
 
 @dataclass(frozen=True)
@@ -248,10 +261,10 @@ class Sides:
     @classmethod
     def of(cls, cells: ItemCells, item: Ints, *, alone: bool) -> Sides:
         """Cuts before some items, or of each of them alone."""
-        owner, at = cells.owner[cells.starts[item]], cells.starts[item]
+        owner, first = cells.owner[cells.starts[item]], cells.starts[item]
         if alone:
-            return cls(owner, item, at, cells.starts[item + 1])
-        return cls(owner, item, cells.begins[owner], at)
+            return cls(owner, item, first, cells.starts[item + 1])
+        return cls(owner, item, cells.begins[owner], first)
 
     def over(self, cells: ItemCells, *, alone: bool) -> Sides:
         """The same cuts over the cells of another target: the items are the same, their cells are not."""

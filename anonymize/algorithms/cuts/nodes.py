@@ -39,6 +39,6 @@ class Nodes:
 
     def first_marked(self, marked: Bools) -> Ints:
         """(m,) the first marked node of each class; every class has one."""
-        found = np.flatnonzero(marked)
-        owner = self.owner[found]
-        return found[np.concatenate(([True], owner[1:] != owner[:-1]))]
+        places = np.flatnonzero(marked)
+        owner = self.owner[places]
+        return places[np.concatenate(([True], owner[1:] != owner[:-1]))]

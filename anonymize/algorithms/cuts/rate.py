@@ -45,7 +45,7 @@ class Rate(CutRule):
 
     ID: ClassVar[str] = "rate"
 
-    def wanted(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
+    def lower_rows(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
         capacity = sizes // self.minimum
         multiple = np.maximum(capacity * part // whole, 1) * self.minimum
         return np.where(capacity < FINE, multiple, sizes * part // whole)
@@ -58,22 +58,22 @@ class Rate(CutRule):
 
     def _numeric(self, domain: Domain, weight: float, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         low, high = batch.low[classes, attribute], batch.high[classes, attribute]
-        found = Candidates.near_median(weight * domain.cost(low, high) / 2)
+        medians = Candidates.near_median(weight * domain.cost(low, high) / 2)
         mixed = np.flatnonzero(domain.suppressed(low, high) & (batch.attempts[classes, attribute] == 0))
         if len(mixed) and domain.missing is not None:
-            self._part_missing(domain.missing, weight, found, mixed, *batch.codes_of(attribute, classes[mixed]))
-        return found
+            self._part_missing(domain.missing, weight, medians, mixed, *batch.codes_of(attribute, classes[mixed]))
+        return medians
 
     def _part_missing(
-        self, missing: int, weight: float, found: Candidates, mixed: Ints, labels: Ints, codes: Codes
+        self, missing: int, weight: float, candidates: Candidates, mixed: Ints, labels: Ints, codes: Codes
     ) -> None:
         """In classes that mix missing and present values, which are released as suppressed: part the two."""
         rows = np.bincount(labels, minlength=len(mixed))
         absent = np.bincount(labels[codes == missing], minlength=len(mixed))
         share = absent / rows
-        found.score[mixed] = weight / np.maximum(_entropy(share), LEAST_BITS)
+        candidates.score[mixed] = weight / np.maximum(_entropy(share), LEAST_BITS)
         enough = (absent >= self.minimum) & (rows - absent >= self.minimum)
-        found.start[mixed[enough]], found.stop[mixed[enough]] = missing, missing + 1
+        candidates.start[mixed[enough]], candidates.stop[mixed[enough]] = missing, missing + 1
 
 
 def _entropy(share: Floats) -> Floats:

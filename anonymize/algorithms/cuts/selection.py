@@ -58,11 +58,11 @@ class Selecting(CutRule):
         attribute = np.argmax(gain, axis=1)
         chosen = gain[np.arange(batch.count), attribute] > 0
         cuts = self._others(batch, chosen, spent)
-        for index, (classes, found) in enumerate(candidates):
+        for index, (classes, proposed) in enumerate(candidates):
             its = (chosen & (attribute == index))[classes]
-            at = classes[its]
-            cuts.attribute[at], cuts.ties[at] = index, 0
-            cuts.start[at], cuts.stop[at] = found.start[its], found.stop[its]
+            cut = classes[its]
+            cuts.attribute[cut], cuts.ties[cut] = index, 0
+            cuts.start[cut], cuts.stop[cut] = proposed.start[its], proposed.stop[its]
         return cuts
 
     def _others(self, batch: Batch, chosen: Bools, spent: Bools) -> Cuts:
@@ -82,14 +82,14 @@ class Selecting(CutRule):
         about = [selection for selection in self.selections if attribute in selection.leaves]
         helped = [self._crossed(batch, attribute, classes, selection) for selection in about]
         some = np.flatnonzero(np.logical_or.reduce(helped)) if helped else np.empty(0, np.int64)
-        found = Candidates.near_median(np.zeros(len(classes)))
+        proposed = Candidates.near_median(np.zeros(len(classes)))
         if len(some):
             taken = [selection.leaves[attribute] for selection in about]
             crossed = [each[some] for each in helped]
             weigh = self._children if isinstance(domain, Taxonomy) else self._boundaries
             best = weigh(batch, attribute, classes[some], taken, crossed)
-            found.score[some], found.start[some], found.stop[some] = best.score, best.start, best.stop
-        return found
+            proposed.score[some], proposed.start[some], proposed.stop[some] = best.score, best.start, best.stop
+        return proposed
 
     def _crossed(self, batch: Batch, attribute: int, classes: Ints, selection: Selection) -> Bools:
         """(m,) whether the selection overlaps a class and takes some of the attribute's leaves in it, but not all."""

@@ -55,7 +55,7 @@ class BestCuts:
         """Some of the classes become those of another."""
         self.gain[classes], self.start[classes], self.stop[classes] = other.gain, other.start, other.stop
 
-    def at(self, classes: Ints | Bools) -> BestCuts:
+    def picked(self, classes: Ints | Bools) -> BestCuts:
         """Some of the classes."""
         return BestCuts(self.gain[classes], self.start[classes], self.stop[classes])
 
@@ -81,8 +81,8 @@ class ByTarget(Widest):
         best, uncut = BestCuts.none(len(classes)), np.zeros(len(classes), np.bool_)
         fresh = np.flatnonzero(batch.attempts[classes, attribute] < OWN_TRIES)
         if len(fresh):
-            found, uncut[fresh] = self._best(batch, attribute, classes[fresh])
-            best.put(fresh, found)
+            fresh_cuts, uncut[fresh] = self._best(batch, attribute, classes[fresh])
+            best.put(fresh, fresh_cuts)
         score = np.where(best.gain > 0, best.gain, -np.inf)
         batch.closed[classes[uncut], attribute] = True
         rest = np.flatnonzero((best.gain <= 0) & ~uncut)
@@ -98,8 +98,8 @@ class ByTarget(Widest):
         best, uncut = self._best_of_rows(batch, attribute, rows)
         if len(rows.classes) == len(classes):
             return best, uncut
-        wanted = np.searchsorted(rows.classes, classes)
-        return best.at(wanted), uncut[wanted]
+        places = np.searchsorted(rows.classes, classes)
+        return best.picked(places), uncut[places]
 
     def _best_of_rows(self, batch: Batch, attribute: int, rows: SampledRows) -> tuple[BestCuts, Bools]:
         """The same of the classes of some rows. Only in a class that is judged by all of its rows, and on a numeric
@@ -115,7 +115,7 @@ class ByTarget(Widest):
             one = each_alone(cells[0], rows.sizes, least)
             other = self._among(cells, Sides.of(cells[0], one, alone=True), alone=True)
             better = other.gain > best.gain
-            best.put(better, other.at(better))
+            best.put(better, other.picked(better))
             best.stop[better] = items.stop_of(domain, best.start[better], better)
             return best, np.zeros(len(classes), np.bool_)
         uncut = np.diff(np.searchsorted(allowed, cells[0].first)) == 0

@@ -31,10 +31,10 @@ class Widest(CutRule):
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         domain = self.domains[attribute]
         span = domain.cost(batch.low[classes, attribute], batch.high[classes, attribute])
-        found = Candidates.near_median(self.weights[attribute] * span)
+        medians = Candidates.near_median(self.weights[attribute] * span)
         if isinstance(domain, Taxonomy) and not self.relaxed:
-            found.stop[:] = self._between_children(domain, batch, attribute, classes)
-        return found
+            medians.stop[:] = self._between_children(domain, batch, attribute, classes)
+        return medians
 
     def _between_children(self, domain: Taxonomy, batch: Batch, attribute: int, classes: Ints) -> Ints:
         """(m,) the boundary of two children nearest the median, the lower one at a tie; 0 where none is allowed."""

@@ -57,8 +57,8 @@ def least(scores: Floats) -> int:
     """Position of the first of the smallest scores."""
     if scores.shape[1] == 1:
         return int(np.argmin(scores[:, 0]))
-    found: Ints = np.arange(len(scores))
+    smallest: Ints = np.arange(len(scores))
     for column in scores.T:
-        values = column[found]
-        found = found[values == values.min()]
-    return int(found[0])
+        values = column[smallest]
+        smallest = smallest[values == values.min()]
+    return int(smallest[0])

@@ -74,8 +74,8 @@ class FrequencySet:
         groups = self.tally.groups()
         if not self.populations:
             return groups
-        shown = zip(self.ladders, self.vector, self.columns, strict=True)
-        leaves = [ladder.first(level)[ordinals] for ladder, level, ordinals in shown]
+        columns = zip(self.ladders, self.vector, self.columns, strict=True)
+        leaves = [ladder.first(level)[ordinals] for ladder, level, ordinals in columns]
         crowds = {path: crowd_of_nodes(each, self.vector, leaves) for path, each in self.populations.items()}
         return replace(groups, crowds=crowds)
 
@@ -125,5 +125,5 @@ class FrequencySet:
 
     def _at(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
         """The distinct rows put together; `columns`: the ordinals of each before that."""
-        shown = tuple(column[grouping.first] for column in columns)
-        return replace(self, vector=vector, columns=shown, tally=self.tally.grouped(grouping))
+        ordinals = tuple(column[grouping.first] for column in columns)
+        return replace(self, vector=vector, columns=ordinals, tally=self.tally.grouped(grouping))

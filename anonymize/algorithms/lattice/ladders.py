@@ -41,11 +41,11 @@ class Ladder:
 
     def step(self, low: int, high: int) -> Ordinals:
         """(nodes of `low`,) which node of the level `high` each node of the level `low` lies under."""
-        found = self._steps.get((low, high))
-        if found is None:
+        upwards = self._steps.get((low, high))
+        if upwards is None:
             first = np.flatnonzero(np.diff(self.ordinals[low], prepend=-1))
-            found = self._steps[low, high] = self.ordinals[high][first]
-        return found
+            upwards = self._steps[low, high] = self.ordinals[high][first]
+        return upwards
 
     def first(self, level: int) -> NDArray[np.int64]:
         """(nodes of the level,) the first leaf under each."""

@@ -133,11 +133,11 @@ class Checker:
 
     def check(self, vector: Vector) -> NodeCheck:
         """The node, checked."""
-        found = self.known.get(vector)
-        if found is None:
-            shown = self.store.get(vector)
-            found = self.known[vector] = self._judged(vector, shown, self._failing(shown))
-        return found
+        node = self.known.get(vector)
+        if node is None:
+            frequency_set = self.store.get(vector)
+            node = self.known[vector] = self._judged(vector, frequency_set, self._failing(frequency_set))
+        return node
 
     def frequency_set(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node."""
@@ -149,13 +149,13 @@ class Checker:
 
     def failed(self, vector: Vector) -> Bools:
         """(m,) which distinct rows of the bottom are in classes that fail at a node."""
-        shown, group = self.bottom.rolled(vector)
-        return self._failing(shown)[group]
+        frequency_set, group = self.bottom.rolled(vector)
+        return self._failing(frequency_set)[group]
 
     def recoding(self, vector: Vector, more: dict[str, Any] | None = None) -> Levels:
         """The release of a node; the rows of classes that fail are suppressed. `more`: for the report."""
-        shown, group = self.bottom.rolled(vector)
-        class_of, failing = group[self.distinct_of], self._failing(shown)
+        frequency_set, group = self.bottom.rolled(vector)
+        class_of, failing = group[self.distinct_of], self._failing(frequency_set)
         partition, suppressed = Partition.of_kept(class_of, ~failing)
         levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
         named = {attribute.name: level for attribute, level in zip(self.table.attributes, vector, strict=True)}
@@ -176,44 +176,44 @@ class Checker:
         """Why no node is safe: which requirement binds, and what would be feasible."""
         return no_generalization(self.table, self.requirements, self.suppression_limit)
 
-    def _failing(self, shown: FrequencySet) -> Bools:
+    def _failing(self, frequency_set: FrequencySet) -> Bools:
         """(m,) which distinct rows, each a class, fail.
 
         Where classes are compared with the whole, and the rest is to be released without those that fail, it has to
         meet the models by itself: what does not then fails too, until nothing more does or it is more than may be
         suppressed.
         """
-        groups = shown.groups()
+        groups = frequency_set.groups()
         failing = ~check(groups, self.requirements)
-        while self.compares and 0 < int(shown.counts[failing].sum()) <= self.suppression_limit:
+        while self.compares and 0 < int(frequency_set.counts[failing].sum()) <= self.suppression_limit:
             again = ~check(groups.subset(~failing).by_itself(), self.requirements)
             if not again.any():
                 break
             failing[np.flatnonzero(~failing)[again]] = True
         return failing
 
-    def _judged(self, vector: Vector, shown: FrequencySet, failing: Bools) -> NodeCheck:
-        lost = shown.counts[failing]
+    def _judged(self, vector: Vector, frequency_set: FrequencySet, failing: Bools) -> NodeCheck:
+        lost = frequency_set.counts[failing]
         suppressed = int(lost.sum())
-        squares, failing_squares = _squares(shown.counts), _squares(lost)
+        squares, failing_squares = _squares(frequency_set.counts), _squares(lost)
         too_many = suppressed > self.suppression_limit or suppressed == self.rows
         return NodeCheck(
             vector=vector,
             safe=not too_many,
             suppressed=suppressed,
-            classes=shown.size - len(lost),
+            classes=frequency_set.size - len(lost),
             squares=squares - failing_squares,
             failing_classes=len(lost),
             failing_squares=failing_squares,
-            hopeless=too_many and (self.monotone or self._growing_fail(shown)),
+            hopeless=too_many and (self.monotone or self._growing_fail(frequency_set)),
         )
 
-    def _growing_fail(self, shown: FrequencySet) -> bool:
+    def _growing_fail(self, frequency_set: FrequencySet) -> bool:
         """Whether the growing requirements alone fail for more rows than the limit."""
         if not self._growing:
             return False
-        passed = check(shown.groups(), self._growing)
-        return int(shown.counts[~passed].sum()) > self.suppression_limit
+        passed = check(frequency_set.groups(), self._growing)
+        return int(frequency_set.counts[~passed].sum()) > self.suppression_limit
 
 
 def _squares(sizes: Ints) -> int:

@@ -64,11 +64,11 @@ class Rounds:
         late = False
         while len(self.left) and not late:
             late = self.deadline.passed
-            shown = self._shown()
-            found = self._round(shown, 1.0 if late else self.share)
-            if found is None:
+            remaining = self._left()
+            vector = self._round(remaining, 1.0 if late else self.share)
+            if vector is None:
                 break
-            self._release(shown, found)
+            self._release(remaining, vector)
         self._settle()
         rest = int(self.checker.bottom.counts[self.left].sum())
         return self._levels() if rest <= self.checker.suppression_limit and self.classes.vectors else None
@@ -88,25 +88,25 @@ class Rounds:
             self.classes.of[np.flatnonzero(kept)[failing[into]]] = -1
             self.left = np.flatnonzero(self.classes.of < 0)
 
-    def _shown(self) -> FrequencySet:
+    def _left(self) -> FrequencySet:
         kept = np.zeros(self.checker.bottom.size, np.bool_)
         kept[self.left] = True
         return self.checker.bottom.subset(kept)
 
-    def _release(self, shown: FrequencySet, vector: Vector) -> None:
-        rolled, group = shown.rolled(vector)
+    def _release(self, remaining: FrequencySet, vector: Vector) -> None:
+        rolled, group = remaining.rolled(vector)
         safe = rolled.safe[group]
         self.classes.add(self.left[safe], group[safe], vector)
         self.left = self.left[~safe]
         self.rounds += 1
-        self.checker.tell(int(shown.counts[safe].sum()))
+        self.checker.tell(int(remaining.counts[safe].sum()))
 
-    def _round(self, shown: FrequencySet, share: float) -> Vector | None:
+    def _round(self, remaining: FrequencySet, share: float) -> Vector | None:
         """The node of this round; None where no node will do."""
-        search = Round(self, shown, share)
-        found = search.run()
+        search = Round(self, remaining, share)
+        vector = search.run()
         self.checks += search.checker.checked
-        return found
+        return vector
 
     def _levels(self) -> Levels:
         of_row = self.classes.of[self.checker.distinct_of]
@@ -126,11 +126,11 @@ class Rounds:
 class Round:
     """One round: `most` (nodes,) bounds the rows that are safe at each node, `open` (nodes,) may still be the best."""
 
-    def __init__(self, rounds: Rounds, shown: FrequencySet, share: float) -> None:
+    def __init__(self, rounds: Rounds, remaining: FrequencySet, share: float) -> None:
         whole = rounds.checker
-        self.shown, self.grid = shown, rounds.grid
+        self.remaining, self.grid = remaining, rounds.grid
         self.limit, self.growing = whole.suppression_limit, whole.growing
-        self.checker = Checker.over(whole.table, shown, whole.requirements, self.limit)
+        self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit)
         self.least = max(1, int(np.ceil(share * self.checker.rows)) - (self.limit if share == 1 else 0))
         self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
         self.bounds: Floats = rounds.scorer.over(self.checker).lower_bounds(self.grid.vectors, suppressed=0)
@@ -170,7 +170,7 @@ class Round:
         if rest <= self.limit:
             return True
         failed = self.checker.failed(vector)
-        one = self.shown.subset(failed)
+        one = self.remaining.subset(failed)
         into = np.zeros(one.size, np.int64)
         root = replace(one, populations={}).groups().merge(into, 1).as_root(self.checker.table.people)
         return bool(check(root, self.checker.requirements).all())

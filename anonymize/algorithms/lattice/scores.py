@@ -64,8 +64,8 @@ DECIMALS = 1e10
 
 def as_json(score: Sequence[float]) -> Any:
     """A score as a JSON file has it: a number, of `rank` a list; null in place of what is infinite."""
-    found = [figure if np.isfinite(figure) else None for figure in score]
-    return found[0] if len(found) == 1 else found
+    figures = [figure if np.isfinite(figure) else None for figure in score]
+    return figures[0] if len(figures) == 1 else figures
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Scorer:
         if self.metric == "discernibility":
             return (float(checked.squares + self._rows * checked.suppressed),)
         if self.metric == "c_avg":
-            shown = self._suppression * checked.classes + self._generalization * (checked.suppressed > 0)
-            return (self._rows / shown if shown else np.inf,)
+            classes = self._suppression * checked.classes + self._generalization * (checked.suppressed > 0)
+            return (self._rows / classes if classes else np.inf,)
         if self.metric in ("height", "research-value") or not checked.suppressed:
             return self.lower_bound(vector, suppressed=0)
         extra = self._extra(vector)
@@ -156,11 +156,11 @@ class Scorer:
         if self.metric == "precision":
             return self._precision(vectors, suppressed)
         tables = self._table("x")
-        found = []
+        losses = []
         for index, levels in enumerate(vectors.T):
             x = tables[index][levels] + (0.0 if extra is None else extra[index])
-            found.append(self._scaled(index, x))
-        return found
+            losses.append(self._scaled(index, x))
+        return losses
 
     def _scaled(self, index: int, x: Floats) -> Floats:
         """x of one attribute as its v."""
@@ -173,21 +173,21 @@ class Scorer:
         return np.asarray(np.floor(scaled * DECIMALS) / DECIMALS)
 
     def _precision(self, vectors: Vectors, suppressed: int | None) -> list[Floats]:
-        found = []
+        losses = []
         for ladder, levels in zip(self._ladders, vectors.T, strict=True):
             share = self._generalization * levels / ladder.height
             most = self.checker.suppression_limit if suppressed is None else suppressed
             with_most = (share * (self._rows - most) + self._suppression * most) / self._rows
-            found.append(np.minimum(share, with_most) if suppressed is None else with_most)
-        return found
+            losses.append(np.minimum(share, with_most) if suppressed is None else with_most)
+        return losses
 
     def _extra(self, vector: Vector) -> Floats:
         """(attributes,) what the suppressed rows of a node add to x."""
         failing = self.checker.failing(vector)
-        shown = self.checker.frequency_set(vector)
-        counts, extra = shown.counts[failing], []
+        frequency_set = self.checker.frequency_set(vector)
+        counts, extra = frequency_set.counts[failing], []
         for index, (ladder, level) in enumerate(zip(self._ladders, vector, strict=True)):
-            rows = _counted(shown.columns[index][failing], counts, ladder.sizes[level])
+            rows = _counted(frequency_set.columns[index][failing], counts, ladder.sizes[level])
             extra.append(self._suppression * self._suppressed(index, level, rows))
         return np.array(extra)
 
@@ -217,11 +217,11 @@ class Scorer:
 
     def _sums(self) -> list[Floats]:
         bottom = self.checker.bottom
-        found = []
+        sums = []
         for ladder, column in zip(self._ladders, bottom.columns, strict=True):
             rows = _counted(column, bottom.counts, ladder.sizes[0])
-            found.append(np.array([self._generalization * x for x in self._of_levels(ladder, rows)]))
-        return found
+            sums.append(np.array([self._generalization * x for x in self._of_levels(ladder, rows)]))
+        return sums
 
     def _of_levels(self, ladder: Ladder, rows: Floats) -> list[float]:
         """The sum over all rows at each level; `rows` (leaves,)."""

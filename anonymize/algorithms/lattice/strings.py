@@ -38,9 +38,9 @@ class Strings:
 
         Those of equal research value stay in their order.
         """
-        found = totals(levels, values)
-        order = np.argsort(found, kind="stable")
-        return cls(levels[:, order], found[order])
+        research_value = totals(levels, values)
+        order = np.argsort(research_value, kind="stable")
+        return cls(levels[:, order], research_value[order])
 
     def __len__(self) -> int:
         return len(self.totals)
@@ -80,10 +80,10 @@ class Strings:
 
 def totals(levels: Columns, values: Sequence[Floats]) -> Floats:
     """(n,) research value of each string (attributes, n)."""
-    found = np.zeros(levels.shape[1])
+    total = np.zeros(levels.shape[1])
     for column, of_level in zip(levels, values, strict=True):
-        found += of_level[column]
-    return np.round(found, DECIMALS)
+        total += of_level[column]
+    return np.round(total, DECIMALS)
 
 
 def every_string(choices: Sequence[Sequence[int]]) -> Columns:
@@ -96,21 +96,21 @@ def every_string(choices: Sequence[Sequence[int]]) -> Columns:
 class StringSearch:
     """What the searches have in common.
 
-    `values`: per attribute (levels,) the research values. `judge`: the check of a string. `told`: is told how many
+    `values`: per attribute (levels,) the research values. `judge`: the check of a string. `report`: is given how many
     strings are left. `tested`: the outcome of every string that was checked, in order.
     """
 
     values: Sequence[Floats]
     judge: Callable[[Vector], NodeCheck]
-    told: Callable[[int], None] = lambda left: None
+    report: Callable[[int], None] = lambda left: None
     tested: dict[Vector, NodeCheck] = field(default_factory=dict)
 
     @property
     def successes(self) -> list[Vector]:
         """The safe strings that were met, the highest research value first; of equal ones the first in lexicographic
         order."""
-        found = [vector for vector, outcome in self.tested.items() if outcome.safe]
-        return sorted(found, key=lambda vector: (-self.total(vector), vector))
+        safe = [vector for vector, outcome in self.tested.items() if outcome.safe]
+        return sorted(safe, key=lambda vector: (-self.total(vector), vector))
 
     def total(self, vector: Vector) -> float:
         """The research value of a string."""
@@ -131,7 +131,7 @@ class StringSearch:
         for outcome in self.tested.values():
             strings = strings.after(outcome, self.total(outcome.vector))
         while len(strings):
-            self.told(len(strings))
+            self.report(len(strings))
             outcome = self.check(strings.midpoint)
             strings = strings.after(outcome, self.total(outcome.vector))
 
@@ -146,7 +146,7 @@ class StringSearch:
         low, high = [0] * len(general), [len(levels) for levels in general]
         middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
         while True:
-            outcome = self.check(tuple(levels[at] for levels, at in zip(general, middle, strict=True)))
+            outcome = self.check(tuple(levels[position] for levels, position in zip(general, middle, strict=True)))
             low, high = (middle, high) if outcome.safe else (low, middle)
             moved = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
             if moved == middle:
@@ -161,16 +161,16 @@ class StringSearch:
                 for index, level in enumerate(vector)
                 if level - 1 in choices[index]
             ]
-            found = next((each for each in sorted(below, key=self.total, reverse=True) if self.check(each).safe), None)
-            if found is None:
+            best = next((each for each in sorted(below, key=self.total, reverse=True) if self.check(each).safe), None)
+            if best is None:
                 return
-            vector = found
+            vector = best
 
 
 def joined(parts: Sequence[Sequence[Vector]]) -> Columns:
     """(attributes, n) every combination of a string of each part, the parts being consecutive attributes."""
-    found = [sum(strings, ()) for strings in product(*parts)]
-    return np.array(found, np.int16).T
+    combined = [sum(strings, ()) for strings in product(*parts)]
+    return np.array(combined, np.int16).T
 
 
 def spread(strings: Sequence[Vector], count: int) -> list[Vector]:
@@ -178,16 +178,16 @@ def spread(strings: Sequence[Vector], count: int) -> list[Vector]:
     if len(strings) <= count:
         return list(strings)
     picked = np.linspace(len(strings) - 1, 0, count).round().astype(int)
-    return [strings[at] for at in sorted(picked.tolist())]
+    return [strings[place] for place in sorted(picked.tolist())]
 
 
 def subsets(counts: Sequence[int], limit: int) -> list[range]:
     """Consecutive attributes put together as long as the number of their strings, the product of the counts of their
     levels, is at most the limit; one attribute alone is always a subset."""
-    found, first, size = [], 0, 1
+    parts, first, size = [], 0, 1
     for index, count in enumerate(counts):
         if index > first and size * count > limit:
-            found.append(range(first, index))
+            parts.append(range(first, index))
             first, size = index, 1
         size *= count
-    return [*found, range(first, len(counts))]
+    return [*parts, range(first, len(counts))]

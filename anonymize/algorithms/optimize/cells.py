@@ -105,11 +105,6 @@ class SplitCells:
         """(m,) rows of each."""
         return self.tally.counts
 
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return len(self.counts)
-
     @cached_property
     def groups(self) -> Groups:
         """The cells as the privacy models see them."""

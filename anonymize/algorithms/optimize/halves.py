@@ -80,13 +80,13 @@ def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, Own]]
     begin = run_starts(head)
     stop = np.append(begin[1:], len(head))
     ahead = starts_of((stop - begin) * width)
-    at = 0
-    while at < len(begin):
-        last = max(int(np.searchsorted(ahead, ahead[at] + BATCH, side="right")) - 1, at + 1)
-        picked = slice(int(begin[at]), int(stop[last - 1]))
-        local = np.repeat(np.arange(last - at), stop[at:last] - begin[at:last])
-        yield slice(at, last), picked, (begin[at:last] - picked.start, stop[at:last] - picked.start - 1, local)
-        at = last
+    start = 0
+    while start < len(begin):
+        last = max(int(np.searchsorted(ahead, ahead[start] + BATCH, side="right")) - 1, start + 1)
+        picked = slice(int(begin[start]), int(stop[last - 1]))
+        local = np.repeat(np.arange(last - start), stop[start:last] - begin[start:last])
+        yield slice(start, last), picked, (begin[start:last] - picked.start, stop[start:last] - picked.start - 1, local)
+        start = last
 
 
 def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
@@ -107,8 +107,8 @@ def _side(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, 
     looked = (sizes >= judge.minimum) & ~lost
     looked[own[1]] = False
 
-    def verdict(at: Ints) -> tuple[Bools, Bools]:
-        return judge.verdict(Groups(sizes[at], {name: each.histogram(at, after) for name, each in tables.items()}))
+    def verdict(runs: Ints) -> tuple[Bools, Bools]:
+        return judge.verdict(Groups(sizes[runs], {name: each.histogram(runs, after) for name, each in tables.items()}))
 
     if judge.by_size:
         return sizes, ~looked, ~looked
@@ -122,8 +122,8 @@ Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
 def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
     """(runs,) which halves fail, and which are hopeless: those that are not looked at, and what is found of others."""
     failing, hopeless = ~looked, ~looked
-    at = np.flatnonzero(looked)
-    failing[at], hopeless[at] = verdict(at)
+    runs = np.flatnonzero(looked)
+    failing[runs], hopeless[runs] = verdict(runs)
     return failing, hopeless
 
 
@@ -175,24 +175,24 @@ class Sums:
         table -= np.repeat(summed[:-1], np.diff(ends))
         return cls(values, own, table, np.diff(summed), ends[:-1], of_head - skipped, skipped)
 
-    def histogram(self, at: Ints, after: bool) -> Histogram:
+    def histogram(self, runs: Ints, after: bool) -> Histogram:
         """Of the runs up to each of some runs (n,), or after it."""
         first, _, local = self.own
-        head = local[at]
+        head = local[runs]
         begin, count = self.of_head[head], self.of_head[head + 1] - self.of_head[head]
         value = concatenated_ranges(begin, count)
-        found = self.table[self.begin[value] + np.repeat(at - first[head], count)]
+        counts = self.table[self.begin[value] + np.repeat(runs - first[head], count)]
         if after:
-            found = self.total[value] - found
-        there = np.flatnonzero(found)
-        classes = np.repeat(np.arange(len(at)), count)[there]
+            counts = self.total[value] - counts
+        there = np.flatnonzero(counts)
+        classes = np.repeat(np.arange(len(runs)), count)[there]
         value = value[there] + self.skipped
         values = self.values
         return Histogram(
             classes=classes,
             codes=values.codes[value],
-            counts=found[there],
-            starts=np.searchsorted(classes, np.arange(len(at) + 1)).astype(np.int64),
+            counts=counts[there],
+            starts=np.searchsorted(classes, np.arange(len(runs) + 1)).astype(np.int64),
             values=None if values.numbers is None else values.numbers[value],
             given=values.source.given,
         )

@@ -122,7 +122,7 @@ class SplitView:
     def values(self) -> dict[str, Values]:
         """The sensitive values of each class; of no attribute where the size says it all."""
         histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
-        return {name: Values.of(each, self.class_of, self.classes.size) for name, each in histograms.items()}
+        return {name: Values.of(each, self.class_of, len(self.classes.counts)) for name, each in histograms.items()}
 
     @property
     def bound(self) -> int:
@@ -138,25 +138,25 @@ class SplitView:
         """Numbers that one look at the cells reads, and what it takes however few they are."""
         histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
         judged = sum(len(each.codes) for each in histograms.values())
-        return (self.cells.size + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
+        return (len(self.cells.counts) + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
         """For every split of the allset; of those in the head, and of others, 0."""
-        found = np.zeros((5, len(self.allset)), np.int64)
+        figures = np.zeros((5, len(self.allset)), np.int64)
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
-                found[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
-        return Additions(*found)
+                figures[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
+        return Additions(*figures)
 
     def exclusions(self) -> Ints:
         """(splits,) how much the bound grows without each split of the allset; of those in the head without meaning."""
-        found = np.zeros(len(self.allset), np.int64)
+        growth = np.zeros(len(self.allset), np.int64)
         for attribute, one, other, place in self._neighbours(self.cells):
             sizes = self.cells.counts[one] + self.cells.counts[other]
             joined = self.problem.cost.least(sizes, self.cells.labels[one] + self.cells.labels[other])
             grown = np.where(self.verdict[1][self.class_of[one]], 0, joined - self.least[one] - self.least[other])
-            np.add.at(found, self._splits_of(attribute, self.allset)[place], grown)
-        return found
+            np.add.at(growth, self._splits_of(attribute, self.allset)[place], grown)
+        return growth
 
     def removals(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow without each split of the head; of others 0."""
@@ -166,9 +166,9 @@ class SplitView:
             failing, _ = self.problem.judge.verdict(self.classes.groups.joined(one, other))
             rows = self.classes.counts[one] + self.classes.counts[other]
             joined = self._costs(rows, self.classes.labels[one] + self.classes.labels[other], failing)
-            at = self._splits_of(attribute, self.head)[place]
-            np.add.at(cost, at, joined - self.cost_of[one] - self.cost_of[other])
-            np.add.at(suppressed, at, np.where(failing, rows, 0) - lost[one] - lost[other])
+            split = self._splits_of(attribute, self.head)[place]
+            np.add.at(cost, split, joined - self.cost_of[one] - self.cost_of[other])
+            np.add.at(suppressed, split, np.where(failing, rows, 0) - lost[one] - lost[other])
         return cost, suppressed
 
     def _neighbours(self, cells: SplitCells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
@@ -176,8 +176,10 @@ class SplitView:
         attribute, the two cells, and the number of the interval of the first."""
         for attribute, span in enumerate(cells.spans):
             if span > 1:
-                order = [at for at in range(len(cells.spans)) if at != attribute] + [attribute]
-                keys, below = mixed_radix([cells.columns[at] for at in order], [cells.spans[at] for at in order])
+                order = [other for other in range(len(cells.spans)) if other != attribute] + [attribute]
+                keys, below = mixed_radix(
+                    [cells.columns[other] for other in order], [cells.spans[other] for other in order]
+                )
                 rank = KeyGroups.of(keys, below).order
                 place = keys[rank[:-1]] % span
                 beside = (np.diff(keys[rank]) == 1) & (place < span - 1)
@@ -190,21 +192,21 @@ class SplitView:
     def _halved(self, attribute: int, span: int) -> Ints:
         """(figures, span - 1) those of `Additions` for each boundary between intervals of an attribute."""
         cells = self.cells
-        grouping = KeyGroups.of(self.class_of * span + cells.columns[attribute], self.classes.size * span)
+        grouping = KeyGroups.of(self.class_of * span + cells.columns[attribute], len(self.classes.counts) * span)
         order, starts, first = grouping.order, grouping.starts, grouping.first
         head, place = self.class_of[first], cells.columns[attribute][first]
         sizes = np.add.reduceat(cells.counts[order], starts)
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
-        found = np.zeros((5, span), np.int64)
+        totals = np.zeros((5, span), np.int64)
         for picked, own, judged in self._halves(grouping, sizes, head):
             halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
-            for total, values in zip(found, figures[:, inner], strict=True):
+            for total, values in zip(totals, figures[:, inner], strict=True):
                 np.add.at(total, place[picked][inner], values)
                 np.subtract.at(total, place[picked][inner + 1], values)
-        return np.asarray(np.cumsum(found, axis=1)[:, :-1])
+        return np.asarray(np.cumsum(totals, axis=1)[:, :-1])
 
     def _halves(self, grouping: KeyGroups, sizes: Ints, head: Ints) -> Iterator[Halves]:
         """The two halves at every run: cells of one class in one interval."""

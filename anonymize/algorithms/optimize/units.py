@@ -50,5 +50,5 @@ def _half(histogram: Histogram, picked: slice, own: Own, size: int, side: int) -
 def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:
     classes, codes = np.nonzero(dense)
     starts = np.searchsorted(classes, np.arange(len(dense) + 1))
-    found = None if values is None else values[codes]
-    return Histogram(classes, codes, dense[classes, codes], starts, found, whole)
+    numbers = None if values is None else values[codes]
+    return Histogram(classes, codes, dense[classes, codes], starts, numbers, whole)

@@ -66,7 +66,7 @@ class Block:
         arranged = chosen[by_label]
         begins = run_starts(arranged)
         sizes = np.diff(begins, append=len(order))
-        places = self.measure.at(order)
+        places = self.measure.places_of(order)
         low = [np.minimum.reduceat(axis, begins) for axis in places]
         high = [np.maximum.reduceat(axis, begins) for axis in places]
         number = np.repeat(np.arange(len(begins)), sizes)

@@ -35,7 +35,7 @@ def sections(block: Block, classes: BlockClasses, rows: int, rng: np.random.Gene
     """
     drawn = _drawn(classes.order, classes.starts, classes.sizes, rng)
     largest = max(CELLS // rows, LEAST)
-    return _halved(block.measure.at(drawn), -(-classes.count // largest), rng)
+    return _halved(block.measure.places_of(drawn), -(-classes.count // largest), rng)
 
 
 def _drawn(order: NDArray[Any], starts: Ints, sizes: Ints, rng: np.random.Generator) -> NDArray[Any]:

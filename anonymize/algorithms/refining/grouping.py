@@ -23,7 +23,7 @@ class GreedyGroups:
 
     def __init__(self, measure: BoxMeasure, rows: Ints, held: Ints, groups: Ints, k: int) -> None:
         self.measure, self.groups, self.k = measure, groups, k
-        self.places = measure.at(rows)
+        self.places = measure.places_of(rows)
         self.taken = np.where(np.arange(rows.shape[1]) < held[:, None], np.float32(0), TAKEN)
         self.group = np.full(rows.shape, -1)
         shape = (len(rows), int(groups.max()))

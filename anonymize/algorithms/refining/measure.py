@@ -91,18 +91,18 @@ class TaxonomyAxis:
 
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""
-        at = low * self.size
-        at += high
-        return self.table.take(at)
+        cells = low * self.size
+        cells += high
+        return self.table.take(cells)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         if self.cube is None:
             return self.cost(np.minimum(low, places), np.maximum(high, places))
-        at = low * self.size
-        at += high
-        at *= self.size
-        return self.cube.take(at + places)
+        cells = low * self.size
+        cells += high
+        cells *= self.size
+        return self.cube.take(cells + places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
@@ -158,7 +158,7 @@ class BoxMeasure:
             total += axis.joined(left, right, place)
         return total
 
-    def at(self, rows: Integers) -> list[Places]:
+    def places_of(self, rows: Integers) -> list[Places]:
         """The places of some rows."""
         return [places[rows] for places in self.places]
 
@@ -217,14 +217,14 @@ def _kinds(places: Sequence[Places]) -> list[Kinds]:
     alone = sorted(
         (_together([index], places, None) for index in range(len(places))), key=lambda kinds: len(kinds.rows)
     )
-    found: list[Kinds] = []
+    kept: list[Kinds] = []
     for kinds in sorted(alone, key=lambda kinds: len(kinds.rows)):
-        both = _together([*found[-1].axes, *kinds.axes], places, found[-1]) if found else kinds
-        if found and len(both.rows) <= FEW:
-            found[-1] = both
+        both = _together([*kept[-1].axes, *kinds.axes], places, kept[-1]) if kept else kinds
+        if kept and len(both.rows) <= FEW:
+            kept[-1] = both
         elif len(kinds.rows) <= FEW:
-            found.append(kinds)
-    return found
+            kept.append(kinds)
+    return kept
 
 
 def _together(axes: list[int], places: Sequence[Places], before: Kinds | None) -> Kinds:

@@ -57,7 +57,7 @@ def _of_section(
     ones = np.ones(len(section), np.float32)
     joined = block.measure.crossing(low, high, ones, ones * 0)
     step, kept = max(CELLS // len(section), 1), min(NEAR, len(section))
-    parts = [_nearest(joined(rows[at : at + step]), kept, rng) for at in range(0, len(rows), step)]
+    parts = [_nearest(joined(rows[begin : begin + step]), kept, rng) for begin in range(0, len(rows), step)]
     near = np.concatenate(parts)[:, np.arange(NEAR) % kept]
     return PoolNeighbours(rows, classes.order[classes.starts[section[near]]])
 
@@ -83,9 +83,9 @@ def pools(classes: BlockClasses, number: Ints, around: PoolNeighbours, size: int
     count = np.zeros(len(own), np.int64)
     count[first] = 1
     for turn in range(around.near.shape[1]):
-        asked = number[around.near[:, turn]]
-        asking = np.flatnonzero((pool[asked] < 0) & (count > 0) & (count < size))
-        given, by = np.unique(asked[asking], return_index=True)
+        neighbour = number[around.near[:, turn]]
+        asking = np.flatnonzero((pool[neighbour] < 0) & (count > 0) & (count < size))
+        given, by = np.unique(neighbour[asking], return_index=True)
         pool[given] = asking[by]
         count[asking[by]] += 1
     return pool

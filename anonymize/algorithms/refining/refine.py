@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, option
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
-from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.clustering.run import Method, cluster, met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
@@ -83,6 +83,14 @@ def refined(
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
 
 
+def clustered(
+    table: Table, requirements: tuple[Requirement, ...], method: Method, refinement: Refinable | None, context: Context
+) -> Regions:
+    """The groups that a method makes; `refinement`: how they are refined, None for not at all."""
+    regions = cluster(table, requirements, method, context)
+    return regions if refinement is None else refined(table, requirements, regions, refinement, context)
+
+
 class Refinement:
     """Refines a partition of some rows of a table; the rows are 0 ... n - 1 here."""
 
@@ -101,15 +109,15 @@ class Refinement:
         rows, number = len(partition.order), 0
         passes = options.passes or min(max(ROWS // rows, PASSES[0]), PASSES[1])
         while number < passes and time.monotonic() < deadline:
-            found = self._pass(partition, number, deadline, executor)
+            tried = self._pass(partition, number, deadline, executor)
             number += 1
             self.context.refining(number, passes)
-            ncp = self._ncp(found)
-            gain, best, partition = best - ncp, min(ncp, best), found if ncp <= best else partition
+            ncp = self._ncp(tried)
+            gain, best, partition = best - ncp, min(ncp, best), tried if ncp <= best else partition
             if gain < LITTLE * best:
                 break
-        told = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
-        return partition, told | {"stopped_by_time": time.monotonic() >= deadline}
+        account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
+        return partition, account | {"stopped_by_time": time.monotonic() >= deadline}
 
     def _ncp(self, partition: Partition) -> float:
         """Weighted NCP of the partition, to the last digit."""
@@ -123,18 +131,18 @@ class Refinement:
         run: Map = executor.map if alone else map
         labels = partition.class_of(len(partition.order)).astype(np.int64)
 
-        def refine(at: int) -> tuple[Ints, Ints]:
-            classes = parts[at]
+        def refine(index: int) -> tuple[Ints, Ints]:
+            classes = parts[index]
             starts, sizes = partition.starts[classes], partition.sizes[classes]
             rows = np.sort(partition.order[concatenated_ranges(starts, sizes)]).astype(np.int64)
-            rng = np.random.default_rng([seed, number, at])
-            found = _refined(self._block(rows), labels[rows], len(labels), rng, deadline, run)
-            return rows, np.unique(found, return_inverse=True)[1]
+            rng = np.random.default_rng([seed, number, index])
+            regrouped = _refined(self._block(rows), labels[rows], len(labels), rng, deadline, run)
+            return rows, np.unique(regrouped, return_inverse=True)[1]
 
         after, count = np.empty_like(labels), 0
-        for rows, found in (map if alone else executor.map)(refine, range(len(parts))):
-            after[rows] = found + count
-            count += int(found.max()) + 1
+        for rows, groups in (map if alone else executor.map)(refine, range(len(parts))):
+            after[rows] = groups + count
+            count += int(groups.max()) + 1
         return Partition.of_labels(after)
 
     def _block(self, rows: Ints) -> Block:

@@ -42,10 +42,10 @@ class Pools:
     def batches(self) -> list[Pools]:
         """The same in batches."""
         starts = starts_of(self.held)
-        parts = [slice(at, min(at + POOLS, len(self.held))) for at in range(0, len(self.held), POOLS)]
+        parts = [slice(part, min(part + POOLS, len(self.held))) for part in range(0, len(self.held), POOLS)]
         return [
-            Pools(self.rows[starts[at.start] : starts[at.stop]], self.held[at], self.groups[at], self.ncp[at])
-            for at in parts
+            Pools(self.rows[starts[part.start] : starts[part.stop]], self.held[part], self.groups[part], self.ncp[part])
+            for part in parts
         ]
 
 
@@ -58,10 +58,10 @@ def regroup(
     executor's, over batches of pools.
     """
     classes = block.classes(labels)
-    found = _gathered(block, classes, pools(classes, _numbers(classes), around, size), size, keep, rng)
+    gathered = _gathered(block, classes, pools(classes, _numbers(classes), around, size), size, keep, rng)
     after = labels.copy()
     name = int(labels.max()) + 1
-    for rows, group, count in run(lambda batch: _regrouped(block, batch), found.batches()):
+    for rows, group, count in run(lambda batch: _regrouped(block, batch), gathered.batches()):
         after[rows] = name + group
         name += count
     return after

@@ -42,11 +42,11 @@ def transfer(
 
     `classes` are those of the labels, `sections` numbers of classes within which targets are looked for.
     """
-    found = targets(block, classes, sections)
-    labels = _parted(block, classes, labels, found, rng)
+    best = targets(block, classes, sections)
+    labels = _parted(block, classes, labels, best, rng)
     rows = np.arange(len(labels))
     for number in range(ROUNDS):
-        labels, rows = _moved(block, labels, rows, found.label, -GAIN if number else HOPE)
+        labels, rows = _moved(block, labels, rows, best.label, -GAIN if number else HOPE)
         if not len(rows):
             break
     return labels
@@ -66,10 +66,10 @@ def targets(block: Block, classes: BlockClasses, sections: Sequence[Ints]) -> Ta
         scale, before = (sizes + 1).astype(np.float32), classes.ncp[section].astype(np.float32)
         rise_of = block.measure.crossing(low, high, scale, before)
         step = max(CELLS // len(section), 1)
-        for at in range(0, len(rows), step):
-            some, each = rows[at : at + step], np.arange(min(step, len(rows) - at))
+        for begin in range(0, len(rows), step):
+            some, each = rows[begin : begin + step], np.arange(min(step, len(rows) - begin))
             cells = rise_of(some)
-            cells[each, own[at : at + step]] = np.inf
+            cells[each, own[begin : begin + step]] = np.inf
             to = cells.argmin(axis=1)
             best[some], rise[some] = section[to], cells[each, to]
     return Targets(classes.names[best], rise)
@@ -125,20 +125,20 @@ class Parting:
     saved: Floats
 
 
-def _parted(block: Block, classes: BlockClasses, labels: Ints, found: Targets, rng: np.random.Generator) -> Ints:
+def _parted(block: Block, classes: BlockClasses, labels: Ints, best: Targets, rng: np.random.Generator) -> Ints:
     """(rows,) labels once rows have left their classes together, where that lowers the NCP.
 
     A class that is given several rows is measured with all of them.
     """
-    partings = [_whole(classes, found), *(_ring(block, classes, found, axis, rng) for axis in block.measure.axes)]
+    partings = [_whole(classes, best), *(_ring(block, classes, best, axis, rng) for axis in block.measure.axes)]
     first = np.cumsum([0, *(len(parting.classes) for parting in partings)])
     rows = np.concatenate([parting.rows for parting in partings])
     if not len(rows):
         return labels
-    of = np.concatenate([parting.of + at for parting, at in zip(partings, first, strict=False)])
+    of = np.concatenate([parting.of + begin for parting, begin in zip(partings, first, strict=False)])
     leaving = np.concatenate([parting.classes for parting in partings])
     change = -np.concatenate([parting.saved for parting in partings])
-    to = np.searchsorted(classes.names, found.label[rows])
+    to = np.searchsorted(classes.names, best.label[rows])
     by_pair = np.lexsort((to, of))
     rows, of, to = rows[by_pair], of[by_pair], to[by_pair]
     begins = run_starts(of * classes.count + to)
@@ -149,19 +149,19 @@ def _parted(block: Block, classes: BlockClasses, labels: Ints, found: Targets, r
     chosen = _apart(change, [(leaving, np.arange(len(leaving))), (to, source)], classes.count)
     leaves = rows[chosen[of]]
     after = labels.copy()
-    after[leaves] = found.label[leaves]
+    after[leaves] = best.label[leaves]
     return _undone(block, labels, after)
 
 
-def _whole(classes: BlockClasses, found: Targets) -> Parting:
+def _whole(classes: BlockClasses, best: Targets) -> Parting:
     """Classes that may be worth dissolving."""
-    rise = np.add.reduceat(found.rise[classes.order].astype(np.float64), classes.starts[:-1])
+    rise = np.add.reduceat(best.rise[classes.order].astype(np.float64), classes.starts[:-1])
     hoped = np.flatnonzero(rise - classes.ncp < -GAIN)
     rows = classes.order[concatenated_ranges(classes.starts[hoped], classes.sizes[hoped])]
     return Parting(hoped, rows, np.repeat(np.arange(len(hoped)), classes.sizes[hoped]), classes.ncp[hoped])
 
 
-def _ring(block: Block, classes: BlockClasses, found: Targets, axis: BoxAxis, rng: np.random.Generator) -> Parting:
+def _ring(block: Block, classes: BlockClasses, best: Targets, axis: BoxAxis, rng: np.random.Generator) -> Parting:
     """Rows that lie farthest on an axis from a row of their class drawn at random, where losing them may be worth it.
 
     On a hierarchy these are all rows beyond the child of the class's node in which the drawn row lies.
@@ -174,12 +174,12 @@ def _ring(block: Block, classes: BlockClasses, found: Targets, axis: BoxAxis, rn
     leaves = (distance == farthest[classes.number]) & (distance > 0)
     gone = np.add.reduceat(leaves, begins, dtype=np.int64)
     low, high = [], []
-    for arranged, left, right in zip(block.measure.at(classes.order), classes.low, classes.high, strict=True):
+    for arranged, left, right in zip(block.measure.places_of(classes.order), classes.low, classes.high, strict=True):
         low.append(np.minimum.reduceat(np.where(leaves, right[classes.number], arranged), begins))
         high.append(np.maximum.reduceat(np.where(leaves, left[classes.number], arranged), begins))
     stays = classes.sizes - gone
     saved = classes.ncp - block.measure.cost(low, high) * stays
-    rise = np.add.reduceat(np.where(leaves, found.rise[classes.order], 0.0), begins)
+    rise = np.add.reduceat(np.where(leaves, best.rise[classes.order], 0.0), begins)
     hoped = np.flatnonzero((gone > 0) & (stays >= block.k) & (rise - saved < -GAIN))
     place = np.full(classes.count, -1)
     place[hoped] = np.arange(len(hoped))
@@ -190,7 +190,7 @@ def _ring(block: Block, classes: BlockClasses, found: Targets, axis: BoxAxis, rn
 def _with(block: Block, classes: BlockClasses, rows: Ints, begins: Ints, to: Ints) -> tuple[list[Places], list[Places]]:
     """The boxes of classes `to` once each has been joined by the rows that begin at `begins`."""
     low, high = [], []
-    for places, left, right in zip(block.measure.at(rows), classes.low, classes.high, strict=True):
+    for places, left, right in zip(block.measure.places_of(rows), classes.low, classes.high, strict=True):
         low.append(np.minimum(np.minimum.reduceat(places, begins), left[to]))
         high.append(np.maximum(np.maximum.reduceat(places, begins), right[to]))
     return low, high
@@ -226,12 +226,14 @@ def _changes(block: Block, classes: BlockClasses, rows: Ints, source: Ints, to: 
     """(rows,) how each row's move from class `source` to class `to` changes the total NCP."""
     measure, sizes, ncp = block.measure, classes.sizes, classes.ncp
     low, high = [], []
-    ends = zip(measure.at(rows), measure.at(classes.order), classes.low, classes.high, strict=True)
+    ends = zip(measure.places_of(rows), measure.places_of(classes.order), classes.low, classes.high, strict=True)
     for places, arranged, left, right in ends:
         low.append(_without(classes, arranged, left, right, np.minimum)(source, places))
         high.append(_without(classes, arranged, right, left, np.maximum)(source, places))
     left_over = measure.cost(low, high) * (sizes[source] - 1.0)
-    joined = measure.joined([end[to] for end in classes.low], [end[to] for end in classes.high], measure.at(rows))
+    joined = measure.joined(
+        [end[to] for end in classes.low], [end[to] for end in classes.high], measure.places_of(rows)
+    )
     return np.asarray(left_over - ncp[source] + joined * (sizes[to] + 1.0) - ncp[to])
 
 

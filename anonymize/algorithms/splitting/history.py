@@ -38,12 +38,12 @@ class History:
         `parents` is the class that each came from.
         """
         begins = children.rows[children.starts[:-1]].astype(np.int64)
-        at = np.flatnonzero(parted)
-        second = len(begins) - len(at)
+        cut = np.flatnonzero(parted)
+        second = len(begins) - len(cut)
         first = np.flatnonzero(parted[parents[:second]])
-        whole = batch.rows[batch.starts[at]].astype(np.int64)
+        whole = batch.rows[batch.starts[cut]].astype(np.int64)
         self.steps.append(
-            CutStep(whole, begins[first], begins[second:], cuts.attribute[at], cuts.start[at], cuts.stop[at])
+            CutStep(whole, begins[first], begins[second:], cuts.attribute[cut], cuts.start[cut], cuts.stop[cut])
         )
 
     def tree(self, partition: Partition) -> CutTree:

@@ -1,0 +1,24 @@
+"""Columns by their names. To polars a text is a pattern: `*` is every column, `^a.*$` all that begin with an a."""
+
+from __future__ import annotations
+
+import polars as pl
+from polars import selectors
+
+
+def column(name: str) -> pl.Expr:
+    """The column of exactly this name.
+
+    >>> pl.DataFrame({"a": [1], "^a$": [2], "*": [3]}).select(column("^a$"), column("*")).row(0)
+    (2, 3)
+    """
+    return selectors.by_name(name).as_expr()
+
+
+def unnamed(series: pl.Series) -> pl.Series:
+    """The same values under no name: most methods of a series look it up by its name, which is a pattern there as well.
+
+    >>> unnamed(pl.Series("*", ["a", None])).fill_null("b").to_list()
+    ['a', 'b']
+    """
+    return series.alias("")
