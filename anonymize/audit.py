@@ -146,6 +146,13 @@ def audit(request: Audit) -> AuditResult:
     return AuditResult(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
 
 
+def _original(request: Audit, encoding: str) -> Original | None:
+    """The table that has the unit, and how rows are matched with it."""
+    if request.unit_from is None:
+        return None
+    return Original(request.unit_from, encoding, request.link, request.against.by_position)
+
+
 def _measured(
     request: Audit,
     spec: Spec,
@@ -155,7 +162,7 @@ def _measured(
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     encoding = (spec if request.spec is None else request.spec).input.encoding
-    original = None if request.unit_from is None else Original(request.unit_from, encoding, request.link)
+    original = _original(request, encoding)
     classified = request.spec is not None
     with ExitStack() as stack:
         table = stack.enter_context(
@@ -186,8 +193,10 @@ def _check(request: Audit) -> None:
         raise UsageError("--no-regress: needs a --baseline")
     if request.link is not None and request.unit_from is None:
         raise UsageError("--link: needs --unit-from, the table that it leads to")
-    if against.by_position and against.previous is None:
-        raise UsageError("--by-position: needs a --previous")
+    if against.by_position and against.previous is None and request.unit_from is None:
+        raise UsageError("--by-position: needs a --previous or --unit-from")
+    if against.by_position and request.link is not None and against.previous is None:
+        raise UsageError("--by-position: rows are matched by --link")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")

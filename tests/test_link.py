@@ -39,7 +39,7 @@ def test_a_link_of_no_rows(tmp_path: Path) -> None:
 
 def test_it_fits_its_own_files_alone() -> None:
     LINK.check("link.json", input="a" * 64, release="b" * 64)
-    with pytest.raises(DataError, match="link.json: is about another release"):
+    with pytest.raises(DataError, match="is about another release"):
         LINK.check("link.json", input="a" * 64, release="c" * 64)
     with pytest.raises(DataError, match="another input"):
         LINK.check("link.json", input="c" * 64, release="b" * 64)

@@ -126,11 +126,12 @@ def opened(
 @dataclass(frozen=True)
 class Original:
     """The table that a release was made of; `encoding` is its own. `link`: path of which row of it each released row
-    is; without it rows are matched by position, where the spec keeps the input's order."""
+    is; without it rows are matched by position, where that is asked for or the spec keeps the input's order."""
 
     path: str | Path
     encoding: str
     link: str | Path | None = None
+    by_position: bool = False
 
 
 def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series | None:
@@ -146,9 +147,10 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         return units_of(source.scan(), spec.unit)
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
-    if original.link is None and spec.output.row_order != "keep":
-        hint = "--save-link of the release command writes it; output.row_order: keep in a spec asks for the position"
-        raise UsageError(Problem("--unit-from: rows are matched by --link", hint=hint))
+    positions = spec.output.row_order == "keep" or (original.by_position and spec.path is None)
+    if original.link is None and not positions:
+        hint = "--save-link of the release command writes it; without a spec --by-position, if they are in one order"
+        raise UsageError(Problem("--unit-from: give --link, by which rows are matched", hint=hint))
     table = spec.input.model_copy(update={"encoding": original.encoding})
     with Source.open(spec.model_copy(update={"input": table}), original.path) as other:
         if spec.unit not in other.columns:

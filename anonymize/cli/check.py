@@ -106,7 +106,9 @@ _SIZE = _Size()
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
     click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
     click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
-    click.option("--by-position", is_flag=True, help="Row n of both releases is about the same individual."),
+    click.option(
+        "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
+    ),
     click.option(
         "--format",
         "form",
