@@ -192,7 +192,7 @@ class HeldColumn:
         """The column as it is compared; `interval`: how intervals read, where it is a quasi-identifier."""
         if self.codes is not None:
             return RankedColumn.of(self.codes, self.cells, interval)
-        texts = as_shown(self.cells)
+        texts = self.cells.cast(pl.String)
         if most_differ(texts):
             return TextColumn(texts, interval)
         coded = _coded(texts)
@@ -222,10 +222,3 @@ def _coded(texts: pl.Series) -> HeldColumn:
     distinct = categories.to_series()
     cells = pl.concat([distinct, pl.Series([None], dtype=pl.String)])
     return HeldColumn(cells, categorized.to_physical().fill_null(len(distinct)).to_numpy())
-
-
-def as_shown(column: pl.Series) -> pl.Series:
-    """The cells of a column as text."""
-    if column.dtype.is_nested() or column.dtype == pl.Binary:  # which have no text of their own
-        return pl.Series([None if cell is None else str(cell) for cell in column.to_list()], dtype=pl.String)
-    return column.cast(pl.String)
