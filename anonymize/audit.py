@@ -19,16 +19,20 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.judging.protected import refuse_absent
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
-OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
+OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
 
-APART = ("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit")
+APART = (
+    *("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit"),
+    "no_normalize",
+)
 """What describes a table without a spec; beside one it comes from the spec."""
 
 
@@ -84,6 +88,7 @@ class Audit:
     suppressed: str | None = None
     sampling_weight: str | None = None
     unit: str | None = None
+    no_normalize: bool = False
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -140,6 +145,7 @@ def audit(request: Audit) -> AuditResult:
     if requirements:
         _refuse_randomized(request.path)
     facts = _measured(request, spec, grouping, requirements, checks)
+    refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
@@ -260,7 +266,8 @@ def _spec_of(request: Audit) -> Spec:
     table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
-        "input": {name: value for name, value in table.items() if value is not None},
+        "input": {name: value for name, value in table.items() if value is not None}
+        | {"normalize": not request.no_normalize},
         "quasi_identifiers": {name: {} for name in request.quasi_identifiers},
         **{name: value for name in ("unit", "sampling_weight") if (value := getattr(request, name))},
         "sensitive": {

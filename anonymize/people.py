@@ -43,4 +43,5 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
     ]
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
-    return People(source.scan(), quasi_identifiers, missing.texts, spec.output.suppressed, spec.output.interval, empty)
+    output, normalize = spec.output, spec.input.normalize
+    return People(source.scan(), quasi_identifiers, missing.texts, output.suppressed, output.interval, empty, normalize)

@@ -463,7 +463,7 @@ def _type(value: Mapping[str, Any]) -> str:
         return f"list of {_type(value['items'])}" if "items" in value else "list"
     if isinstance(value.get("type"), list):
         return "text"
-    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true`"}
+    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
     return names.get(value.get("type", ""), "mapping") + _range(value)
 
 
@@ -479,6 +479,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
     default = value.get("default")
     if default in (None, []):
         return ""
+    default = str(default).lower() if isinstance(default, bool) else default
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`".replace("'", '"')
 
 

@@ -221,7 +221,9 @@ def test_what_means_missing_is_declared_not_guessed(tmp_path: Path) -> None:
 def test_an_empty_field_is_missing_only_if_the_empty_text_is(tmp_path: Path) -> None:
     table = csv_file(tmp_path, "q,s\na,\na,x\n")
     assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2).satisfied is False
-    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, missing=["NA"]).satisfied is True
+    as_it_stands = {"missing": ["NA"], "no_normalize": True}
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, **as_it_stands).satisfied is True
+    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, missing=["NA"]).satisfied is False
 
 
 @pytest.mark.parametrize("kind", ["csv.gz", "parquet", "arrow"])

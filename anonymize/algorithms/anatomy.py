@@ -14,6 +14,9 @@ the exact quasi-identifiers.
 Not possible where one value holds more than 1/l of the rows. Then rows of the most frequent values are left out, if
 `privacy.suppression` allows it; else it ends with exit code 4, and says how frequent which rank of value is.
 
+Groups are drawn from the operating system's entropy, which is kept nowhere. With `--seed` whoever learns it and has the
+table's order can draw them again: the report says so, and `--public-report` refuses it.
+
 Missing sensitive values are not counted towards l; their rows are dealt out over the groups evenly.
 
 Recoding model. Bucketization.

@@ -22,6 +22,7 @@ from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Assessment, Requirement, assess
+from anonymize.privacy.protected import mask, values_of
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -128,17 +129,18 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     column = _column(table, requirement.attribute)
     rank = _rank_within_value(column, kept)
     counts = np.bincount(column.codes[kept], minlength=column.size)
+    bound = _protected(column, requirement)
 
     def stays(caps: Ints) -> Bools:
-        return _spread(rank, column, counts, caps)
+        return _spread(rank, column, counts, np.where(bound, caps, counts))
 
     def fine(caps: Ints) -> bool:
         return _assessed(table, kept & stays(caps), requirement).satisfied
 
-    cap = _highest(int(counts.max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
+    cap = _highest(int(counts[bound].max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
     if not cap:
         return kept
-    capped = np.flatnonzero(counts > cap)[::-1]
+    capped = np.flatnonzero(bound & (counts > cap))[::-1]
 
     def raised(number: int) -> Ints:
         caps = np.full(column.size, cap)
@@ -146,6 +148,14 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
         return caps
 
     return stays(raised(_highest(len(capped), lambda number: fine(raised(number)))))
+
+
+def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
+    """(codes,) whether the requirement protects each value."""
+    values = values_of(requirement.parameters)
+    if values is None:
+        return np.ones(column.size, np.bool_)
+    return mask(column.texts if column.values is None else column.values, values)
 
 
 def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
@@ -231,7 +241,7 @@ def alternative(table: Table, assessment: Assessment) -> str:
 
 
 def _reached(assessment: Assessment) -> str:
-    figures = {name: value for name, value in assessment.achieved.items() if not isinstance(value, str)}
+    figures = {name: value for name, value in assessment.achieved.items() if not isinstance(value, str | list)}
     return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
 
 
@@ -252,7 +262,7 @@ def _nearest(assessment: Assessment, assessed: Callable[[Requirement], Assessmen
             )
             if setting is not None and assessed(setting).satisfied:
                 rank = MODELS[requirement.model].rank if requirement != assessment.requirement else None
-                whole = {} if rank is None else {rank: int(requirement.required()[rank])}
+                whole = {} if rank is None else {rank: int(getattr(requirement.parameters, rank))}
                 return ", ".join(_said(requirement, name, value) for name, value in (changed | whole).items())
     return None
 
@@ -262,7 +272,7 @@ def _weaker(requirement: Requirement) -> Iterator[Requirement]:
     yield requirement
     rank = MODELS[requirement.model].rank
     if rank is not None:
-        for number in range(int(requirement.required()[rank]) - 1, 0, -1):
+        for number in range(int(getattr(requirement.parameters, rank)) - 1, 0, -1):
             smaller = _changed(requirement, {rank: number})
             if smaller is not None:
                 yield smaller
@@ -271,7 +281,9 @@ def _weaker(requirement: Requirement) -> Iterator[Requirement]:
 Figures = dict[str, float | int]
 
 
-def _settings(requirement: Requirement, achieved: Mapping[str, float | int | str | None]) -> Iterator[Figures]:
+def _settings(
+    requirement: Requirement, achieved: Mapping[str, float | int | str | list[str] | None]
+) -> Iterator[Figures]:
     """What is reached in place of none of the parameters, of one, of two, ..."""
     known = {
         name: float(f"{value:.10g}") if isinstance(value, float) else value

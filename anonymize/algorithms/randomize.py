@@ -35,7 +35,7 @@ Workshops 2010.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +44,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.classes import Codes, Floats
 from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
-from anonymize.privacy import Requirement, disclosure
+from anonymize.privacy import Requirement, amplification, disclosure, local_dp
+from anonymize.randomization.amplified import largest_p
 from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
 from anonymize.randomization.joint import MOST_CELLS, Guarded, JointAxis, pose
 from anonymize.randomization.optimum import optimum
@@ -61,6 +62,10 @@ NEEDS = Needs(
     reusable=False,
     random=True,
 )
+
+
+RATIOS = (local_dp.Parameters, amplification.Parameters)
+"""Bounds on p / q of a sensitive attribute."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +172,20 @@ def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on
     free = _may(columns, on)
     axes = [JointAxis(column.original, column.size, column.name in free) for column in quasi]
     guarded = [
-        Guarded(column.original, column.missing, column.name in free, _bounds(column, requirements))
+        Guarded(
+            column.original,
+            column.missing,
+            column.name in free,
+            _bounds(column, requirements),
+            _cap(column, requirements),
+        )
         for column in sensitive
     ]
     posed = pose(axes, guarded)
     found = optimum(posed)
     if found is None:
-        raise InfeasibleError([_explain(posed, requirement, on) for requirement in requirements])
+        capped = {sensitive[number].name for number in posed.beyond_caps}
+        raise InfeasibleError(list(_reasons(posed, requirements, on, capped)))
     first = [column.name for column in quasi if column.name in free]
     last = found[len(found) - len(sensitive) :]
     chosen = dict(zip(first, found[: len(first)].tolist(), strict=True))
@@ -206,8 +218,7 @@ def _bounds(column: Distorted, requirements: tuple[Requirement, ...]) -> Floats:
 
 def _asked(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator[disclosure.Parameters]:
     for requirement in requirements:
-        if requirement.attribute == column.name:
-            assert isinstance(requirement.parameters, disclosure.Parameters)
+        if requirement.attribute == column.name and isinstance(requirement.parameters, disclosure.Parameters):
             yield requirement.parameters
 
 
@@ -221,6 +232,26 @@ def _unknown_values(columns: Sequence[Distorted], requirements: tuple[Requiremen
             yield f"disclosure: {told}"
 
 
+def _cap(column: Distorted, requirements: Iterable[Requirement]) -> float:
+    """The largest p that bounds on p / q allow a sensitive attribute; 1 where none is asked for."""
+    mine = [each.parameters for each in requirements if each.attribute == column.name]
+    ratios = [given.gamma for given in mine if isinstance(given, RATIOS)]
+    return min((largest_p(gamma, column.size) for gamma in ratios), default=1.0)
+
+
+def _reasons(
+    posed: DistortionProblem, requirements: tuple[Requirement, ...], on: str, capped: Collection[str]
+) -> Iterator[Problem]:
+    """Why there are no parameters. `capped`: sensitive attributes whose p cannot be as small as it has to."""
+    for each in requirements:
+        if not capped and isinstance(each.parameters, disclosure.Parameters):
+            yield _explain(posed, each, on)
+        elif each.attribute in capped and isinstance(each.parameters, RATIOS):
+            left = "is left alone, and shows itself" if on == "qi" else "cannot be distorted so much and undone again"
+            hint = "distort the sensitive attributes: --on sensitive, or both" if on == "qi" else "allow more"
+            yield Problem(f"{each} cannot be met: {each.attribute} {left}", hint=hint)
+
+
 def _explain(posed: DistortionProblem, requirement: Requirement, on: str) -> Problem:
     """Why even the strongest distortion does not keep the bound, and what would."""
     what = {"qi": "the quasi-identifiers", "sensitive": "the sensitive attributes", "both": "all attributes"}[on]
@@ -230,7 +261,8 @@ def _explain(posed: DistortionProblem, requirement: Requirement, on: str) -> Pro
     single = int(np.count_nonzero(cells.shares == 1))
     if on == "sensitive" and single:
         message += f"; {single} of {len(cells.starts)} groups show one single sensitive value, which nothing hides"
-    nearest = float(requirement.required()["l"]) / excess
+    assert isinstance(requirement.parameters, disclosure.Parameters)
+    nearest = requirement.parameters.l / excess
     if nearest > 1:
         return Problem(message, hint=f"nearest feasible: l={nearest * (1 - 1e-6):.4g}")
     other = "distort the quasi-identifiers: --on qi, or both"

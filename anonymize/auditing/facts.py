@@ -16,6 +16,7 @@ from anonymize.privacy import Requirement
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.risk import merged
 from anonymize.verify import BY_ORDER, Result, Verdict
+from anonymize.verify.verdict import said
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class AuditFacts:
 
     def _cautions(self) -> list[str]:
         of_both = [] if self.together is None else self.together.warnings
-        return [*self.table.warnings, *self.verdict.cautions, *of_both]
+        return [*self.table.warnings, *self.verdict.remarks, *self.verdict.cautions, *of_both]
 
     def _of_models(self, results: Sequence[Result], where: str) -> Iterator[Finding]:
         requirements: Sequence[Requirement | None] = self.requirements or [None] * len(results)
@@ -130,15 +131,14 @@ class AuditFacts:
 
 
 def _title(result: Result) -> str:
-    required = ", ".join(f"{name}={value}" for name, value in result.required.items())
+    required = ", ".join(
+        f"{name}={value if isinstance(value, int | float) else said(value)}" for name, value in result.required.items()
+    )
     return (
         result.model + (f" ({required})" if required else "") + (f" of {result.attribute}" if result.attribute else "")
     )
 
 
 def _reached(result: Result) -> str:
-    reached = ", ".join(
-        f"{name}={'none' if value is None else value if isinstance(value, str) else format(value, '.6g')}"
-        for name, value in result.achieved.items()
-    )
+    reached = ", ".join(f"{name}={said(value)}" for name, value in result.achieved.items())
     return f"{_title(result)}{' is met' if result.satisfied else ''}: {reached}"

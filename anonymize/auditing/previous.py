@@ -163,7 +163,9 @@ def _result(check: Check, own: Result, compared: Compared, *, units: bool) -> Re
         return own
     certain, k = compared.bounds.certain, check.parameters.get("k")
     if check.model == "k-anonymity" and not units and certain is not None and k is not None and certain >= k:
-        return replace(own, achieved={"k": min(certain, int(own.achieved["k"] or 0))})
+        reached = own.achieved["k"]
+        assert isinstance(reached, int)
+        return replace(own, achieved={"k": min(certain, reached)})
     return replace(own, achieved={}, satisfied=None, failing_classes=0, failing_rows=0, unknown=NOT_MATCHED)
 
 
@@ -289,7 +291,7 @@ def _agree(spec: Spec, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> B
     elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):
         return everything
     elif isinstance(attribute.hierarchy, Path):
-        leaves = _leaves(name, attribute.hierarchy) | {hidden: EVERYTHING}
+        leaves = _leaves(name, attribute.hierarchy, normalize=spec.input.normalize) | {hidden: EVERYTHING}
         agree = _overlap(*(_spans(leaves, texts["low"]) for texts in (mine, theirs)))
     elif attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
         agree = (mine["low"] == hidden).to_numpy()[:, None] | (theirs["low"] == hidden).to_numpy()
@@ -318,9 +320,9 @@ def _spans(leaves: Mapping[str, Span], texts: pl.Series) -> tuple[Floats, Floats
     return ends[:, 0], ends[:, 1]
 
 
-def _leaves(name: str, path: Path) -> dict[str, Span]:
+def _leaves(name: str, path: Path, *, normalize: bool) -> dict[str, Span]:
     """The first and last leaf below each label of a hierarchy file; a label in several places may be anywhere."""
-    taxonomy = Taxonomy.of(name, files.read(path, name))
+    taxonomy = Taxonomy.of(name, files.read(path, name, normalize=normalize))
     spans: dict[str, Span] = {}
     for label, start, stop in zip(taxonomy.labels, taxonomy.start.tolist(), taxonomy.stop.tolist(), strict=True):
         spans[label] = EVERYTHING if label in spans else (start, stop - 1)

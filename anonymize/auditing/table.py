@@ -15,7 +15,7 @@ from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
-from anonymize.table.roles import unclassified
+from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
@@ -63,7 +63,8 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
+            normalize = self.spec.input.normalize
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
@@ -77,6 +78,7 @@ class Audited:
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
                 ordering=self._ordering if frame is None else None,
+                normalize=self.spec.input.normalize,
             )
 
     @property
@@ -144,7 +146,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
         return None
     if spec.unit in source.columns:
-        return units_of(source.scan(), spec.unit)
+        return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
     positions = spec.output.row_order == "keep" or (original.by_position and spec.path is None)
@@ -156,7 +158,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         if spec.unit not in other.columns:
             raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
         other.check()
-        units = units_of(other.scan(), spec.unit)
+        units = units_of(other.scan(), spec.unit, spec.missing(other.format))
         if original.link is not None:
             link = load_link(original.link)
             link.check(original.link, input=other.sha256, release=source.sha256)
@@ -183,7 +185,7 @@ def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns_of
 

@@ -73,6 +73,11 @@ _SIZE = _Size()
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
     click.option(
+        "--no-normalize",
+        is_flag=True,
+        help="Compare texts as they stand, with outer space and invisible characters, without a spec.",
+    ),
+    click.option(
         "--missing-as",
         type=click.Choice(["own-category", "wildcard"]),
         help="Whether a missing or suppressed cell is a value of its own or matches any; over privacy.missing.",
@@ -142,9 +147,9 @@ def audit(
 
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
     name; with --require, against further ones. Where nothing is required, what the table reaches is measured and
-    nothing is judged. The table is compared as text: 01234 is not 1234, a missing quasi-identifier is a value of its
-    own unless --missing-as says that it matches anything, a missing sensitive value is none, and suppressed rows are a
-    class like any other.
+    nothing is judged. The table is compared as text: 01234 is not 1234, but outer space and invisible characters make
+    no difference, and a blank cell is missing. A missing quasi-identifier is a value of its own unless --missing-as
+    says that it matches anything, a missing sensitive value is none, and suppressed rows are a class like any other.
 
     With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
     people out: of an original table it helps to choose them. With sampling weights it has the individual risks.

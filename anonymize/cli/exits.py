@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from anonymize import temporary
+from anonymize.cli import early
 from anonymize.errors import AnonymizeError
 
 DONE = 0
@@ -23,7 +24,7 @@ DATA = 3
 INFEASIBLE = 4
 BUG = 70
 CANNOT_WRITE = 74
-INTERRUPTED = 130
+INTERRUPTED = early.INTERRUPTED
 BROKEN_PIPE = 141
 
 MEANINGS = {
@@ -44,8 +45,9 @@ _interrupted = False
 
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
+    early.install()
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is under nohup
         signal.signal(signal.SIGINT, _interrupt)
     code = outcome(command)
     _ignore_signals()
@@ -98,11 +100,12 @@ def reporting() -> Iterator[None]:
 
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
+    if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
+        return INTERRUPTED, [early.MESSAGE]
     if isinstance(error, AnonymizeError):
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
-    panic = _interrupted and not isinstance(error, Exception)  # of polars, in whose code the signal was raised
-    if panic or isinstance(error, KeyboardInterrupt | click.Abort):
-        return INTERRUPTED, ["interrupted; nothing was written"]
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED, [early.MESSAGE]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"
@@ -111,7 +114,10 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
-    """Once: what is cleaned up after the first signal is not left half-way by a second one."""
+    """Once: what is cleaned up after the first signal is not left half-way by a second one. Where there is nothing to
+    clean up, that is the end."""
+    if not temporary.used():
+        early.end(signum, frame)
     global _interrupted
     _interrupted = True
     _ignore_signals()

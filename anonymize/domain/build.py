@@ -44,7 +44,15 @@ _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
-def build(name: str, definition: Definition, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+def build(
+    name: str,
+    definition: Definition,
+    values: Sequence[str],
+    missing: str | None,
+    suppressed: str,
+    *,
+    normalize: bool = True,
+) -> Taxonomy:
     """The taxonomy of a categorical column.
 
     Args:
@@ -53,6 +61,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
         values: the column's distinct texts without the missing ones, in any order.
         missing: text of missing values, None where the column has none.
         suppressed: text of the root of a built taxonomy.
+        normalize: the texts of a file are compared normalized, as `values` are.
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
@@ -61,7 +70,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return file(name, source, values, missing)
+        return file(name, source, values, missing, normalize=normalize)
     if isinstance(source, IntervalsSource):
         raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
     if not values and missing is None:
@@ -77,9 +86,9 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
 
 
-def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> Taxonomy:
+def file(name: str, path: Path, values: Sequence[str], missing: str | None, *, normalize: bool = True) -> Taxonomy:
     """The taxonomy of a hierarchy file, with all its leaves, whether or not they occur; see `build`."""
-    tree = files.read(path, name)
+    tree = files.read(path, name, normalize=normalize)
     uncovered = len(set(values).difference(tree.leaves))
     if uncovered:
         message = f"column {name!r}: {uncovered} of {len(values)} distinct values are no leaf of the hierarchy"
@@ -88,7 +97,9 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
     return Taxonomy.of(name, tree, missing)
 
 
-def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+def numeric_hierarchy(
+    definition: Definition, numeric: Numeric, interval: str, suppressed: str, *, normalize: bool = True
+) -> Generalization:
     """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
 
     Args:
@@ -96,6 +107,7 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
         numeric: its numbers.
         interval: the template of labels of intervals, with `{low}` and `{high}`.
         suppressed: label of the root, unless a file has one.
+        normalize: the texts of a file are normalized.
 
     Raises:
         SpecError: the file is wrong, or intervals are too small; see `intervals`.
@@ -103,15 +115,15 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return _numbers_file(numeric, source)
+        return _numbers_file(numeric, source, normalize=normalize)
     if isinstance(source, IntervalsSource):
         return Generalization.over(numeric, intervals(numeric, source.intervals, interval, suppressed))
     return Generalization.plain(numeric, suppressed)
 
 
-def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
+def _numbers_file(numeric: Numeric, path: Path, *, normalize: bool) -> Generalization:
     """The hierarchy of a file whose leaves are numbers; any other leaf stands for missing, or for nothing."""
-    tree = files.read(path, numeric.name)
+    tree = files.read(path, numeric.name, normalize=normalize)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
     if (taxonomy.weights != 1).any():
         raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))

@@ -27,6 +27,8 @@ from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 from anonymize.table.named import unnamed
+from anonymize.table.roles import columns_in
+from anonymize.table.texts import compared
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class ReleasedTable:
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are not numbers."""
-    field = Field(column.name, column.dtype, Missing(()))
+    field = Field(column.name, column.dtype, Missing((), normalize=False))
     encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
@@ -245,8 +247,8 @@ def as_written(spec: Spec, separator: str | None = None) -> Spec:
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
     missing = spec.missing(form)
-    text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
-    return text.select(pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")).to_series().alias(column.name)
+    text = column.cast(pl.String).to_frame(column.name).select(missing.filled(pl.col(column.name)))
+    return compared(text.to_series(), missing)
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:
@@ -263,7 +265,10 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
             columns[name] = pair
     lacking = [name for name in spec.quasi_identifiers if name not in columns]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(
+            present,
+            [*spec.roles(), *(end for name in spec.quasi_identifiers for end in (f"{name}_low", f"{name}_high"))],
+        )
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns
 
@@ -294,7 +299,7 @@ def read_cells(
     regions: list[TextRegions] = []
     problems: list[Problem] = []
     text_of = np.zeros((len(attributes), frame.height), np.int64)
-    missing = frozenset(spec.input.missing)
+    missing = frozenset(spec.missing("arrow").texts)
     for index, attribute in enumerate(attributes):
         low, high, text_of[index] = _distinct(frame, *columns[attribute.name])
         try:

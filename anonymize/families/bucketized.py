@@ -12,9 +12,10 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.bucketized import Bucketized
+from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, refuse_seed
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.order import RankedColumn, SortColumn
@@ -23,7 +24,7 @@ from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
-from anonymize.risk import merged
+from anonymize.risk import guessing, merged
 from anonymize.rows import HeldColumns, Written, hold_column, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
@@ -41,8 +42,10 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output, and for a suffix that is not a format's.
+    Raises UsageError for two files on standard output, for a suffix that is not a format's, and for groups to be
+    published that could be drawn again.
     """
+    refuse_seed(request)
     output = str(request.output)
     if request.options.joined:
         return ReleasePaths([output])
@@ -85,15 +88,23 @@ class BucketizedDraft(Draft):
             texts[1] if len(texts) > 1 else None,
             list(spec.quasi_identifiers),
             verify.checks_of(spec, self.requirements),
-            Reading(self.request.options.group, spec.input.missing, spec.missing(files.table.format).null),
+            Reading(
+                self.request.options.group,
+                spec.input.missing,
+                spec.missing(files.table.format).null,
+                normalize=spec.input.normalize,
+            ),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
         blocks = verdict_blocks(measured.verdict)
+        risk = merged(blocks["risk"], measured.by_weights)
+        if not self.request.public:
+            risk |= {"attacker": {self.table.sensitive[0].name: _attacker(self.table, self.buckets)}}
         return Blocks(
             output=_output(files, measured.verdict, self.buckets),
-            measured=blocks | {"risk": merged(blocks["risk"], measured.by_weights)},
+            measured=blocks | {"risk": risk},
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=_warnings(self.request, self.table, self.buckets),
@@ -151,6 +162,16 @@ def _output(files: Files, verdict: Verdict, buckets: Bucketized) -> dict[str, An
     for output in files.release[1:]:
         block |= {"sensitive_path": output.name, "sensitive_sha256": output.sha256}
     return block
+
+
+def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
+    """The success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
+    kept, (column,) = buckets.group >= 0, table.sensitive
+    codes = [attribute.codes[kept] for attribute in table.attributes]
+    combinations, _ = mixed_radix(codes, [attribute.domain.size for attribute in table.attributes])
+    present, groups = np.unique(combinations, return_inverse=True)
+    people = guessing.People(groups, column.codes[kept], len(present), column.size, column.missing)
+    return guessing.of_buckets(people, buckets.group[kept])
 
 
 def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:

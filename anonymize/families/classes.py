@@ -105,6 +105,7 @@ class ClassedDraft(Draft):
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
+                normalize=spec.input.normalize,
                 units=None if self._units is None else pl.Series(self._units),
                 ordering=self._ordering(files, columns),
             )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import refuse_seed
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
@@ -21,10 +23,12 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.randomized import Randomized
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
+from anonymize.risk import guessing
 from anonymize.rows import HeldColumns, Written, null_text, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
-from anonymize.verify.randomized import Bound, measure_randomized
+from anonymize.verify import Verdict
+from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -37,9 +41,7 @@ def paths(request: Request) -> ReleasePaths:
 
     Raises UsageError for a release that could be undone, and would be published.
     """
-    if request.public and request.seed is not None:
-        hint = "leave --seed out: the system's random numbers are kept nowhere"
-        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+    refuse_seed(request)
     output, parameters = str(request.output), str(request.options.parameters)
     if not parameters and output not in ("-", "/dev/stdout"):
         parameters = parameters_beside(output)
@@ -83,24 +85,43 @@ class RandomizedDraft(Draft):
         return Blocks(
             output=output_block(files.table, measured.verdict)
             | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
-            measured=verdict_blocks(measured.verdict),
+            measured=self._measured_blocks(measured.verdict),
             utility=dict.fromkeys(METRICS) | {"attributes": {}},
             recoding=self.distorted.summary(),
             warnings=_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
         )
+
+    def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:
+        """With the success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
+        blocks = verdict_blocks(verdict)
+        return blocks if self.request.public else blocks | {"risk": blocks["risk"] | {"attacker": self._attacker()}}
+
+    def _attacker(self) -> dict[str, guessing.Guesses | None]:
+        """That of each sensitive attribute."""
+        seen = {
+            each.name: guessing.Seen(
+                each.original, each.original if each.shown is None else each.shown, each.size, each.p
+            )
+            for each in self.distorted.columns
+        }
+        quasi = [seen[each.name] for each in self.distorted.columns if each.role == "quasi-identifier"]
+        sensitive = [each for each in self.distorted.columns if each.role == "sensitive"]
+        return {each.name: guessing.of_randomized(quasi, seen[each.name], each.missing) for each in sensitive}
 
     def _original(self) -> pl.DataFrame:
         """The codes before the distortion, in the order of the released rows."""
         rows = self.written.rows
         return pl.DataFrame({column.name: column.original[rows] for column in self.distorted.columns})
 
-    def _bounds(self) -> list[Bound]:
+    def _bounds(self) -> list[Bound | RatioBound]:
         """What is required, with values as codes."""
         columns = {column.name: column for column in self.distorted.columns}
-        bounds = []
+        bounds: list[Bound | RatioBound] = []
         for requirement in self.requirements:
             column, given = columns[requirement.attribute or ""], requirement.parameters
-            assert isinstance(given, disclosure.Parameters)
+            if not isinstance(given, disclosure.Parameters):
+                bounds.append(RatioBound(requirement.model, column.name, given.model_dump()))
+                continue
             texts = column.categories.texts
             named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
             bounds.append(Bound(column.name, given.l, named, column.missing))

@@ -14,6 +14,7 @@ from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
@@ -32,7 +33,11 @@ def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
 def search(
     request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name."""
+    """What the algorithm returns; it writes the `files` that its options name.
+
+    Raises DataError where the table lacks a value that is to be protected.
+    """
+    check_protected(table, requirements)
     done = 0
 
     def progress(rows: int) -> None:
@@ -76,6 +81,13 @@ def _unable(request: Request, path: tuple[str | int, ...], message: str, need: s
     """That the algorithm cannot do what a place of the spec asks for, and which ones can."""
     able = [name for name, algorithm in ALGORITHMS.items() if getattr(algorithm.NEEDS, need)]
     return request.spec.problem(path, message.format(request.algorithm), f"these can: {', '.join(able)}")
+
+
+def refuse_seed(request: Request) -> None:
+    """Raises UsageError for a release that could be undone, or drawn again, by its seed, and would be published."""
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
 
 
 def by_weights(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Runs, concatenated_ranges, first_of_each
+from anonymize.privacy import protected
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -24,11 +25,13 @@ class Whole:
 
     `counts` (size,) rows that have each code, 0 of the missing one; ascending codes are the order of the values.
     `levels` (height + 1, size) the node of each code at each level of the attribute's hierarchy, from the leaf to the
-    root; None where it has none.
+    root; None where it has none. `names` (size,) how each code reads.
     """
 
     counts: NDArray[np.int64]
     levels: NDArray[np.int32] | None = None
+    names: protected.Names = ()
+    _masks: dict[tuple[str, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -42,7 +45,15 @@ class Whole:
         counts = np.bincount(codes, minlength=column.size)
         if column.missing is not None:
             counts[column.missing] = 0
-        return cls(counts, column.levels)
+        return cls(counts, column.levels, column.texts if column.values is None else column.values)
+
+    def protected(self, values: tuple[str, ...]) -> NDArray[np.bool_]:
+        """(size,) which codes read as one of the values."""
+        if values not in self._masks:
+            if len(self.names) != len(self.counts):
+                raise TypeError("values without names: this is probably a bug")
+            self._masks[values] = protected.mask(self.names, values)
+        return self._masks[values]
 
     @cached_property
     def total(self) -> int:
@@ -168,7 +179,7 @@ class Histogram:
     def by_itself(self) -> Histogram:
         """The same classes, as all there is: compared with what they are together."""
         counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
-        return replace(self, given=Whole(counts, self.whole.levels))
+        return replace(self, given=replace(self.whole, counts=counts))
 
     @cached_property
     def whole(self) -> Whole:
@@ -177,6 +188,12 @@ class Histogram:
             return self.given
         size = int(self.codes.max()) + 1 if self.codes.size else 1
         return Whole(np.bincount(self.codes, weights=self.counts, minlength=size).astype(np.int64))
+
+    def protected(self, values: tuple[str, ...] | None) -> NDArray[np.bool_]:
+        """(R,) which entries are of one of the values; all where these are None."""
+        if values is None:
+            return np.ones(self.codes.size, np.bool_)
+        return self.whole.protected(values)[self.codes]
 
     def shares(self) -> NDArray[np.float64]:
         """(R,) of the rows of its class whose value is not missing, the share that each entry has."""

@@ -104,7 +104,7 @@ class Holdings:
         held = np.zeros(len(self.codes), np.bool_)
         held[self.pairs.things] = True
         counts = np.bincount(self.codes[held], minlength=len(self.whole.counts))
-        return replace(self, whole=Whole(counts, self.whole.levels))
+        return replace(self, whole=replace(self.whole, counts=counts))
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
 def required_k(requirements: tuple[Requirement, ...]) -> int:
     """The largest size of a class that is required as such; without one, the fewest rows that a class may have."""
     required = [
-        int(each.required()[limit.parameter])
+        int(getattr(each.parameters, limit.parameter))
         for each in requirements
         for limit in MODELS[each.model].limits
         if limit.size

@@ -26,7 +26,7 @@ def figure(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return str(value)
+    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
 
 
 def verdict_of(privacy: dict[str, Any]) -> str:

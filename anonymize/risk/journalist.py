@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.risk.sample import Text
+from anonymize.table.texts import tidy
 from anonymize.verify import People
 
 
@@ -61,5 +62,7 @@ def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
     units = [] if text.units is None else [pl.lit(text.units.cast(pl.String)).alias("unit")]
     count = pl.col("unit").n_unique() if units else pl.len()
     frame = text.frame.select(*(text.text(name).alias(key) for key, name in names.items()), *units)
+    if text.spec.input.normalize:
+        frame = frame.with_columns(pl.col(list(names)).map_batches(tidy, return_dtype=pl.String))
     classes = frame.group_by(list(names)).agg(size=count.cast(pl.Int64)).collect(engine="streaming")
     return classes.drop("size").rename(names), classes["size"]

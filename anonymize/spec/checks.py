@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
-from anonymize.spec.missing import Missing
 from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
 
 _ROLES = {
@@ -124,6 +123,18 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
             path = ("privacy", "models", position, "attribute")
             message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
             yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+        yield from _protected(
+            spec, ("privacy", "models", position, "values"), getattr(entry.parameters, "values", None)
+        )
+
+
+def _protected(spec: Spec, path: KeyPath, values: object) -> Iterator[Fault]:
+    """Values that are protected, and mean missing."""
+    missing = spec.missing("csv")
+    for position, value in enumerate(values if isinstance(values, tuple) else ()):
+        if value in missing:
+            message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
+            yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
@@ -170,7 +181,7 @@ def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault
 
 def _output(spec: Spec) -> Iterator[Fault]:
     text = spec.output.suppressed
-    if text in Missing(spec.input.missing):
+    if text in spec.missing("csv"):
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
         yield Fault(("output", "suppressed"), message, "choose another text for suppressed cells")
     if spec.output.numeric == "bounds":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -23,6 +24,11 @@ class Rule(Entry):
         description="Two values of the attribute. For numbers it is the boundary between them: [20, 21]."
     )
     importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
+
+    def named(self, compared: Callable[[str], str]) -> Rule:
+        """The same rule, its texts as they are compared."""
+        values = tuple(compared(value) if isinstance(value, str) else value for value in self.keep_apart)
+        return self.model_copy(update={"keep_apart": values})
 
 
 class Definition(Entry):

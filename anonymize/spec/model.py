@@ -17,7 +17,7 @@ from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
 from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Rule, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
-from anonymize.spec.missing import Missing
+from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -83,11 +83,24 @@ class Input(Entry):
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = Field(
         default="utf8", description="How the CSV's text is encoded: utf8, latin-1, cp1252, ..."
     )
+    normalize: bool = Field(
+        default=True,
+        description="Whether values are compared without outer space and invisible characters, in Unicode NFC, a blank "
+        "one being missing. false: as they stand.",
+    )
 
     @property
     def missing_text(self) -> str:
         """What a release shows for a missing value, whatever its format."""
-        return Missing(self.missing).text
+        return self.meaning("csv").text
+
+    def compared(self, text: str) -> str:
+        """What a text is compared as."""
+        return normalized(text) if self.normalize else text
+
+    def meaning(self, form: str) -> Missing:
+        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
+        return Missing.in_format(self.missing, form, normalize=self.normalize)
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------
@@ -250,7 +263,7 @@ class Spec(Entry):
 
     def missing(self, form: str) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return Missing.in_format(self.input.missing, form)
+        return self.input.meaning(form)
 
     def roles(self) -> dict[str, Role]:
         """The role of every column of the spec, in the spec's order.

@@ -186,7 +186,8 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
-    hierarchy = numeric_hierarchy(definition, wide, spec.output.interval, spec.output.suppressed)
+    output = spec.output
+    hierarchy = numeric_hierarchy(definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize)
     return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
 
 
@@ -197,7 +198,7 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
     absent = spec.input.missing_text if any_missing or own.missing is not None else None
     values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
-    wide = build(own.name, definition, values, absent, spec.output.suppressed)
+    wide = build(own.name, definition, values, absent, spec.output.suppressed, normalize=spec.input.normalize)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
     place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)

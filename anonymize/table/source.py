@@ -186,7 +186,7 @@ class Source:
     def _typed_schema(self) -> pl.Schema:
         try:
             schema = self.scan().collect_schema()
-        except _POLARS_ERRORS:
+        except (*_POLARS_ERRORS, OSError):
             message = f"cannot be read as a file of the format {self.format}"
             raise DataError(Problem(message, file=self.name)) from None
         self._check_names(list(schema))
@@ -216,7 +216,7 @@ class Source:
         wrong = [f"column {number} has no name" for number, name in enumerate(names, 1) if not name]
         firsts = [names.index(name) for name in names]
         wrong += [
-            f"columns {first + 1} and {index + 1} have the same name, {names[index]!r}"
+            f"columns {first + 1} and {index + 1} have the same name"
             for index, first in enumerate(firsts)
             if first < index and names[index]
         ]

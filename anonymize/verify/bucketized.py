@@ -23,12 +23,14 @@ COUNT = "count"
 
 @dataclass(frozen=True)
 class Reading:
-    """How the text is read: the column of groups, what means missing, and whether a null does."""
+    """How the text is read: the column of groups, what means missing, whether a null does, whether texts
+    are normalized."""
 
     group: str
     missing: Sequence[str] = ("",)
     null_missing: bool = True
     threshold: float = THRESHOLD
+    normalize: bool = False
 
 
 def measure_bucketized(
@@ -45,7 +47,11 @@ def measure_bucketized(
     counts are no whole numbers above 0.
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
-    given = {"threshold": reading.threshold, "null_missing": reading.null_missing}
+    given = {
+        "threshold": reading.threshold,
+        "null_missing": reading.null_missing,
+        "normalize": reading.normalize,
+    }
     grouped = measure(values, [reading.group], checks, reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
     people = measure(table, quasi_identifiers, [], reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
     return replace(grouped, risk=people.risk)

@@ -10,13 +10,14 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, plain, read, texts_of_classes, whole
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
 from anonymize.verify.verdict import (
     THRESHOLD,
     Check,
     Figures,
+    Given,
     OrderVerdict,
     Parameters,
     Result,
@@ -46,6 +47,7 @@ def measure(
     units: pl.Series | None = None,
     missing_as: Literal["own-category", "wildcard"] = "own-category",
     ordering: Ordering | None = None,
+    normalize: bool = False,
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -55,10 +57,13 @@ def measure(
     `threshold`: a record is at risk when its risk is higher. `units`: whom each row is about, in the order of the rows;
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
     of a quasi-identifier is; as a wildcard everything is measured in both meanings. `ordering`: what is asked about the
-    order of the rows. Raises DataError if a numeric attribute has other values.
+    order of the rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises
+    DataError if a numeric attribute has other values.
     """
+    if normalize:
+        missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
@@ -72,20 +77,22 @@ def measure(
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
     sizes = classes.filter(~pl.col("suppressed"))["size"]
 
-    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
         return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
 
     return Verdict(
         rows=rows.count,
+        absent=_absent(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, plain, classes),
+        results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
         order=None
         if reading is None or ordering is None
         else _of_order(reading, ordering, checks, missing, classes, wild=wild),
+        remarks=tuple(rows.remarks),
     )
 
 
@@ -133,12 +140,32 @@ def _as_wildcard(result: Result) -> Result:
     return replace(result, satisfied=None, unknown=AS_WILDCARD) if result.satisfied is False else result
 
 
+def _absent(
+    checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
+) -> tuple[tuple[str, str], ...]:
+    """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""
+    protecting = [check for check in checks if check.protects]
+    lacking: dict[tuple[str, str], None] = {}
+    for subject in dict.fromkeys((check.attribute, check.numeric) for check in protecting):
+        overall = made(subject, None)[1]
+        for check in (each for each in protecting if (each.attribute, each.numeric) == subject):
+            codes = overall.codes_of(check.protects)
+            lacking |= dict.fromkeys((check.attribute or "", value) for value, code in codes.items() if code is None)
+    return tuple(lacking)
+
+
+def _plain(texts: Sequence[str]) -> list[str]:
+    """Texts as they are compared, each once."""
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    return frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series().to_list()
+
+
 def _overall(
     rows: TextRows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
 ) -> Overall:
     """The table as a whole: somebody who is in several classes is counted in each, and once here."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
-    return Overall.of(whole, rows, subject, missing, tree)
+    return Overall(whole, rows, subject, missing, tree)
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -209,13 +236,20 @@ def _requires(check: Check) -> bool:
     return any(bound.parameter in check.parameters for bound in TWINS[check.model])
 
 
-def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
+def _expressions(checks: Sequence[Check], overall: Overall | None = None) -> dict[str, pl.Expr]:
     """The figures of the classes, `f` and the numbers of check and bound."""
     return {
-        f"f{index}.{number}": bound.figure(check.parameters)
+        f"f{index}.{number}": bound.figure(_given(check, overall))
         for index, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
     }
+
+
+def _given(check: Check, overall: Overall | None) -> Given:
+    """The parameters of a check, and what is known of the values that it protects."""
+    if not check.protects or overall is None:
+        return check.parameters
+    return {**check.parameters, **overall.guarded(check.protects)}
 
 
 def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -226,7 +260,7 @@ def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
 
 def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:
     """The figures of the checks that are about one attribute, in one go."""
-    figures = _expressions(checks)
+    figures = _expressions(checks, overall)
     kinds, entries = _alike(classes, entries)
     of_size = {name: figure for name, figure in figures.items() if figure.meta.root_names() == ["size"]}
     others = {name: figure for name, figure in figures.items() if name not in of_size}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.table import by_position
+from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
@@ -41,6 +41,8 @@ class People:
     interval: str
     null: str | None = None
     """What a null of the population is read as; None: missing."""
+    normalize: bool = False
+    """Whether texts are compared as `table.plain` has them; those of the release are already."""
 
     def count(self) -> int:
         """How many people there are."""
@@ -58,6 +60,9 @@ class People:
         own = [texts(columns[each.name], null).alias(name) for each, name in zip(self.columns, names, strict=True)]
         classes = classes.select(texts(column, absent) for column in by_position(classes).values())
         people = self.frame.select(own).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
+        if self.normalize:
+            texts_of = [plain(pl.col(name)).replace("", absent) for name in names]
+            people = people.with_columns(texts_of).group_by(names).agg(pl.col("people").sum())
         people = people.with_row_index("person")
         covers = [
             self._covers(each, classes, people[name].unique(), absent)

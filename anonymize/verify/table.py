@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.spec import UNKNOWN, remarks
 from anonymize.verify.verdict import Subject
 
 _MOST = 2**63
@@ -46,7 +47,8 @@ def by_position(frame: pl.LazyFrame | pl.DataFrame) -> dict[str, pl.Expr]:
 class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
-    `units`: (rows,) whom each row is about; None: every row is about somebody else.
+    `units`: (rows,) whom each row is about; None: every row is about somebody else. `normalize`: texts are compared as
+    `plain` has them.
     """
 
     frame: pl.LazyFrame
@@ -54,6 +56,7 @@ class TextTable:
     missing: tuple[str, ...]
     fill: str | None
     units: pl.Series | None = None
+    normalize: bool = False
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
@@ -62,6 +65,13 @@ class TextTable:
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
         return by_position(self.frame)
+
+
+def plain(text: pl.Expr) -> pl.Expr:
+    """A text as it is compared: without what cannot be seen, any space being a space, none at the ends, in NFC."""
+    visible = text.str.replace_all(r"[\t-\r\x{85}\x{2028}\x{2029}\p{Zs}]", " ")
+    visible = visible.str.replace_all(r"[\p{Cc}\x{AD}\x{200B}\x{2060}\x{FEFF}]", "")
+    return visible.str.strip_chars(" ").str.normalize("NFC")
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,8 @@ class TextRows:
     values: Mapping[str, NumberedColumn]
     units: Numbering | None
     shown: Sequence[NumberedColumn] = ()
+    remarks: Sequence[str] = ()
+    """What looks like a mistake among the texts, where they are normalized."""
 
     @property
     def count(self) -> int:
@@ -137,7 +149,22 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
     hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
-    return TextRows(classes, hidden, values, units, released if keep else ())
+    names = [*table.quasi_identifiers, *attributes]
+    noted = [each for name, column in zip(names, columns, strict=True) for each in _remarks(name, column, table)]
+    return TextRows(classes, hidden, values, units, released if keep else (), noted)
+
+
+def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
+    """What to say about the texts of a column that differ in case alone, or read as unknown without being missing."""
+    if not table.normalize:
+        return []
+    texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))
+    alike = (
+        texts.group_by(pl.col("text").str.to_lowercase())
+        .len()
+        .select(unknown=pl.col("text").is_in(list(UNKNOWN)), n="len")
+    )
+    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), int(alike.filter("unknown")["n"].sum()))
 
 
 def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
@@ -151,7 +178,22 @@ def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     coded = table.frame.select(queries).collect(engine="streaming")
     texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
     pairs = zip(coded.get_columns(), texts, strict=True)
-    return [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
+    numbered = [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
+    return [_merged(column) for column in numbered] if table.normalize else numbered
+
+
+def _merged(column: NumberedColumn) -> NumberedColumn:
+    """The column with the texts that are compared as one under one number. Where each begins and ends with a visible
+    ASCII character and has only ASCII characters and spaces in between, which a glance shows, none are."""
+    if column.texts.str.contains(r"^(?:[!-~](?:[ -~]*[!-~])?)?$").all():
+        return column
+    texts = column.texts.to_frame("text").select(plain(pl.col("text"))).to_series()
+    if texts.equals(column.texts):
+        return column
+    known = texts.unique(maintain_order=True)
+    ranks = texts.replace_strict(known, range(1, len(known) + 1), return_dtype=pl.UInt32)
+    number = pl.Series([0], dtype=pl.UInt32).append(ranks)
+    return NumberedColumn(Numbering(number.gather(column.numbers.of_row), len(known) + 1), known)
 
 
 def _hidden(columns: Sequence[NumberedColumn], suppressed: str, classes: Numbering) -> int | None:
@@ -171,7 +213,10 @@ def _units(table: TextTable, rows: int) -> Numbering | None:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
     codes = table.units
     if not codes.dtype.is_unsigned_integer():
-        codes = codes.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+        codes = codes.cast(pl.String)
+        if table.normalize:
+            codes = codes.to_frame("unit").select(plain(pl.col("unit")).replace("", None)).to_series()
+        codes = codes.cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
         raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
     return Numbering(codes, len(codes) and whole(codes.max()) + 1)

@@ -14,7 +14,7 @@ BY_ORDER = ", by what the order of the rows tells"
 """Behind a result that is measured on the rows as their order narrows them."""
 
 Figures = dict[str, float | int | None]
-Parameters = dict[str, float | int | str | None]
+Parameters = dict[str, float | int | str | list[str] | None]
 Given = Mapping[str, Any]
 Tree = Mapping[str, tuple[str, ...]]
 """Of each leaf of a hierarchy, in their order, the labels from itself to the root. Of numbers, leaves are numbers."""
@@ -40,6 +40,12 @@ class Check:
     """The population, where the model is about one: see `population.People`."""
 
     @property
+    def protects(self) -> tuple[str, ...]:
+        """The sensitive values that it is restricted to; empty where it is about all."""
+        values = self.parameters.get("values", ())
+        return tuple(values) if isinstance(values, list | tuple) else ()
+
+    @property
     def needs_tree(self) -> bool:
         """Whether it is about a distance that a hierarchy says; of numbers, their order does."""
         distance = self.parameters.get("distance")
@@ -47,8 +53,14 @@ class Check:
 
 
 def _listed(figures: Parameters) -> str:
-    texts = {n: "none" if v is None else v if isinstance(v, str) else format(v, ".6g") for n, v in figures.items()}
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
+    return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
+
+
+def said(value: float | int | str | list[str] | None) -> str:
+    """A parameter, or what is achieved of it."""
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return "none" if value is None else value if isinstance(value, str) else format(value, ".6g")
 
 
 def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
@@ -155,6 +167,10 @@ class Verdict:
     risk: Figures
     wildcard: Wildcard | None = None
     order: OrderVerdict | None = None
+    absent: tuple[tuple[str, str], ...] = ()
+    """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
+    remarks: tuple[str, ...] = ()
+    """What looks like a mistake in the text, which is measured as it stands."""
 
     @property
     def judged(self) -> tuple[Result, ...]:

@@ -198,8 +198,9 @@ def test_typed_columns_under_names_that_are_patterns_are_sorted_alike(tmp_path: 
     contents = []
     for seed in (1, 2):
         pl.DataFrame(columns).sample(fraction=1, shuffle=True, seed=seed).write_parquet(tmp_path / "in.parquet")
-        paths = {"input": str(tmp_path / "in.parquet"), "output": str(tmp_path / f"{seed}.{suffix}")}
-        release(replace(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), threads=1), **paths))
+        options = ALGORITHMS["mondrian"].Options()
+        table, output = str(tmp_path / "in.parquet"), str(tmp_path / f"{seed}.{suffix}")
+        release(Request(spec, "mondrian", options, table, output, threads=1))
         contents.append((tmp_path / f"{seed}.{suffix}").read_bytes())
     assert contents[0] == contents[1]
     if suffix == "csv":

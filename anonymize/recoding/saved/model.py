@@ -134,7 +134,7 @@ class Box(Part):
 class TableBlock(Part):
     """How the table is read: what the spec's `input` says, and the roles of the other columns.
 
-    `identifiers` are left out; `others` pass through.
+    `identifiers` are left out; `others` pass through. `normalize`: what it was before it could be said is false.
     """
 
     separator: str
@@ -142,6 +142,7 @@ class TableBlock(Part):
     encoding: str
     identifiers: tuple[str, ...]
     others: tuple[str, ...]
+    normalize: bool = False
 
 
 class OutputBlock(Part):

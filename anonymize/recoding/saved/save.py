@@ -51,4 +51,5 @@ def _table(spec: Spec) -> TableBlock:
         encoding=table.encoding,
         identifiers=tuple(name for name, role in roles.items() if role in WITHHELD),
         others=tuple(others),
+        normalize=table.normalize,
     )
