@@ -156,7 +156,7 @@ def _dense(order: Ints, changes: NDArray[np.bool_]) -> _Keys:
 
 def _parts(texts: pl.Series, interval: str | None) -> pl.DataFrame:
     """The cells of a column as the columns by which they are sorted: kind, ends, text."""
-    text = texts.cast(pl.String).alias("text")
+    text = texts.alias("text").cast(pl.String)
     if interval is None:
         low = high = numbers(text)
         numeric = low.is_not_null()
