@@ -53,9 +53,10 @@ class Audit:
     """What `audit` was asked for: a table, and what to measure it against.
 
     `path`: of the table ("-": standard input; None: the spec's input). `unit_from`: the table that this one was made
-    of, row for row, which has the unit where this one does not. `st`: the sensitive table, where the table is the QIT
-    of a bucketized release; `group`: the column of groups, where the table is bucketized; without it `group`, if there
-    is an ST. `threshold`: risk above which a record counts as at risk. `further`: what else is measured of the risk.
+    of, which has the unit where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
+    where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
+    without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
+    else is measured of the risk.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without
@@ -65,6 +66,7 @@ class Audit:
     spec: Spec | None = None
     path: str | Path | None = None
     unit_from: str | Path | None = None
+    link: str | Path | None = None
     st: str | None = None
     group: str | None = None
     threshold: float = THRESHOLD
@@ -150,6 +152,13 @@ def audit(request: Audit) -> AuditResult:
     return AuditResult(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
 
 
+def _original(request: Audit, encoding: str) -> Original | None:
+    """The table that has the unit, and how rows are matched with it."""
+    if request.unit_from is None:
+        return None
+    return Original(request.unit_from, encoding, request.link, request.against.by_position)
+
+
 def _measured(
     request: Audit,
     spec: Spec,
@@ -159,7 +168,7 @@ def _measured(
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     encoding = (spec if request.spec is None else request.spec).input.encoding
-    original = None if request.unit_from is None else Original(request.unit_from, encoding)
+    original = _original(request, encoding)
     classified = request.spec is not None
     with ExitStack() as stack:
         table = stack.enter_context(
@@ -188,8 +197,12 @@ def _check(request: Audit) -> None:
         raise UsageError("--threshold: is above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
-    if against.by_position and against.previous is None:
-        raise UsageError("--by-position: needs a --previous")
+    if request.link is not None and request.unit_from is None:
+        raise UsageError("--link: needs --unit-from, the table that it leads to")
+    if against.by_position and against.previous is None and request.unit_from is None:
+        raise UsageError("--by-position: needs a --previous or --unit-from")
+    if against.by_position and request.link is not None and against.previous is None:
+        raise UsageError("--by-position: rows are matched by --link")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")

@@ -11,6 +11,7 @@ import polars as pl
 
 from anonymize.auditing.buckets import BucketLayout, Buckets
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Missing, Spec
@@ -132,10 +133,13 @@ def opened(
 
 @dataclass(frozen=True)
 class Original:
-    """The table that a release was made of, row for row; `encoding` is its own."""
+    """The table that a release was made of; `encoding` is its own. `link`: path of which row of it each released row
+    is; without it rows are matched by position, where that is asked for or the spec keeps the input's order."""
 
     path: str | Path
     encoding: str
+    link: str | Path | None = None
+    by_position: bool = False
 
 
 def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series | None:
@@ -151,17 +155,24 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
-    if spec.output.row_order == "shuffle":
-        raise UsageError("--unit-from: the rows were shuffled (output.row_order), they cannot be matched any more")
+    positions = spec.output.row_order == "keep" or (original.by_position and spec.path is None)
+    if original.link is None and not positions:
+        hint = "--save-link of the release command writes it; without a spec --by-position, if they are in one order"
+        raise UsageError(Problem("--unit-from: give --link, by which rows are matched", hint=hint))
     table = spec.input.model_copy(update={"encoding": original.encoding})
     with Source.open(spec.model_copy(update={"input": table}), original.path) as other:
         if spec.unit not in other.columns:
             raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
         other.check()
+        units = units_of(other.scan(), spec.unit, spec.missing(other.format))
+        if original.link is not None:
+            link = load_link(original.link)
+            link.check(original.link, input=other.sha256, release=source.sha256)
+            return units.gather(link.rows)
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
-        return units_of(other.scan(), spec.unit, spec.missing(other.format))
+        return units
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:

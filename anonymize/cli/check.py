@@ -62,8 +62,9 @@ _SIZE = _Size()
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
     click.option("--unit", help="The column that says which individual a row is about, without a spec."),
     click.option(
-        "--unit-from", type=PATH, help="The table that this one was made from, row for row, which has the unit column."
+        "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
     ),
+    click.option("--link", type=PATH, help="Which row of --unit-from each row is, as --save-link wrote it."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -110,7 +111,9 @@ _SIZE = _Size()
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
     click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
     click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
-    click.option("--by-position", is_flag=True, help="Row n of both releases is about the same individual."),
+    click.option(
+        "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
+    ),
     click.option(
         "--format",
         "form",
@@ -203,6 +206,7 @@ def audit(
         help="How a randomized release is reconstructed.  [default: inverse]",
     ),
     click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
         "--algorithm", help="With --models: find the recoding on each training part with this release command."

@@ -32,6 +32,11 @@ RELEASE_OPTIONS = (
     OUTPUT_FORMAT,
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
+    click.option(
+        "--save-link",
+        type=PATH,
+        help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
+    ),
     *OVERRIDES,
     click.option(
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."

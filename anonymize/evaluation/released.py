@@ -1,13 +1,14 @@
 """A released table as equivalence classes, read from its text with the spec and the original's domains.
 
-Nothing of how the release was made is used. Its rows are those of the original, in the same order, only where the spec
-keeps the order, there are as many, and all that passes through is the same in every row; then they *correspond*.
+Nothing of how the release was made is used. The release's private link tells which row of the original each of its
+rows is. Without one, its rows are those of the original, in the same order, only where the spec keeps the order, there
+are as many, and all that passes through is the same in every row. Rows of which this is known *correspond*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,13 +36,15 @@ from anonymize.table.texts import compared
 @dataclass(frozen=True)
 class ReleasedTable:
     """The rows of a release. `regions`: what the distinct texts of each quasi-identifier stand for, `text_of`
-    (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing."""
+    (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing. `linked` (rows,):
+    the row of the original that each row is, by the private link, if there is one."""
 
     spec: Spec
     table: Table
     frame: pl.DataFrame
     regions: tuple[TextRegions, ...]
     text_of: Ints
+    linked: Ints | None = None
 
     @cached_property
     def partition(self) -> Partition:
@@ -72,13 +75,26 @@ class ReleasedTable:
     @cached_property
     def why_apart(self) -> str | None:
         """Why rows cannot be matched with the original's; None where they can."""
+        if self.linked is not None:
+            return None
         if self.spec.output.row_order != "keep":
-            return "the spec shuffles rows"
+            return "rows are not in the original's order, and there is no --link"
         if self.frame.height != self.table.rows:
             return f"the release has {self.frame.height:,} rows, the original {self.table.rows:,}"
         if self._others_differ():
             return "columns that pass through differ from the original's, row by row"
         return None
+
+    @property
+    def rows(self) -> Ints:
+        """(rows,) the row of the original that each row is, where they correspond."""
+        return np.arange(self.frame.height) if self.linked is None else self.linked
+
+    def positions(self, rows: Ints) -> Ints:
+        """The released ones of some rows of the original, in their order, where rows correspond."""
+        position = np.full(self.table.rows, -1)
+        position[self.rows] = np.arange(self.frame.height)
+        return position[rows][position[rows] >= 0]
 
     def _others_differ(self) -> bool:
         roles = self.spec.roles()
@@ -127,8 +143,9 @@ class ReleasedTable:
             return ncp, loss
         attribute = self.table.attributes[index]
         assert isinstance(attribute.domain, Numeric)
-        low, high = self.partition.boxes(attribute.codes)
-        present = np.where(attribute.codes == attribute.domain.missing, 0, attribute.codes)
+        codes = attribute.codes[self.rows]
+        low, high = self.partition.boxes(codes)
+        present = np.where(codes == attribute.domain.missing, 0, codes)
         width = Spans.of(attribute.domain, low, high, self.partition.boxes(present)[1]).costs()
         return np.where(np.isnan(ncp), width, ncp), np.where(np.isnan(loss), width, loss)
 
@@ -199,7 +216,7 @@ class ReleasedTable:
         for target in self.table.targets:
             if target.name in self.spec.quasi_identifiers:
                 if self.why_apart is None:
-                    columns[target.name] = target
+                    columns[target.name] = replace(target, codes=target.codes[self.rows])
             elif target.name in self.frame.columns:
                 columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
         return columns
@@ -262,16 +279,21 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
 
 
 def read_released(
-    spec: Spec, table: Table, frame: pl.DataFrame, columns: Mapping[str, tuple[str, str]]
+    spec: Spec,
+    table: Table,
+    frame: pl.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    linked: Ints | None = None,
 ) -> ReleasedTable:
-    """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`.
+    """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`;
+    `linked` as of `ReleasedTable`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
     regions, text_of = read_cells(spec, table.attributes, frame, columns)
-    return ReleasedTable(spec, table, frame, regions, text_of)
+    return ReleasedTable(spec, table, frame, regions, text_of, linked)
 
 
 def read_cells(

@@ -18,13 +18,14 @@ from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
+from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
-from anonymize.rows import cut_off, null_text, passing_column, pieces
+from anonymize.rows import HeldColumns, Written, comparing, hold_column, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.named import unnamed
@@ -68,7 +69,7 @@ class BucketizedDraft(Draft):
 
     def write(self, files: Files) -> None:
         """The table; of two files the sensitive values of each group, too."""
-        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format))
+        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format, self.written))
         for output in files.release[1:]:
             empty = null_text(self.request.spec, files.source.format, output.format)
             values = self.buckets.sensitive_table(self.table.sensitive[0], empty if empty == "" else None)
@@ -110,7 +111,7 @@ class BucketizedDraft(Draft):
         )
 
 
-def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> Iterator[pl.DataFrame]:
+def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:
     """The table in pieces, with the column of groups (from 1) behind all others.
 
     Of two files it has no sensitive attribute; of one it has the text of another row of the group.
@@ -119,15 +120,28 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
     (column,) = table.sensitive
     released = [name for name in table.columns if name not in request.spec.identifiers]
     passing = [name for name in released if name != column.name]
-    texts = _sensitive_texts(table) if buckets.joined else None
+    mixed = np.maximum(buckets.mixed, 0)
+    texts = hold_column(passing_column(_sensitive_texts(table), null)) if buckets.joined else None
+
+    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+        quasi = request.spec.quasi_identifiers
+        yield RankedColumn((buckets.group < 0).astype(np.uint8), 2)  # rows that are left out come last
+        yield from (held[name].sorting(comparing(request.spec)) for name in released if name in quasi)
+        for name in released:
+            if name in held and name not in quasi:
+                yield held[name].sorting()
+            elif texts is not None and name == column.name:
+                yield texts.of(mixed).sorting()
+        yield RankedColumn(np.maximum(buckets.group, 0), buckets.count)
+
     done = 0
-    for batch in pieces(request, table, passing):
+    for batch in pieces(request, table, passing, sorting, null):
         group = buckets.group[batch.rows]
-        columns = {name: passing_column(batch.frame[name], null) for name in passing}
-        columns |= {each.name: cut_off(each, columns[each.name], batch.rows) for each in table.attributes}
+        columns = {name: batch.frame[name] for name in passing}
         if texts is not None:
-            columns[column.name] = passing_column(texts.gather(np.maximum(buckets.mixed[batch.rows], 0)), null)
+            columns[column.name] = texts.gather(mixed[batch.rows])
         present = [columns[name].alias(name) for name in released if name in columns]
+        written.add(batch.rows, group >= 0)
         yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
         done += len(group)
         request.progress("write", done, table.rows)

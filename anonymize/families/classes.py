@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, verify
@@ -16,7 +15,7 @@ from anonymize.families.steps import by_weights, check_suppression, suppression_
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
-from anonymize.publication import Files, ReleasePaths
+from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Recoding, Released
 from anonymize.recoding.saved import save
 from anonymize.recoding.typed import NumberColumns
@@ -26,9 +25,6 @@ from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.verify import Verdict
-
-SAVE_RECODING = "save-recoding"
-"""The option that names the file of the saved recoding."""
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -64,15 +60,11 @@ def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table
 
 @dataclass(frozen=True)
 class ClassedDraft(Draft):
-    """Rows with the class that each is in. `drop`: suppressed rows are left out.
-
-    `units`: whom the written rows are about, piece by piece, where the table knows it and the release does not show it.
-    """
+    """Rows with the class that each is in. `drop`: suppressed rows are left out."""
 
     recoding: Recoding
     released: Released
     drop: bool
-    units: list[Codes] = field(default_factory=list)
 
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""
@@ -81,14 +73,15 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        files.table.write(frames(self.request, self.table, self.released, files.table.format, self.units))
+        written = None if self.table.units is None and self.request.save_link is None else self.written
+        files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class."""
         columns = self._columns()
         return Measured(
             self._verdict(files, columns),
-            by_weights(self.request, files.table, list(columns.values()), self.units),
+            by_weights(self.request, files.table, list(columns.values()), self._units),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
@@ -104,6 +97,11 @@ class ClassedDraft(Draft):
             measured.by_weights,
         )
         return classed_blocks(facts)
+
+    @property
+    def _units(self) -> Codes | None:
+        """Whom the written rows are about, where the table knows it; the release does not show it."""
+        return None if self.table.units is None else self.table.units[self.written.rows]
 
     def _columns(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""
@@ -122,7 +120,7 @@ class ClassedDraft(Draft):
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
                 normalize=spec.input.normalize,
-                units=None if self.table.units is None else pl.Series(np.concatenate(self.units)),
+                units=None if self._units is None else pl.Series(self._units),
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files, columns),
             )

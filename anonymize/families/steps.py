@@ -112,14 +112,14 @@ def refuse_seed(request: Request) -> None:
 
 
 def by_weights(
-    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Sequence[Codes] = ()
+    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Codes | None = None
 ) -> dict[str, Any]:
     """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
 
-    `columns`: those of each quasi-identifier. `units`: whom its rows are about, piece by piece.
+    `columns`: those of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
-    subjects = pl.Series(np.concatenate(units)) if units else None
+    subjects = None if units is None else pl.Series(units)
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
 
 

@@ -210,9 +210,11 @@ class Output(Entry):
         description="Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer "
         "than k rows), tight, or rounded outward.",
     )
-    row_order: Literal["keep", "shuffle"] = Field(
-        default="keep",
-        description="keep: the input's order, by which two releases can be joined. shuffle: a random order.",
+    row_order: Literal["sorted", "shuffle", "keep"] = Field(
+        default="sorted",
+        description="sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: "
+        "the input's order, which tells more than the cells do where the input is sorted, and by which two releases "
+        "can be joined.",
     )
 
 

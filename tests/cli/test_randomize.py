@@ -60,6 +60,7 @@ def report_of(call: Call, desk: Desk, *arguments: object) -> dict[str, Any]:
 
 
 def test_a_release_comes_with_its_parameters(call: Call, filled: Desk) -> None:
+    filled.spec.write_text(SPEC + "output: {row_order: keep}\n", encoding="utf-8")
     report = report_of(call, filled)
     told = json.loads((filled.folder / "out.params.json").read_text(encoding="utf-8"))
     assert [each["name"] for each in told["attributes"]] == ["age", "sex", "ill"]

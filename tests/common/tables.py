@@ -239,7 +239,7 @@ output = st.fixed_dictionaries(
         "suppressed": st.sampled_from(SUPPRESSED),
         "suppressed_rows": st.sampled_from(["keep", "drop"]),
         "edges": st.sampled_from(["tight", "tight", "rounded", "open"]),
-        "row_order": st.sampled_from(["keep", "keep", "shuffle"]),
+        "row_order": st.sampled_from(["sorted", "sorted", "keep", "shuffle"]),
     }
 )
 

@@ -59,7 +59,7 @@ output:
   suppressed: "*"
   suppressed_rows: keep
   edges: open
-  row_order: keep
+  row_order: sorted
 """
 
 

@@ -156,8 +156,11 @@ class OutputBlock(Part):
 
     suppressed: str
     suppressed_rows: Literal["keep", "drop"]
-    row_order: Literal["keep", "shuffle"]
+    row_order: Literal["sorted", "shuffle", "keep"]
     numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
+    interval: str = "[{low}-{high}]"
+    open_high: str = "{low}+"
+    open_low: str = "{high}-"
 
 
 class Saved(Part):

@@ -36,6 +36,9 @@ def save(recoding: Savable, table: Table, released: Released, spec: Spec, algori
             suppressed_rows="drop" if drop else "keep",
             row_order=spec.output.row_order,
             numeric=spec.output.numeric,
+            interval=spec.output.interval,
+            open_high=spec.output.open_high,
+            open_low=spec.output.open_low,
         ),
         **vars(contents),
     )
