@@ -45,14 +45,14 @@ class RankedColumn:
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class ComparedTexts:
     """A column that is compared cell by cell, as most of its `texts` (rows,) differ. `written`: see `cell_ranks`."""
 
     texts: pl.Series
     written: CellFormat | None = None
 
 
-SortColumn: TypeAlias = RankedColumn | TextColumn
+SortColumn: TypeAlias = RankedColumn | ComparedTexts
 
 
 def cell_ranks(texts: pl.Series, written: CellFormat | None = None) -> Ints:
@@ -85,12 +85,12 @@ def sorted_rows(columns: Iterable[SortColumn], rows: int) -> Ints:
     """(rows,) the rows in order of the columns, of which no more are asked for than are needed to tell rows apart."""
     keys = _Keys(np.zeros(rows, np.uint64), 0)
     for column in columns:
-        bits = 0 if isinstance(column, TextColumn) else _bits(column.size)
+        bits = 0 if isinstance(column, ComparedTexts) else _bits(column.size)
         if keys.width and keys.width + bits + _bits(rows) > WORD:
             keys = keys.condensed()
         if keys.all_different:
             break
-        keys = keys.refined(column) if isinstance(column, TextColumn) else keys.extended(column)
+        keys = keys.refined(column) if isinstance(column, ComparedTexts) else keys.extended(column)
     return keys.argsort()
 
 
@@ -118,7 +118,7 @@ class _Keys:
         arranged = self.keys[order]
         return _dense(order, arranged[1:] != arranged[:-1])
 
-    def refined(self, column: TextColumn) -> _Keys:
+    def refined(self, column: ComparedTexts) -> _Keys:
         """The dense ranks of the rows by their keys, then by the cells of a column."""
         frame = _parts(column.texts, column.written).insert_column(0, pl.Series("keys", self.keys))
         order = frame.select(pl.arg_sort_by(*frame.columns)).to_series()

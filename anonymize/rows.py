@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
-from anonymize.order import RankedColumn, SortColumn, TextColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
+from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.typed import NumberColumns
@@ -225,7 +225,7 @@ class HeldColumn:
             return RankedColumn.of(self.codes, self.cells, written)
         texts = self.cells.cast(pl.String)
         if most_differ(texts):
-            return TextColumn(texts, written)
+            return ComparedTexts(texts, written)
         coded = _coded(texts)
         assert coded.codes is not None
         return RankedColumn.of(coded.codes, coded.cells, written)

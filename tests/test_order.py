@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain.cells import CellFormat
-from anonymize.order import RankedColumn, SortColumn, TextColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
+from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
 
 CELLS = [None, "", "a", "b", "é", "1", "02", "2", "10", "-3", "z z", " 2", "1e1", "-0", "0", "*", "1e999", "nan"]
 INTERVAL = "[{low}-{high}]"
@@ -70,7 +70,7 @@ def test_rows_are_sorted_column_by_column(data: st.DataObject) -> None:
 def _sort_column(cells: list[str | None], data: st.DataObject) -> SortColumn:
     """A column by its texts or its ranks, some of them so far apart that they do not fit into one number."""
     if data.draw(st.booleans()):
-        return TextColumn(pl.Series(cells, dtype=pl.String))
+        return ComparedTexts(pl.Series(cells, dtype=pl.String))
     distinct = list(dict.fromkeys(cells))
     codes = np.array([distinct.index(cell) for cell in cells], np.int64)
     column = RankedColumn.of(codes, pl.Series(distinct, dtype=pl.String))
@@ -84,7 +84,7 @@ def test_columns_are_not_asked_for_once_all_rows_differ() -> None:
     def columns() -> object:
         for number in range(3):
             asked.append(number)
-            yield TextColumn(pl.Series(["b", "c", "a"]))
+            yield ComparedTexts(pl.Series(["b", "c", "a"]))
 
     assert sorted_rows(columns(), 3).tolist() == [2, 0, 1]  # type: ignore[arg-type]
     assert asked == [0, 1]

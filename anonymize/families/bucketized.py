@@ -170,7 +170,7 @@ def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
     codes = [attribute.codes[kept] for attribute in table.attributes]
     combinations, _ = mixed_radix(codes, [attribute.domain.size for attribute in table.attributes])
     present, groups = np.unique(combinations, return_inverse=True)
-    people = guessing.People(groups, column.codes[kept], len(present), column.size, column.missing)
+    people = guessing.Subjects(groups, column.codes[kept], len(present), column.size, column.missing)
     return guessing.of_buckets(people, buckets.group[kept])
 
 

@@ -38,7 +38,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class People:
+class Subjects:
     """Those whom an attack is on: (n,) which combination of quasi-identifiers each has, below `count`, and (n,) the
     code of the sensitive value, below `size`; `missing`: the code that is no value."""
 
@@ -89,7 +89,7 @@ class People:
         return guesses
 
 
-def _compared(people: People, guesses: Ints, totals: Floats) -> Guesses:
+def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
     """A guess (count,) beside those to compare it with. `totals` (size,): how frequent each value is in the release."""
     return {
         "success": people.right(guesses),
@@ -117,7 +117,7 @@ def of_randomized(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -
     if math.prod(shape) > MOST_CELLS:
         return None
     groups = np.ravel_multi_index((rest, *(each.original for each in moved)), shape[:-1])
-    people = People(groups, sensitive.original, math.prod(shape[:-1]), sensitive.size, missing)
+    people = Subjects(groups, sensitive.original, math.prod(shape[:-1]), sensitive.size, missing)
     cells = np.ravel_multi_index((rest, *(each.shown for each in moved), sensitive.shown), shape)
     joint = np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
     factors = [(1.0, 0.0), *(kronecker.inverse(each.p, each.size) for each in (*moved, sensitive))]
@@ -126,7 +126,7 @@ def of_randomized(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -
     return _compared(people, _guesses(people, estimate, totals), totals)
 
 
-def _guesses(people: People, estimate: Floats, totals: Floats) -> Ints:
+def _guesses(people: Subjects, estimate: Floats, totals: Floats) -> Ints:
     """(count,) the largest cell of each combination; where none is above 0, that of everybody."""
     cells = people.present(estimate.reshape(people.count, people.size))
     return np.where(cells.max(axis=1) > 0, cells.argmax(axis=1), people.everybody(totals))
@@ -135,7 +135,7 @@ def _guesses(people: People, estimate: Floats, totals: Floats) -> Ints:
 # --- bucketized tables -----------------------------------------------------------------------------------------------
 
 
-def of_buckets(people: People, buckets: NDArray[np.int32]) -> Guesses:
+def of_buckets(people: Subjects, buckets: NDArray[np.int32]) -> Guesses:
     """How often the attacker of a bucketized table is right, given the group (n,) of each of its people.
 
     The values of a group are spread evenly over its rows: a row has each value with the share that it has of the group.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk.guessing import People, Seen, of_buckets, of_randomized
+from anonymize.risk.guessing import Seen, Subjects, of_buckets, of_randomized
 
 people = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=30)
 
@@ -22,7 +22,7 @@ def test_the_original_is_attacked_person_by_person(pairs: list[tuple[int, int]],
         held[group][value] += value != missing
     present = [pair for pair in pairs if pair[1] != missing]
     hits = sum(max(held[group].values()) for group in {group for group, _ in present})
-    right = People(groups, values, 3, 4, missing)
+    right = Subjects(groups, values, 3, 4, missing)
     assert right.right(right.known()) == (pytest.approx(hits / len(present)) if present else None)
 
 
@@ -52,5 +52,5 @@ def test_groups_are_spread_over_their_rows() -> None:
     """Both combinations have a row in each group: by the groups 1 of value 2, and 1/2 each of 0 and 1."""
     groups, values = np.array([0, 1, 0, 1]), np.array([2, 0, 2, 1], np.uint8)
     buckets = np.array([0, 0, 1, 1], np.int32)
-    guesses = of_buckets(People(groups, values, 2, 3, None), buckets)
+    guesses = of_buckets(Subjects(groups, values, 2, 3, None), buckets)
     assert guesses == {"success": 0.5, "baseline": 0.5, "original": 0.75}
