@@ -19,27 +19,33 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
+from anonymize.judging.protected import refuse_absent
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
-OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight"}
+OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
 
-APART = ("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit")
+APART = (
+    *("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit"),
+    "no_normalize",
+)
 """What describes a table without a spec; beside one it comes from the spec."""
 
 
 @dataclass(frozen=True)
 class Against:
     """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
-    `no_regress`; an earlier release of the same people (`previous`)."""
+    `no_regress`; an earlier release of the same people (`previous`), of which row n is about the same individual as row
+    n of this table if `by_position`."""
 
     baseline: str | Path | None = None
     no_regress: bool = False
     previous: str | Path | None = None
+    by_position: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,10 @@ class Audit:
     """What `audit` was asked for: a table, and what to measure it against.
 
     `path`: of the table ("-": standard input; None: the spec's input). `unit_from`: the table that this one was made
-    of, row for row, which has the unit where this one does not. `st`: the sensitive table, where the table is the QIT
-    of a bucketized release; `group`: the column of groups, where the table is bucketized; without it `group`, if there
-    is an ST. `threshold`: risk above which a record counts as at risk. `further`: what else is measured of the risk.
+    of, which has the unit where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
+    where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
+    without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
+    else is measured of the risk.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without
@@ -59,6 +66,7 @@ class Audit:
     spec: Spec | None = None
     path: str | Path | None = None
     unit_from: str | Path | None = None
+    link: str | Path | None = None
     st: str | None = None
     group: str | None = None
     threshold: float = THRESHOLD
@@ -80,6 +88,7 @@ class Audit:
     suppressed: str | None = None
     sampling_weight: str | None = None
     unit: str | None = None
+    no_normalize: bool = False
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -92,8 +101,8 @@ class Audit:
 class AuditResult:
     """A table, measured: the verdict, and what is printed of it.
 
-    `satisfied`: whether the table is safe to release; None where nothing was required. A table that has one of the
-    spec's direct identifiers is not, whatever the models say.
+    `satisfied`: whether the table is safe to release; None where nothing was required, or where something that was
+    could not be shown. A table that has one of the spec's direct identifiers is not, whatever the models say.
     """
 
     verdict: Verdict
@@ -107,7 +116,8 @@ class AuditResult:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is not met, with the line of the spec that asks for it: empty unless `satisfied` is False."""
+        """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
+        not be published."""
         unmet = self.checked.of_levels("error")
         return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
 
@@ -135,10 +145,18 @@ def audit(request: Audit) -> AuditResult:
     if requirements:
         _refuse_randomized(request.path)
     facts = _measured(request, spec, grouping, requirements, checks)
+    refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
     return AuditResult(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
+
+
+def _original(request: Audit, encoding: str) -> Original | None:
+    """The table that has the unit, and how rows are matched with it."""
+    if request.unit_from is None:
+        return None
+    return Original(request.unit_from, encoding, request.link, request.against.by_position)
 
 
 def _measured(
@@ -150,7 +168,7 @@ def _measured(
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     encoding = (spec if request.spec is None else request.spec).input.encoding
-    original = None if request.unit_from is None else Original(request.unit_from, encoding)
+    original = _original(request, encoding)
     classified = request.spec is not None
     with ExitStack() as stack:
         table = stack.enter_context(
@@ -161,7 +179,9 @@ def _measured(
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
-            facts = replace(facts, together=previous.together(table, earlier, checks, request.threshold))
+            matching = previous.Matching() if request.against.by_position else None
+            both = previous.together(table, earlier, checks, facts.verdict, request.threshold, matching)
+            facts = replace(facts, together=both)
         table.source.unchanged()
     return facts
 
@@ -177,6 +197,12 @@ def _check(request: Audit) -> None:
         raise UsageError("--threshold: is above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
+    if request.link is not None and request.unit_from is None:
+        raise UsageError("--link: needs --unit-from, the table that it leads to")
+    if against.by_position and against.previous is None and request.unit_from is None:
+        raise UsageError("--by-position: needs a --previous or --unit-from")
+    if against.by_position and request.link is not None and against.previous is None:
+        raise UsageError("--by-position: rows are matched by --link")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")
@@ -240,7 +266,8 @@ def _spec_of(request: Audit) -> Spec:
     table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,
-        "input": {name: value for name, value in table.items() if value is not None},
+        "input": {name: value for name, value in table.items() if value is not None}
+        | {"normalize": not request.no_normalize},
         "quasi_identifiers": {name: {} for name in request.quasi_identifiers},
         **{name: value for name in ("unit", "sampling_weight") if (value := getattr(request, name))},
         "sensitive": {

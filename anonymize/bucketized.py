@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Ints, Runs
+from anonymize.order import cell_ranks
 from anonymize.table import SensitiveColumn
 
 
@@ -48,7 +49,8 @@ class Bucketized:
         return {"kind": self.KIND, "files": files, "groups": self.count, "l": self.l, "suppressed_rows": self.left_out}
 
     def sensitive_table(self, column: SensitiveColumn, empty: str | None) -> pl.DataFrame:
-        """The ST: of each group every sensitive value and its rows, by group, then value. Groups count from 1.
+        """The ST: of each group every sensitive value and its rows, by group, then value, in the order of a sorted
+        release. Groups count from 1.
 
         `empty`: what an empty text is written as.
         """
@@ -56,4 +58,6 @@ class Bucketized:
         runs = Runs.count_values(self.group[kept], column.codes[kept], self.count, column.size)
         texts = pl.Series([text or empty for text in column.texts], dtype=pl.String)
         values = texts.gather(runs.codes).alias(column.name)
-        return pl.DataFrame([pl.Series(self.name, runs.classes + 1), values, pl.Series("count", runs.counts)])
+        order = np.lexsort((cell_ranks(texts)[runs.codes], runs.classes))
+        table = pl.DataFrame([pl.Series(self.name, runs.classes + 1), values, pl.Series("count", runs.counts)])
+        return table[order]

@@ -1,7 +1,7 @@
 """Equivalence classes in batches: every class of a table at once, as a row permutation and an array of class starts.
 
-Nothing here loops over classes. What holds of a class (its size, its box in each attribute, which rows it has) is one
-array over all classes.
+Nothing here loops over classes. Each property of a class (its size, its box in each attribute, its rows) is one array
+over all classes.
 """
 
 from __future__ import annotations
@@ -166,9 +166,10 @@ class KeyGroups:
 
     @classmethod
     def of(cls, keys: Ints, span: int) -> KeyGroups:
-        """Of keys (n,) below `span`, groups in ascending order of their keys, positions ascending within a group.
+        """The groups of keys (n,) below `span`, in ascending order of their keys, positions ascending within a group.
 
-        Sorted as numbers that hold key and position where 63 bits are enough, which is the faster sort.
+        Where 63 bits hold a key and a position, these are packed into one number: sorting plain numbers is faster than
+        an argsort, and the low bits keep equal keys in the order of their positions.
         """
         bits = max(len(keys) - 1, 1).bit_length()
         if span.bit_length() + bits > 63:
@@ -195,9 +196,9 @@ class KeyGroups:
 
 
 DENSE = 1 << 16
-"""A table of counts of so many cells is always worth it,"""
+"""A table of counts with at most this many cells is always worth it,"""
 DENSE_PER_ROW = 4
-"""and so is one of so many cells a row."""
+"""and so is one with at most this many cells per row."""
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,15 @@ class InfeasibleError(AnonymizeError):
 
 
 class UnsafeError(AnonymizeError):
-    """Measured, and a privacy requirement is not met: exit code 1."""
+    """Measured, and a privacy requirement is not met, or could not be shown to be: exit code 1."""
 
     exit_code = 1
+
+
+class MemoryShortage(AnonymizeError):
+    """There is less memory than the table takes: exit code 71."""
+
+    exit_code = 71
 
 
 class WriteError(AnonymizeError):

@@ -19,14 +19,18 @@ from typing import Any
 import polars as pl
 
 from anonymize import __version__, privacy
+from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import patterns
 from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
+from anonymize.evaluation.typed import with_suppressed
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
+from anonymize.link import load as load_link
 from anonymize.metrics import MEASURES, utility
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
+from anonymize.recoding.typed import NumberColumns
 from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
@@ -41,7 +45,8 @@ class Evaluate:
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
     the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these. `st`, `group`:
-    of a bucketized release the sensitive table, and the column of groups. `parameters`, `method`: of a randomized
+    of a bucketized release the sensitive table, and the column of groups. `link`: which row of the original each
+    released row is, as it was saved with the release. `parameters`, `method`: of a randomized
     release the file of its parameters, and how it is reconstructed. `models`: how models are made, None for none.
     `tree`: the target of which patterns are compared.
     """
@@ -54,6 +59,7 @@ class Evaluate:
     seed: int = 0
     st: str | None = None
     group: str | None = None
+    link: str | None = None
     parameters: str | None = None
     method: Method | None = None
     models: Protocol | None = None
@@ -97,12 +103,15 @@ def _check(request: Evaluate, paths: Paths) -> None:
     """Raises UsageError for what makes no sense together."""
     if request.released == request.original == "-":
         raise UsageError("the release and the original cannot both come from standard input")
-    paths.check([request.original or request.spec.input.path, request.released])
+    paths.check([request.original or request.spec.input.path, request.released, request.link])
     if request.released is None and (request.models is None or request.models.algorithm is None):
         hint = "or --models with --algorithm, to make one"
         raise UsageError(Problem("nothing to evaluate: give the release", hint=hint))
-    if request.released is None and request.tree is not None:
-        raise UsageError("--tree: needs a release")
+    if request.released is None:
+        given = {"--tree": request.tree, "--link": request.link}
+        problems = [f"{flag}: needs a release" for flag, value in given.items() if value is not None]
+        if problems:
+            raise UsageError(problems)
     targets = request.spec.workload.target_names
     if request.models is not None and not targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
@@ -118,7 +127,11 @@ def _unclassed(request: Evaluate) -> UnclassedFiles | None:
         return None
     files = UnclassedFiles.of(request.released, request.st, request.group, request.parameters, request.method)
     if files is not None:
-        needing_classes = {"--models": request.models is not None, "--tree": request.tree is not None}
+        needing_classes = {
+            "--models": request.models is not None,
+            "--tree": request.tree is not None,
+            "--link": request.link is not None,
+        }
         problems = [
             f"{flag}: needs a release with equivalence classes" for flag, given in needing_classes.items() if given
         ]
@@ -164,8 +177,11 @@ def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: 
     batches = list(source.batches(source.columns))
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
     texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
+    linked = _linked(request, table, source)
     try:
-        released = read_released(spec, table, texts, columns)
+        numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
+        texts = with_suppressed(spec, texts, columns, numbers)
+        released = read_released(spec, table, texts, columns, linked)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
     report["output"] = {
@@ -176,6 +192,18 @@ def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: 
         "dropped_rows": table.rows - frame.height,
     }
     return released
+
+
+def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
+    """(released rows,) the row of the original that each released row is, by the link.
+
+    Raises DataError where it is about other files.
+    """
+    if request.link is None:
+        return None
+    link = load_link(request.link)
+    link.check(request.link, input=table.source.sha256, release=source.sha256)
+    return link.rows
 
 
 def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:

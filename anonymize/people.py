@@ -43,4 +43,15 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
     ]
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
-    return People(source.scan(), quasi_identifiers, missing.texts, spec.output.suppressed, spec.output.interval, empty)
+    output = spec.output
+    return People(
+        source.scan(),
+        quasi_identifiers,
+        missing.texts,
+        output.suppressed,
+        output.interval,
+        empty,
+        output.open_high,
+        output.open_low,
+        spec.input.normalize,
+    )

@@ -17,12 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
+from anonymize.link import SAVE_LINK
+from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.names import OutputFormat
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Source, commit
 from anonymize.table.population import populations_of
 from anonymize.table.write import check_suffix, check_table
+
+SAVE_RECODING = "save-recoding"
+"""The option that names the file of the saved recoding."""
+
+PRIVATE_KINDS = {SAVE_RECODING: ("a saved recoding", (".json",)), SAVE_LINK: ("a link", LINK_SUFFIXES)}
+"""By option, what a private file is, and its suffixes."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,8 @@ class Paths:
         _refuse_overwriting(outputs, named)
         for path in self.release.tables:
             check_table(path, self.output_format)
-        for path in self.private.values():
-            check_suffix(path, "a saved recoding", (".json",))
+        for option, path in self.private.items():
+            check_suffix(path, *PRIVATE_KINDS[option])
 
 
 @dataclass(frozen=True)

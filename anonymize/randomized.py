@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from anonymize.classes import Codes
 from anonymize.domain.categories import Categories
 from anonymize.randomization import kronecker
+from anonymize.randomization.amplified import epsilon
 from anonymize.randomization.parameters import FORMAT, VERSION
 
 
@@ -62,7 +63,12 @@ class Randomized:
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         distortion = {
-            each.name: {"p": each.p, "q": kronecker.other(each.p, each.size), "values": each.size}
+            each.name: {
+                "p": each.p,
+                "q": kronecker.other(each.p, each.size),
+                "values": each.size,
+                "epsilon": epsilon(each.p, each.size),
+            }
             for each in self.columns
         }
         product = 1.0

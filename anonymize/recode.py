@@ -28,6 +28,7 @@ from anonymize.request import Progress, Request
 from anonymize.spec import Spec, make
 from anonymize.table import Table
 from anonymize.table.read import encode_frame, read_columns
+from anonymize.table.roles import columns_in
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,8 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
         if column not in columns
     ]
     strange = [column for column in columns if column not in known]
+    if len(strange) == len(columns):
+        raise DataError(Problem(f"no column of the recoding is in it: {columns_in(columns, known)}", name))
     if strange:
         hint = "leave them out: the recoding knows the columns of the table that it was made from"
         problems.append(Problem(f"columns without a role in the recoding: {', '.join(strange)}", name, hint=hint))
@@ -142,7 +145,8 @@ def _reading(saved: Saved) -> Spec:
 
 def _input(saved: Saved) -> dict[str, Any]:
     table = saved.table
-    return {"separator": table.separator, "missing": list(table.missing), "encoding": table.encoding}
+    own = {name: getattr(table, name) for name in ("separator", "encoding", "normalize")}
+    return own | {"missing": list(table.missing)}
 
 
 def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Clock) -> dict[str, Any]:

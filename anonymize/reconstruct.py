@@ -23,6 +23,7 @@ from anonymize.randomization.where import Comparison
 from anonymize.spec import make
 from anonymize.table import Source
 from anonymize.table.named import column
+from anonymize.table.roles import columns_in
 
 MOST_CELLS = 50_000_000
 PIECE = 500_000
@@ -91,7 +92,7 @@ def _spec(attributes: Sequence[DistortedAttribute], separator: str) -> Any:
 def _check_columns(source: Source, attributes: Sequence[DistortedAttribute]) -> None:
     lacking = [each.name for each in attributes if each.name not in source.columns]
     if lacking:
-        hint = f"it has {', '.join(source.columns)}"
+        hint = columns_in(source.columns, [each.name for each in attributes])
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
 
 

@@ -5,7 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
-everything  ─▶ report    privacy, risk, utility
+everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
 
@@ -16,12 +16,14 @@ from typing import Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.families import family_of
-from anonymize.families.classes import SAVE_RECODING
-from anonymize.families.steps import check_needs, check_satisfied, search, stage
-from anonymize.publication import Paths, ReleasePaths, named_by, opened
+from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
+from anonymize.link import SAVE_LINK, Link, LinkedFile
+from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
+from anonymize.report.public import public_report
 from anonymize.request import Request
-from anonymize.table import read
+from anonymize.rows import Written
+from anonymize.table import Table, read
 
 
 def release(request: Request) -> dict[str, Any]:
@@ -64,22 +66,35 @@ def release(request: Request) -> dict[str, Any]:
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
             draft.write(files)
+            _write_link(files, table, draft.written)
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
-        report = release_report(request, table, clock, draft.blocks(files, measured))
+        if request.public:
+            report = public_report(published(request, files))
+        else:
+            report = release_report(request, table, clock, draft.blocks(files, measured))
         request.progress("publish", 0, 0)
         files.publish(report, dry_run=request.dry_run)
     return report
 
 
+def _write_link(files: Files, table: Table, written: Written) -> None:
+    """The private link of the released rows to those of the input, where it is asked for."""
+    if SAVE_LINK in files.private:
+        rows = written.rows
+        link = Link(LinkedFile(files.source.sha256, table.rows), LinkedFile(files.table.sha256, len(rows)), rows)
+        files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
+
+
 def _paths(request: Request, release: ReleasePaths) -> Paths:
     """Where the request reads and writes; where the release goes, the family knows."""
+    private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link}
     return Paths(
         request.input,
         release,
         request.reports,
-        private={} if request.save_recoding is None else {SAVE_RECODING: request.save_recoding},
+        private={option: path for option, path in private.items() if path is not None},
         further=files_of(request.options),
         output_format=request.output_format,
         force=request.force,

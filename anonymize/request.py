@@ -19,7 +19,8 @@ class Request:
 
     `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the
     system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
-    release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding.
+    release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding;
+    `save_link`: of which released row is which of the input.
     """
 
     spec: Spec
@@ -37,3 +38,4 @@ class Request:
     allow_unsafe: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
     save_recoding: str | None = None
+    save_link: str | None = None

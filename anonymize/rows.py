@@ -2,41 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.domain.cells import CellFormat
+from anonymize.domain.numeric import Numeric
+from anonymize.order import RankedColumn, SortColumn, TextColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
 from anonymize.recoding import Released
+from anonymize.recoding.columns import ReleasedColumn
+from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
-from anonymize.table import Codes, Table
+from anonymize.table import Attribute, Table
 from anonymize.table.named import unnamed
 
-SHUFFLED = 500_000
-"""Rows of a piece of a shuffled release."""
+PIECE = 500_000
+"""Rows of a piece of a release that is not in the input's order."""
+
+
+@dataclass
+class Written:
+    """What the release does not show of the rows that have been written, piece by piece: which row of the input each
+    is, from 0."""
+
+    pieces: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, rows: slice | NDArray[np.int64], kept: NDArray[np.bool_] | None = None) -> None:
+        """Takes the rows of the next piece, or those of them that are `kept`."""
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        self.pieces.append(numbers if kept is None else numbers[kept])
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(released rows,) the row of the input that each is; to be asked for when all have been written."""
+        return np.concatenate([np.zeros(0, np.int64), *self.pieces])
 
 
 def frames(
-    request: Request, table: Table, released: Released, form: str, units: list[Codes] | None = None
+    request: Request, table: Table, released: Released, form: str, written: Written | None = None
 ) -> Iterator[pl.DataFrame]:
     """The release in pieces: the generalized columns beside what passes through, in the input's column order.
 
-    `form`: the format that is written, in which a null may not mean what it means in the input. `units`: a list to
-    which whom the rows of each piece are about is added, where the table knows it.
+    `form`: the format that is written, in which a null may not mean what it means in the input. `written` is told which
+    rows they are.
     """
     roles = request.spec.roles()
-    reading = ReleasedRows(released, roles, table.columns, null_text(request.spec, table.source.format, form))
+    null = null_text(request.spec, table.source.format, form)
+    reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form))
     withheld = {*WITHHELD, "quasi-identifier"}
+    passing = [name for name in table.columns if roles[name] not in withheld]
+
+    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+        yield reading.ranked(comparing(request.spec))
+        yield from (held[name].sorting() for name in passing)
+
     done = 0
-    for batch in pieces(request, table, [name for name in table.columns if roles[name] not in withheld]):
+    for batch in pieces(request, table, passing, sorting, null):
         class_of = released.class_of[batch.rows]
-        if units is not None and table.units is not None:
-            units.append(table.units[batch.rows][class_of >= 0])
+        if written is not None:
+            written.add(batch.rows, class_of >= 0)
         yield reading.piece(batch.frame, class_of)
         done += batch.frame.height
         request.progress("write", done, table.rows)
@@ -44,22 +75,24 @@ def frames(
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """How rows read: the `columns` of the input, by their roles. `null`: what a null of a column that passes through is
-    written as; None leaves it."""
+    """How rows read: the `columns` of the input, by their roles. `null`: what a null is written as; None leaves it.
+    `numbers`: the released columns that are written as numbers."""
 
     released: Released
     roles: Mapping[str, Role]
     columns: Sequence[str]
     null: str | None = None
+    numbers: NumberColumns | None = None
 
     @cached_property
-    def texts(self) -> dict[str, pl.Series]:
+    def cells(self) -> dict[str, pl.Series]:
         """What each released column shows."""
+        return {column.name: self._cells(column) for column in self.released.columns}
+
+    def _cells(self, column: ReleasedColumn) -> pl.Series:
+        numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
         empty = self.null if self.null == "" else None
-        return {
-            column.name: pl.Series([text or empty for text in column.texts], dtype=pl.String)
-            for column in self.released.columns
-        }
+        return numbers if numbers is not None else pl.Series([text or empty for text in column.texts], dtype=pl.String)
 
     def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
         """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
@@ -67,11 +100,24 @@ class ReleasedRows:
         for name in self.columns:
             if self.roles[name] == "quasi-identifier":
                 released = self.released.columns_of(name)
-                columns += [self.texts[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
+                columns += [self.cells[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
             elif self.roles[name] not in WITHHELD:
-                columns.append(passing_column(passing[name], self.null))
+                columns.append(passing[name])
         frame = pl.DataFrame(columns)
         return frame if not self.released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
+
+    def ranked(self, written: CellFormat) -> RankedColumn:
+        """The quasi-identifiers of the rows: the rank of each row's class by what the class shows; rows that are left
+        out come last."""
+        released = [
+            column
+            for name in self.columns
+            if self.roles[name] == "quasi-identifier"
+            for column in self.released.columns_of(name)
+        ]
+        ranks = rows_ranked(cell_ranks(self.cells[c.name], written)[c.of_class] for c in released)
+        size = len(ranks) + 1
+        return RankedColumn(np.append(ranks, size - 1).astype(np.min_scalar_type(size))[self.released.class_of], size)
 
 
 def null_text(spec: Spec, source: str, target: str) -> str | None:
@@ -88,6 +134,18 @@ def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
 
 
+def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
+    """Some rows of a quasi-identifier as they came, but for numbers at or beyond a bottom or top code, which read as
+    that does."""
+    domain = attribute.domain
+    if not isinstance(domain, Numeric) or not (domain.lowest_open or domain.highest_open):
+        return column
+    ends = {0: domain.lowest_open, len(domain.values) - 1: domain.highest_open}
+    texts = [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())]
+    codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
+    return pl.select(pl.coalesce(codes, unnamed(column).cast(pl.String))).to_series().alias(column.name)
+
+
 @dataclass(frozen=True)
 class Piece:
     """Some rows of the input, by number, and their columns that pass through."""
@@ -96,30 +154,102 @@ class Piece:
     frame: pl.DataFrame
 
 
-def pieces(
-    request: Request, table: Table, passing: list[str], order: NDArray[np.int64] | None = None
-) -> Iterator[Piece]:
-    """The input's rows in order, or shuffled; a shuffle holds the columns that pass through in memory.
+Sorting: TypeAlias = Callable[["HeldColumns"], Iterable[SortColumn]]
+"""The columns of a release in the order in which they are compared, made from those that pass through."""
 
-    `order` (rows,): the shuffle, where it has been drawn already.
-    """
-    done = 0
-    batches = table.source.batches(passing)
+
+def comparing(spec: Spec) -> CellFormat:
+    """How cells of quasi-identifiers are read when rows are compared."""
+    output = spec.output
+    return CellFormat(output.interval, None, frozenset(), output.open_high, output.open_low)
+
+
+def pieces(
+    request: Request, table: Table, passing: Sequence[str], sorting: Sorting, null: str | None = None
+) -> Iterator[Piece]:
+    """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
+    in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`."""
+    batches = _passing(table, passing, null)
     if request.spec.output.row_order == "keep":
+        done = 0
         for frame in batches:
             yield Piece(slice(done, done + frame.height), frame)
             done += frame.height
         return
+    held = hold(batches)
+    if request.spec.output.row_order == "sorted":
+        order = sorted_rows(sorting(held), table.rows)
+    else:
+        order = np.random.default_rng(request.seed).permutation(table.rows)
+    for start in range(0, table.rows, PIECE):
+        rows = order[start : start + PIECE]
+        columns = [column.gather(rows).alias(name) for name, column in held.items()]
+        yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
+
+
+def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:
+    """Columns as they are written, in the input's order: quasi-identifiers among them as far as their codes go, so that
+    not even the order of rows is made from what lies beyond."""
+    own, done = {attribute.name: attribute for attribute in table.attributes}, 0
+    for frame in table.source.batches(names):
+        rows, done = slice(done, done + frame.height), done + frame.height
+        columns = [passing_column(column, null) for column in frame.iter_columns()]
+        columns = [cut_off(own[each.name], each, rows) if each.name in own else each for each in columns]
+        yield pl.DataFrame(columns) if columns else frame
+
+
+# --- columns that are held -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldColumn:
+    """A column that passes through, of all rows: its `cells`, and where they are distinct texts `codes` (rows,), which
+    of them each row has."""
+
+    cells: pl.Series
+    codes: NDArray[np.uint32] | None = None
+
+    def of(self, rows: NDArray[np.int64]) -> HeldColumn:
+        """The column of some rows."""
+        if self.codes is None:
+            return HeldColumn(self.cells.gather(rows))
+        return HeldColumn(self.cells, self.codes[rows])
+
+    def gather(self, rows: NDArray[np.int64]) -> pl.Series:
+        """The cells of some rows."""
+        return self.cells.gather(rows if self.codes is None else self.codes[rows])
+
+    def sorting(self, written: CellFormat | None = None) -> SortColumn:
+        """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""
+        if self.codes is not None:
+            return RankedColumn.of(self.codes, self.cells, written)
+        texts = self.cells.cast(pl.String)
+        if most_differ(texts):
+            return TextColumn(texts, written)
+        coded = _coded(texts)
+        assert coded.codes is not None
+        return RankedColumn.of(coded.codes, coded.cells, written)
+
+
+HeldColumns: TypeAlias = Mapping[str, HeldColumn]
+
+
+def hold(batches: Iterable[pl.DataFrame]) -> HeldColumns:
+    """The columns of all batches; of texts that repeat themselves each is held once."""
     whole = pl.concat(list(batches))
-    order = row_order(request, table) if order is None else order
-    assert order is not None
-    for start in range(0, table.rows, SHUFFLED):
-        rows = order[start : start + SHUFFLED]
-        yield Piece(rows, whole[rows])
+    return {column.name: hold_column(column) for column in whole.iter_columns()}
 
 
-def row_order(request: Request, table: Table) -> NDArray[np.int64] | None:
-    """(rows,) the rows in the order of a shuffled release; None where the input's order is kept."""
-    if request.spec.output.row_order == "keep":
-        return None
-    return np.random.default_rng(request.seed).permutation(table.rows)
+def hold_column(column: pl.Series) -> HeldColumn:
+    """A column, in as little memory as it takes."""
+    column = unnamed(column)
+    return _coded(column) if column.dtype == pl.String and not most_differ(column) else HeldColumn(column)
+
+
+def _coded(texts: pl.Series) -> HeldColumn:
+    """A column of texts as its distinct ones, the last of which is null, and codes."""
+    categories = pl.Categories.random()
+    categorized = texts.cast(pl.Categorical(categories))  # the categories last as long as a column has them
+    distinct = categories.to_series()
+    cells = pl.concat([distinct, pl.Series([None], dtype=pl.String)])
+    return HeldColumn(cells, categorized.to_physical().fill_null(len(distinct)).to_numpy())

@@ -1,7 +1,8 @@
 """Temporary files that are gone when the process ends, however early an interruption comes.
 
 A name is noted before its file exists, so that there is no moment at which a file could be left behind by anything but
-the process being killed outright.
+the process being killed outright. What may hold raw cells is `unnamed`: where the system has it (Linux), the file is in
+no folder at any time, and goes with the process however that ends.
 """
 
 from __future__ import annotations
@@ -13,22 +14,51 @@ from contextlib import suppress
 from pathlib import Path
 
 _LIVE: set[Path] = set()
+_OPEN: dict[Path, int] = {}
+"""Files without a name, by the path that opens them again, and their descriptors."""
+
+_used = False
 
 
 def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
     """An empty file of mode 0600 with a name that did not exist, in `folder` or in the system's one. Raises OSError."""
+    global _used
     while True:
         path = Path(folder or tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(6)}{suffix}"
         if path.exists():
             continue
+        _used = True
         _LIVE.add(path)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             return path
 
 
+def unnamed(prefix: str, suffix: str = "") -> Path:
+    """An empty file of mode 0600 in the system's folder that has no name, as a path for this process alone; where the
+    system cannot do that, one of `create`. Raises OSError."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.isdir("/proc/self/fd"):
+        return create(prefix, suffix)
+    try:
+        descriptor = os.open(tempfile.gettempdir(), flag | os.O_RDWR, 0o600)
+    except OSError:  # a file system without it
+        return create(prefix, suffix)
+    path = Path(f"/proc/self/fd/{descriptor}")
+    _OPEN[path] = descriptor
+    return path
+
+
+def used() -> bool:
+    """Whether there has been any temporary file."""
+    return _used
+
+
 def remove(path: Path) -> None:
-    """Removes a file of `create`, if it is still there; what cannot be removed is left."""
+    """Removes a file of `create` or `unnamed`, if it is still there; what cannot be removed is left."""
+    if path in _OPEN:
+        os.close(_OPEN.pop(path))
+        return
     with suppress(OSError):
         path.unlink(missing_ok=True)
     _LIVE.discard(path)

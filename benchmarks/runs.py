@@ -103,6 +103,7 @@ class Tables:
             },
             "insensitive": [name for name in columns if name not in names],
             "privacy": {"k": 10},
+            "output": {"edges": "tight"},  # as in the papers
         }
         path = TABLES / f"{stem or table.stem}.yaml"
         path.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf8")

@@ -38,6 +38,7 @@ OUTPUTS = (
     "categorical: set",
     "edges: rounded",
     "row_order: shuffle",
+    "row_order: keep",
     "suppressed_rows: drop",
 )
 

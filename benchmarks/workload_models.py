@@ -279,6 +279,7 @@ def _contraceptive_spec(folder: Path, k: int) -> Spec:
     for name in ("education", "husband", "occupation"):
         quasi[name]["hierarchy"] = "levels.csv"
     values = {"version": 1, "quasi_identifiers": quasi, "workload": {"targets": ["method"]}, "privacy": {"k": k}}
+    values["output"] = {"edges": "tight"}
     (folder / "spec.yaml").write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf8")
     return load(folder / "spec.yaml", PARAMETERS)
 
@@ -310,6 +311,7 @@ def adult(data: Path) -> list[str]:
             "quasi_identifiers": quasi,
             "workload": {"targets": ["salary-class"]},
             "privacy": {"k": k},
+            "output": {"edges": "tight"},
         }
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "spec.yaml").write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf8")

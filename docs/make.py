@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.algorithms.base import Range
+from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
@@ -103,12 +103,15 @@ EXAMPLES: dict[str, Sequence[str]] = {
 ADVICE = {
     exits.DONE: "",
     exits.UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
-    "the same, with `satisfied: false` in its report and exit code 0.",
+    "the same, with `satisfied: false` in its report and exit code 0. A requirement that could not be shown has "
+    "`satisfied: null`: the [report](report.md#what-could-not-be-shown) lists the cases.",
     exits.USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",
     exits.DATA: "A file that cannot be read, a column that is missing or has no role, a value outside its hierarchy, a "
     "value that is not a number. The message names columns, counts and lines, never values.",
     exits.INFEASIBLE: "The message names the requirement that binds, and the nearest one that is feasible.",
     exits.BUG: "Please report it. The message says where in the program it happened and shows no value of the table.",
+    exits.NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
+    "container, or what the machine has free.",
     exits.CANNOT_WRITE: "The disk is full, or permission is missing.",
     exits.INTERRUPTED: "Ctrl-C, or a SIGTERM.",
     exits.BROKEN_PIPE: "The reader of standard output went away.",
@@ -273,7 +276,7 @@ def _limits(kind: object) -> str:
     """The range of an option as a sentence; nothing where there is none."""
     if not isinstance(kind, click.IntRange | click.FloatRange):
         return ""
-    return capital(f"{Range(kind.min, kind.max, kind.min_open, kind.max_open)}.")
+    return capital(f"{OptionRange(kind.min, kind.max, kind.min_open, kind.max_open)}.")
 
 
 # --- pages made from docstrings ---------------------------------------------------------------------------------------
@@ -327,7 +330,9 @@ def privacy_models() -> str:
         "",
         "What a spec can require under [`privacy`](spec.md#privacy). Every equivalence class has to meet all of them. "
         "`k` and `l` there are short for `k-anonymity` and for `distinct-l-diversity` of every sensitive attribute. "
-        "`disclosure` is for randomized tables alone, which have no classes; there `l` is short for it.",
+        "`disclosure`, `amplification` and `local-dp` are for randomized tables alone, which have no classes; there "
+        "`l` is short for `disclosure`. Models that bound something for each sensitive value take `values`: only these "
+        "are protected then.",
         "",
         table(("model", "in a sentence"), rows),
     ]
@@ -358,6 +363,10 @@ def _sample(key: str, value: Mapping[str, Any]) -> str:
     value = {**value, **value.get("anyOf", [{}])[0]}
     if value.get("type") in ("object", "string"):
         return "{VALUE: 5}" if value["type"] == "object" else str(value.get("enum", ["people.csv"])[0])
+    if value.get("type") == "array":
+        return "[VALUE]"
+    if value.get("exclusiveMaximum") == 1:
+        return "0.1" if key == "rho1" else "0.5"
     if value.get("maximum") == 1:
         return "0.2" if key != "min" else "0"
     return "3" if value.get("type") == "integer" else "2.5"
@@ -463,7 +472,7 @@ def _type(value: Mapping[str, Any]) -> str:
         return f"list of {_type(value['items'])}" if "items" in value else "list"
     if isinstance(value.get("type"), list):
         return "text"
-    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true`"}
+    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
     return names.get(value.get("type", ""), "mapping") + _range(value)
 
 
@@ -479,6 +488,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
     default = value.get("default")
     if default in (None, []):
         return ""
+    default = str(default).lower() if isinstance(default, bool) else default
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`".replace("'", '"')
 
 

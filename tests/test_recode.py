@@ -30,6 +30,7 @@ quasi_identifiers:
   job: {hierarchy: jobs.csv}
 insensitive: [ward]
 privacy: {k: 2}
+output: {edges: tight}
 """
 HEADER = ["name", "age", "zip", "job", "ward"]
 
@@ -161,7 +162,7 @@ def test_at_the_root_every_value_is_known(tmp_path: Path) -> None:
 
 
 def test_suppressed_rows_are_dropped_where_the_release_dropped_them(tmp_path: Path) -> None:
-    spec = FULL_SPEC + "output: {suppressed_rows: drop}\n"
+    spec = FULL_SPEC.replace("edges: tight", "suppressed_rows: drop")
     saved = made(tmp_path, [row.split() for row in FULL], "samarati", spec)
     released, counts = recode_frame(saved, frame("77 111 clerk", "21 111 clerk"))
     assert released.rows() == [("[20-29]", "111", "Office", "w1")]
@@ -169,7 +170,9 @@ def test_suppressed_rows_are_dropped_where_the_release_dropped_them(tmp_path: Pa
 
 
 def test_numbers_as_two_bounds(tmp_path: Path) -> None:
-    saved = made(tmp_path, [row.split() for row in ROWS], spec=SPEC + "output: {numeric: bounds}\n")
+    saved = made(
+        tmp_path, [row.split() for row in ROWS], spec=SPEC.replace("edges: tight", "numeric: bounds, edges: tight")
+    )
     released, _ = recode_frame(saved, frame("22 111 clerk", "22 111 pilot"))
     assert released.columns == ["age_low", "age_high", "zip", "job", "ward"]
     assert released.rows() == [("20", "24", "111", "clerk", "w0"), ("*", "*", "*", "*", "w1")]

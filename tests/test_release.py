@@ -62,7 +62,7 @@ TABLE = "age,sex\n1,M\n2,M\n8,F\n9,F\n50,M\n60,F\n"
 
 
 def test_columns_stay_in_their_order(ask: Callable[..., Request]) -> None:
-    rest = "identifiers: [name]\ninsensitive: [x, y]\nprivacy: {k: 2}\n"
+    rest = "identifiers: [name]\ninsensitive: [x, y]\nprivacy: {k: 2}\noutput: {edges: tight}\n"
     request = ask("x,age,name,sex,y\n01,1,A,M,\n02,2,B,M,é\n", rest)
     report = release(request)
     assert rows_of(request) == [["x", "age", "sex", "y"], ["01", "[1-2]", "M", ""], ["02", "[1-2]", "M", "é"]]
@@ -70,19 +70,21 @@ def test_columns_stay_in_their_order(ask: Callable[..., Request]) -> None:
 
 
 def test_bounds_stand_where_the_number_stood(ask: Callable[..., Request]) -> None:
-    request = ask("x,age,sex\n01,1,M\n02,2,M\n", "insensitive: [x]\nprivacy: {k: 2}\noutput: {numeric: bounds}\n")
+    request = ask(
+        "x,age,sex\n01,1,M\n02,2,M\n", "insensitive: [x]\nprivacy: {k: 2}\noutput: {numeric: bounds, edges: tight}\n"
+    )
     release(request)
     assert rows_of(request) == [["x", "age_low", "age_high", "sex"], ["01", "1", "2", "M"], ["02", "1", "2", "M"]]
 
 
 def test_every_quasi_identifier_as_two_numbers(ask: Callable[..., Request]) -> None:
-    rest = "privacy: {k: 2}\noutput: {numeric: bounds, categorical: bounds}\n"
+    rest = "privacy: {k: 2}\noutput: {numeric: bounds, categorical: bounds, edges: tight}\n"
     request = ask(TABLE, rest)
     report = release(request)
     header, *rows = rows_of(request)
     assert header == ["age_low", "age_high", "sex_low", "sex_high"]
     men, women = ["1", "50", "1", "1"], ["8", "60", "0", "0"]
-    assert rows == [men, men, women, women, men, women]
+    assert rows == [men, men, men, women, women, women]
     assert report["privacy"]["verified"] and report["classes"]["count"] == 2
 
 
@@ -101,7 +103,7 @@ def test_suppressed_rows_are_published_where_they_are_safe(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forced(monkeypatch, [0, 0, 1, 1, -1, -1])
-    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\n")
+    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\noutput: {edges: tight}\n")
     report = release(request)
     assert rows_of(request)[1:] == [["[1-2]", "M"]] * 2 + [["[8-9]", "F"]] * 2 + [["*", "*"]] * 2
     counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
@@ -187,12 +189,12 @@ def test_an_output_that_is_its_report(ask: Callable[..., Request], tmp_path: Pat
 
 
 def test_a_shuffle_keeps_rows_together(ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "SHUFFLED", 7)  # several pieces
+    monkeypatch.setattr(rows, "PIECE", 7)  # several pieces
     table = "age,sex,x\n" + "".join(f"{n},{'MF'[n % 2]},{n:03}\n" for n in range(40))
     request = ask(table, "insensitive: [x]\nprivacy: {k: 4}\noutput: {row_order: shuffle}\n", seed=3)
     release(request)
     shuffled = rows_of(request)[1:]
-    kept = ask(table, "insensitive: [x]\nprivacy: {k: 4}\n", force=True)
+    kept = ask(table, "insensitive: [x]\nprivacy: {k: 4}\noutput: {row_order: keep}\n", force=True, allow_unsafe=True)
     release(kept)
     assert shuffled != rows_of(kept)[1:]
     assert sorted(shuffled, key=lambda row: row[2]) == rows_of(kept)[1:]

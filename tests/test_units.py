@@ -109,7 +109,7 @@ def with_target(folder: Path, algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", COUNTING)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    "output", ["{}", "{row_order: shuffle}", "{suppressed_rows: drop}"], ids=["keep", "shuffle", "drop"]
+    "output", ["{}", "{row_order: shuffle}", "{suppressed_rows: drop}"], ids=["sorted", "shuffle", "drop"]
 )
 def test_every_class_of_a_release_has_k_persons(desk: Desk, call: Call, algorithm: str, seed: int, output: str) -> None:
     rows = table(seed)
@@ -205,13 +205,18 @@ def test_a_spec_that_makes_no_sense(desk: Desk, call: Call, old: str, new: str) 
 
 def test_an_audit_of_a_release_wants_to_know_whom_rows_are_about(desk: Desk, call: Call) -> None:
     write(desk.folder, table(2), "{k: 4, l: 2}")
-    assert call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json").code == 0
+    assert call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json", "--save-link", "l.csv").code == 0
     ended = call("audit", "spec.yaml", "-i", "out.csv")
     assert ended.code == 2 and "--unit-from" in ended.err
-    ended = call("audit", "spec.yaml", "-i", "out.csv", "--unit-from", "table.csv", "--json")
+    ended = call("audit", "spec.yaml", "-i", "out.csv", "--unit-from", "table.csv")
+    assert ended.code == 2 and "give --link" in ended.err
+    original = ("--unit-from", "table.csv", "--link", "l.csv")
+    ended = call("audit", "spec.yaml", "-i", "out.csv", *original, "--json")
     released = json.loads((desk.folder / "r.json").read_text())
-    assert ended.code == 0 and json.loads(ended.out)["privacy"] == released["privacy"]
-    assert call("audit", "spec.yaml", "-i", "out.csv", "--unit-from", "table.csv", "-k", 9).code == 1
+    found = json.loads(ended.out)["privacy"]
+    assert ended.code == 0 and found.pop("order")["sorted"] is True
+    assert found == released["privacy"]
+    assert call("audit", "spec.yaml", "-i", "out.csv", *original, "-k", 9).code == 1
 
 
 def test_an_audit_without_a_spec(desk: Desk, call: Call) -> None:
@@ -234,23 +239,27 @@ def test_a_table_that_shows_the_unit_is_not_safe(desk: Desk, call: Call) -> None
     ("arguments", "code", "told"),
     [
         (["spec.yaml", "--unit", "person"], 2, "--unit: comes from the spec"),
-        (["spec.yaml", "-i", "out.csv", "--unit-from", "short.csv"], 3, "rows cannot be matched"),
-        (["spec.yaml", "-i", "out.csv", "--unit-from", "out.csv"], 3, "has no column person"),
-        (["shuffled.yaml", "-i", "out.csv", "--unit-from", "table.csv"], 2, "shuffled"),
+        (["kept.yaml", "-i", "out.csv", "--unit-from", "short.csv"], 3, "rows cannot be matched"),
+        (["kept.yaml", "-i", "out.csv", "--unit-from", "out.csv"], 3, "has no column person"),
+        (["spec.yaml", "-i", "out.csv", "--unit-from", "table.csv"], 2, "give --link"),
+        (["spec.yaml", "-i", "out.csv", "--link", "l.json"], 2, "needs --unit-from"),
+        (["spec.yaml", "-i", "out.csv", "--unit-from", "short.csv", "--link", "l.json"], 3, "about another input"),
+        (["spec.yaml", "-i", "table.csv", "--unit-from", "table.csv", "--link", "table.csv"], 1, "direct identifier"),
+        (["spec.yaml", "-i", "out.csv", "--unit-from", "table.csv", "--link", "table.csv"], 3, "is not a link"),
         (["-i", "out.csv", "--qi", "age", "--unit-from", "table.csv"], 2, "there is no unit"),
-        (["spec.yaml", "-i", "out.csv", "--unit-from", "nobody.csv"], 3, "2 rows have no unit"),
+        (["kept.yaml", "-i", "out.csv", "--unit-from", "nobody.csv"], 3, "2 rows have no unit"),
     ],
-    ids=["twice", "other-rows", "no-column", "shuffled", "no-unit", "nobody"],
+    ids=["twice", "short", "no-column", "unmatched", "link-alone", "other", "own", "no-link", "no-unit", "nobody"],
 )
 def test_units_that_cannot_be_had(desk: Desk, call: Call, arguments: list[str], code: int, told: str) -> None:
     rows = table(2)
     write(desk.folder, rows, "{k: 2}")
-    (desk.folder / "shuffled.yaml").write_text(SPEC.format(privacy="{k: 2}", output="{row_order: shuffle}"))
+    (desk.folder / "kept.yaml").write_text(SPEC.format(privacy="{k: 2}", output="{row_order: keep}"))
     lines = (desk.folder / "table.csv").read_text().splitlines()
     (desk.folder / "short.csv").write_text("\n".join(lines[:-1]) + "\n")
     blank = [line[line.index(",") :] if at in (3, 5) else line for at, line in enumerate(lines)]
     (desk.folder / "nobody.csv").write_text("\n".join(blank) + "\n")
-    assert call("mondrian", "spec.yaml", "-o", "out.csv").code == 0
+    assert call("mondrian", "spec.yaml", "-o", "out.csv", "--save-link", "l.json").code == 0
     ended = call("audit", *arguments)
     assert ended.code == code and told in ended.err
 

@@ -184,8 +184,11 @@ def test_the_text_of_a_suppressed_cell_is_declared() -> None:
 
 def test_all_rows_suppressed() -> None:
     found = measure(table([("*",)] * 3, "a"), ["a"], [K])
-    assert found.classes == {"count": 0, "min_size": None, "mean_size": None, "max_size": None}
-    assert found.satisfied is True and found.suppressed_rows == 3
+    assert found.classes == {"count": 1, "min_size": 3, "mean_size": 3, "max_size": 3}
+    assert found.satisfied is True and found.suppressed_rows == 0
+    assert found.blank and found.cautions == [
+        "every row is suppressed in every quasi-identifier: the table tells nothing about anybody"
+    ]
 
 
 def test_risk_of_arx_example() -> None:

@@ -1,4 +1,4 @@
-"""Anatomy: exact quasi-identifiers, and sensitive values that are published by group.
+"""Anatomy: exact quasi-identifiers, and sensitive values by group: 1/l bounds a guess in proportion, not the best one.
 
 What it does. Rows are put into buckets by sensitive value. While at least l buckets have rows, one random row from each
 of the l largest makes a group; each row that is left over joins a random group without its value. Published are the
@@ -7,12 +7,23 @@ sensitive values with their counts (`released.st.csv`, the ST). With `--joined` 
 and a sensitive value of it, dealt out at random within the group.
 
 What it guarantees. Every group has at least l different sensitive values, none in more than 1/l of its rows: who knows
-a person's quasi-identifiers names the sensitive value with probability at most 1/l. Nothing hides that a person is in
+a person's group, and guesses in proportion to the values of that group, names the sensitive value with probability at
+most 1/l. It is no bound on an ordinary attacker, who counts over all groups which value goes with the person's
+quasi-identifiers, and names the most frequent one: that succeeds nearly as often as in the original table, whatever l
+is, unless it comes near the number of values. On the Adult data (occupation, given education, salary, sex and race) it
+is right for 0.318, 0.315, 0.296 and 0.206 of the people at l = 2, 3, 5 and 7; in the original for 0.322, without
+quasi-identifiers for 0.134. The private report has it as `risk.attacker`. Nothing hides that a person is in
 the table, or a person's quasi-identifiers: there is no k-anonymity, and `k` is refused. The report's `risk` is that of
 the exact quasi-identifiers.
 
 Not possible where one value holds more than 1/l of the rows. Then rows of the most frequent values are left out, if
 `privacy.suppression` allows it; else it ends with exit code 4, and says how frequent which rank of value is.
+
+Groups are drawn from the operating system's entropy, which is kept nowhere. With `--seed` whoever learns it and has the
+table's order can draw them again: the report says so, and `--public-report` refuses it.
+
+Groups are made of different values whichever they are: where a model protects some `values` alone, the others still
+have to be diverse.
 
 Missing sensitive values are not counted towards l; their rows are dealt out over the groups evenly.
 

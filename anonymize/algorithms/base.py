@@ -1,7 +1,7 @@
 """What an algorithm is: a module with a manual, an ID, options, a record of what it needs, and one function.
 
-What an option may be, and when it has an effect, is declared beside its default: the command line, the check of a
-request, the warnings of a report and the docs are all made from that.
+The values that an option accepts, and when it has an effect, are declared beside its default. The command line, the
+validation of a request, the warnings of a report and the docs are all made from these declarations.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Needs:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a search: how many rows it may give up, its seed, its threads, whom to tell how far it is (rows
-    more; passes of refinement, of how many; the lower bound, and the cost of the best that is found), the files that
-    options name, by option, to be written by the search and published with the release, and whether the recoding will
-    be saved."""
+    """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
+    rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
+    the files that options name, by option, which the search writes and the release publishes, whether the recoding will
+    be saved, and how a suppressed cell reads."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -60,6 +60,7 @@ class Context:
     bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
+    suppressed: str = "*"
 
 
 class Algorithm(Protocol):
@@ -76,7 +77,7 @@ class Algorithm(Protocol):
 
 
 @dataclass(frozen=True)
-class Range:
+class OptionRange:
     """The finite numbers that an option takes: from `minimum` to `maximum`, without an end that is open."""
 
     minimum: float | None = None
@@ -110,25 +111,27 @@ def option(
     local: frozenset[Any] = frozenset(),
     random: frozenset[Any] = frozenset(),
     file: bool = False,
+    path: bool = False,
 ) -> Any:
     """A field of an Options dataclass.
 
     `minimum`, `maximum`, `above`: the range of a number. `only_with`: by the name of another option, the values of it
     without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
-    and selections. `local`: those with which equal rows may be released differently, so that the recoding is no
+    and selections. `local`: those with which equal rows may be released differently, so that the recoding is not a
     function of the values. `random`: those with which the algorithm draws random numbers. `file`: whether the value is
-    the path of a file that is written, "" for none.
+    the path of a file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {
         "help": help,
         "choices": choices,
-        "range": None if low is None and maximum is None else Range(low, maximum, min_open=above is not None),
+        "range": None if low is None and maximum is None else OptionRange(low, maximum, min_open=above is not None),
         "only_with": only_with,
         "workload": workload,
         "local": local,
         "random": random,
         "file": file,
+        "path": path,
     }
     return field(default=default, metadata=metadata)
 
@@ -143,12 +146,12 @@ def wrong_values(options: Any) -> list[str]:
     return [
         f"{flag(each.name)} has to be {rule}"
         for each in fields(options)
-        if (rule := _wanted(each.metadata, getattr(options, each.name))) is not None
+        if (rule := _broken_rule(each.metadata, getattr(options, each.name))) is not None
     ]
 
 
-def _wanted(metadata: Mapping[str, Any], value: Any) -> str | None:
-    """What an option has to be where this value is not; None where it is."""
+def _broken_rule(metadata: Mapping[str, Any], value: Any) -> str | None:
+    """The rule that a value breaks; None where it is valid."""
     choices, numbers = metadata["choices"], metadata["range"]
     if choices is not None and value not in choices:
         return f"one of {', '.join(choices)}"
@@ -198,5 +201,5 @@ def draws(algorithm: Algorithm, options: Any) -> bool:
 
 
 def _having(property: str, options: Any) -> list[str]:
-    """The options whose value is among those that are declared to have a property."""
+    """The options whose current value is declared to have a property."""
     return [each.name for each in fields(options) if getattr(options, each.name) in each.metadata[property]]

@@ -3,10 +3,10 @@
 What it does. While groups of fewer than k rows exist, each of them in turn is merged with the group, of any size, that
 makes the union of least weighted normalized certainty penalty (NCP), summed over the union's rows. A group that has
 merged in a round waits for the next, so that a round at least doubles the smallest group. The paper leaves open whose
-turn comes first: here it is the group whose best union has the least NCP at the round's start, of equal ones that with
-the lowest first row. Of equal unions the one of fewer rows is taken, then the one with the group of the lowest first
-row. After each round a group of m >= 2k rows is cut into floor(m / k) groups of at least k: around two rows that lie
-far apart, where the two sides lose least together.
+turn comes first: here it is the group whose best union has the least NCP at the round's start, ties going to the one
+with the lowest first row. Between equal unions, the one of fewer rows is taken, then the one with the group of the
+lowest first row. After each round a group of m >= 2k rows is cut into floor(m / k) groups of at least k: around two
+rows that lie far apart, where the two sides lose least together.
 
 Equal rows. They merge at no cost, so before the first round equal rows become one group, and groups of 2k and more are
 cut.
@@ -15,7 +15,7 @@ What it guarantees. Every class meets every model of the spec, or nothing is rel
 not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it. Under
 k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; then classes
 that break one are merged with the class that mends them at least cost, of the 64 nearest, or else with the nearest. It
-does not guarantee the least loss. Only refinement is random, by `--seed`; without one the seed is 0.
+does not guarantee the least loss. Only refinement is random, by `--seed`, which is 0 if it is not given.
 
 Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
 and the method works inside each. Then, unless `--no-refine` is given, the classes are refined: for as many `--passes`
@@ -84,7 +84,8 @@ def bottom_up(
 ) -> Partition:
     """The partition of rows 0 ... n - 1, n >= k, with codes (attributes, n), into groups of k to 2k - 1 rows.
 
-    `progress` is told how many more rows are in groups of k. The same for any number of threads.
+    `progress` is called with the number of further rows that are in groups of k. The result is the same for any number
+    of threads.
     """
     partition, done = split_large(penalty, codes, _equal_rows(codes), k), 0
     while True:

@@ -1,14 +1,14 @@
 """BUG: bottom-up generalization, which gives up what tells least about a target for the anonymity that it buys.
 
 What it does. Every row starts as it is. A generalization replaces the children of a node by the node wherever they
-occur, in all rows alike; it can be carried out when all of them are shown. Of those that raise the anonymity, the size
-of the smallest class, the one with the least information loss per row that is gained is carried out; where none raises
-it, the one of least information loss. So it goes on until the rows of classes that fail a requirement are at most the
-spec's suppression limit; these are suppressed. Of equal ones, the first attribute of the spec comes first, and there
-the first values. Where the spec has a `unit`, the anonymity is in units: persons of the smallest class.
+occur, in all rows alike; it can be carried out when all of them are shown. The anonymity is the size of the smallest
+class. Among the generalizations that raise it, the one with the least information loss per row gained is carried out;
+where none raises it, the one of least information loss. This goes on until no more rows are in classes that fail a
+requirement than the spec's suppression limit allows; these are suppressed. Ties go to the first attribute of the spec,
+and there to the first values. Where the spec has a `unit`, the anonymity counts individuals instead of rows.
 
 What is lost. The entropy of the class labels in the rows of the node less the weighted entropies in those of its
-children; of several targets the sum.
+children, summed over the targets.
 
 What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
 own. Numbers go up the hierarchy that the spec gives them, such as `intervals`, and are released as its labels; without
@@ -136,10 +136,9 @@ class NodeLadder:
 
 
 class Climb:
-    """The classes of the cut so far. A class that has become part of another has no rows any more.
-
-    `counts` (m,): rows of each class, first of all one a distinct row. `sizes` (m,): the same, or units where rows are
-    about these. `columns`: per attribute (m,) the first leaf of the node that each shows.
+    """The classes of the cut so far. A class that has become part of another has no rows left. `counts` (m,): rows of
+    each class; at first each distinct row is a class. `sizes` (m,): the same, or individuals where several rows may be
+    about one. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
     def __init__(
@@ -194,7 +193,7 @@ class Climb:
         return True
 
     def _any(self) -> Iterator[tuple[float, int, int, int]]:
-        """Of each attribute the generalization of least loss."""
+        """The generalization of least loss, for each attribute."""
         for index, ladder in enumerate(self.ladders):
             if (candidate := ladder.cheapest()) is not None:
                 loss, start, node = candidate
@@ -203,7 +202,7 @@ class Climb:
     def _raising(self) -> Iterator[tuple[float, int, int, int]]:
         """The generalizations that raise the anonymity, with their loss per row that is gained.
 
-        Such a one touches every smallest class, so there is at most one an attribute.
+        Such a generalization touches every smallest class, so there is at most one per attribute.
         """
         alive = self.counts > 0
         anonymity = int(self.sizes[alive].min())
@@ -239,7 +238,7 @@ class Climb:
         return np.flatnonzero((column >= edges[0]) & (column < edges[-1]) & (self.counts > 0))
 
     def _merged(self, index: int, node: int) -> Ints:
-        """For each of these, the class that it becomes part of when they show the node."""
+        """For each class under the node, the class that it becomes part of once all of them show the node."""
         rows = self._under(index, node)
         others = [column[rows] for other, column in enumerate(self.columns) if other != index]
         sizes = [size for other, size in enumerate(self.distinct.sizes) if other != index]

@@ -22,6 +22,7 @@ from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Assessment, Requirement, assess
+from anonymize.privacy.protected import mask, values_of
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -31,15 +32,16 @@ def minimum_size(requirements: Iterable[Requirement]) -> int:
 
 
 def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requirement]:
-    """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
+    """The requirements that having enough rows does not meet; all of them where something other than rows is
+    counted."""
     if table.units is not None:
         return list(requirements)
     return [each for each in requirements if not MODELS[each.model].by_size or each.population is not None]
 
 
 def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
-    """How many rows may be suppressed by whole classes: none where classes are compared with all that is released,
-    which every class that goes changes for all others."""
+    """How many rows may be suppressed as whole classes: none where classes are compared with the whole release, since
+    dropping one class would change the comparison for all others."""
     return 0 if any(MODELS[each.model].compares for each in requirements) else limit
 
 
@@ -119,26 +121,27 @@ def _column(table: Table, name: str) -> SensitiveColumn:
 def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when no sensitive value may occur more often than the highest cap that is enough.
 
-    As many values as can, the last in the order of codes first, keep one row more than the cap. Both numbers are found
-    by bisection; everything stays where no cap is enough. Of a value's rows those that go are spread evenly over the
-    table.
+    Then as many values as possible, beginning with the last in the order of codes, keep one row more than the cap. Both
+    numbers are found by bisection; all rows stay where no cap is enough. The rows of a value that are dropped are
+    spread evenly over the table.
     """
     if requirement.attribute is None:
         return _thinned(table, kept, requirement)
     column = _column(table, requirement.attribute)
     rank = _rank_within_value(column, kept)
     counts = np.bincount(column.codes[kept], minlength=column.size)
+    bound = _protected(column, requirement)
 
     def stays(caps: Ints) -> Bools:
-        return _spread(rank, column, counts, caps)
+        return _spread(rank, column, counts, np.where(bound, caps, counts))
 
     def fine(caps: Ints) -> bool:
         return _assessed(table, kept & stays(caps), requirement).satisfied
 
-    cap = _highest(int(counts.max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
+    cap = _highest(int(counts[bound].max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
     if not cap:
         return kept
-    capped = np.flatnonzero(counts > cap)[::-1]
+    capped = np.flatnonzero(bound & (counts > cap))[::-1]
 
     def raised(number: int) -> Ints:
         caps = np.full(column.size, cap)
@@ -148,9 +151,17 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     return stays(raised(_highest(len(capped), lambda number: fine(raised(number)))))
 
 
+def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
+    """(codes,) whether the requirement protects each value."""
+    values = values_of(requirement.parameters)
+    if values is None:
+        return np.ones(column.size, np.bool_)
+    return mask(column.texts if column.values is None else column.values, values)
+
+
 def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
-    """(rows,) the rows that stay when there may be no more of them than meet the highest share of a population, evenly
-    spread; all where the requirement bounds no such share, or no rows would do."""
+    """(rows,) the rows that stay, evenly spread, when their number is limited by the highest share of a population; all
+    rows where the requirement sets no such limit, or where no number of rows meets it."""
     if requirement.population is None or MODELS[requirement.model].limit("max") is None:
         return kept
     lenient = _changed(requirement, {"min": 0})
@@ -168,7 +179,7 @@ def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
 
 
 def _highest(stop: int, fine: Callable[[int], bool]) -> int:
-    """The highest number below `stop` that is fine, by bisection; 0 is taken to be."""
+    """The highest number below `stop` that is fine, by bisection; 0 is assumed to be fine."""
     low, high = 0, stop
     while high - low > 1:
         middle = (low + high) // 2
@@ -225,13 +236,14 @@ def _hopeless(table: Table, kept: Bools, assessment: Assessment, needed: str) ->
 
 
 def alternative(table: Table, assessment: Assessment) -> str:
-    """The nearest setting that the whole table meets as one class, told as one more of several; empty without any."""
+    """The nearest setting that the whole table meets as one class, worded as a further suggestion; empty if there is
+    none."""
     nearest = _nearest(assessment, partial(_assessed, table, np.ones(table.rows, np.bool_)))
     return f", or {nearest}" if nearest else ""
 
 
 def _reached(assessment: Assessment) -> str:
-    figures = {name: value for name, value in assessment.achieved.items() if not isinstance(value, str)}
+    figures = {name: value for name, value in assessment.achieved.items() if not isinstance(value, str | list)}
     return ", ".join(f"{name}={'none' if value is None else format(value, '.6g')}" for name, value in figures.items())
 
 
@@ -252,7 +264,7 @@ def _nearest(assessment: Assessment, assessed: Callable[[Requirement], Assessmen
             )
             if setting is not None and assessed(setting).satisfied:
                 rank = MODELS[requirement.model].rank if requirement != assessment.requirement else None
-                whole = {} if rank is None else {rank: int(requirement.required()[rank])}
+                whole = {} if rank is None else {rank: int(getattr(requirement.parameters, rank))}
                 return ", ".join(_said(requirement, name, value) for name, value in (changed | whole).items())
     return None
 
@@ -262,7 +274,7 @@ def _weaker(requirement: Requirement) -> Iterator[Requirement]:
     yield requirement
     rank = MODELS[requirement.model].rank
     if rank is not None:
-        for number in range(int(requirement.required()[rank]) - 1, 0, -1):
+        for number in range(int(getattr(requirement.parameters, rank)) - 1, 0, -1):
             smaller = _changed(requirement, {rank: number})
             if smaller is not None:
                 yield smaller
@@ -271,7 +283,9 @@ def _weaker(requirement: Requirement) -> Iterator[Requirement]:
 Figures = dict[str, float | int]
 
 
-def _settings(requirement: Requirement, achieved: Mapping[str, float | int | str | None]) -> Iterator[Figures]:
+def _settings(
+    requirement: Requirement, achieved: Mapping[str, float | int | str | list[str] | None]
+) -> Iterator[Figures]:
     """What is reached in place of none of the parameters, of one, of two, ..."""
     known = {
         name: float(f"{value:.10g}") if isinstance(value, float) else value

@@ -1,8 +1,8 @@
 """Incognito: the best of all full-domain generalizations, by any metric, with every node of the lattice accounted for.
 
 What it does. A node of the lattice gives each quasi-identifier one level of its hierarchy. A node is safe when the rows
-in classes that fail a privacy model are no more than may be suppressed. Of all safe nodes the one of the least score is
-released: its metric, with the attributes put together by an aggregate; rows in failing classes are suppressed.
+in classes that fail a privacy model are no more than may be suppressed. The safe node of the least score is released.
+The score is a metric of each attribute, put together by an aggregate; rows in failing classes are suppressed.
 
 By default the whole lattice is searched with predictive tagging: a check of one node settles those below it that cannot
 be safe and those that cannot be better. With `--subsets` the lattices of all subsets of the quasi-identifiers are gone
@@ -15,7 +15,8 @@ the rows that are left; a smaller share makes more rounds and less loss.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit ended the search: then the report says by how much at most another node may be lower
-(`gap`). With `--iterate` the rounds are greedy, and what they find together is no optimum.
+(`gap`). With `--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at
+the root of every hierarchy unless all are, as it would be a suppressed row.
 
 Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
 one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
@@ -94,7 +95,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     aggregate = None if options.aggregate == "auto" else options.aggregate
     scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)
     deadline = Deadline(options.time_limit)
-    released = Rounds(checker, scorer, options.round_share, deadline).run() if options.iterate else None
+    rounds = Rounds(checker, scorer, options.round_share, deadline, context.suppressed)
+    released = rounds.run() if options.iterate else None
     if released is None:
         released = _best(scorer, options, deadline)
     if options.output_lattice:
@@ -108,10 +110,10 @@ def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
     best = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
     if best is None:
         raise checker.infeasible()
-    return checker.recoding(best.vector, _told(best, options))
+    return checker.recoding(best.vector, _account(best, options))
 
 
-def _told(best: BestNode, options: Options) -> dict[str, Any]:
+def _account(best: BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
     gap = {"gap": as_json([best.gap])} if options.time_limit else {}
     return {"metric": options.metric, "score": as_json(best.score), **gap}

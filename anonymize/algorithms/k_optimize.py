@@ -2,10 +2,10 @@
 
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
-are suppressed. Of all sets that suppress no more rows than the spec allows, the one of least cost is looked for. A tabu
-search, which adds or leaves out one split a step and starts again near the best set when it gets no further, soon has a
-good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until
-no set can be better. Both take turns.
+are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
+cost. A tabu search, which adds or leaves out one split a step and starts again near the best set when it gets no
+further, soon has a good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless
+values, goes on until no set can be better. Both take turns.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
@@ -28,7 +28,7 @@ ends within one. A hierarchy that is less high counts as a whole, numbers withou
 What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
 is released; `optimal: true` where no set of splits costs less. With models that a part of a class may meet though the
 class does not (entropy, frequency and recursive l-diversity) less can be pruned: the proof holds, and takes longer. An
-interval of categories that is no node of the hierarchy reads as the set of its values.
+interval of categories that is not a node of the hierarchy reads as the set of its values.
 
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
@@ -130,16 +130,16 @@ def _problem(
 
 
 class Budget:
-    """How much may be read, and until when. `open`: no limit is given."""
+    """How much may be read, and until when. `open`: whether no limit is given."""
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
         self.open = not options.work and not options.time_limit
         self._work = (options.work or (WORK if self.open else 0)) * 1_000_000
         self._seconds, self._start = options.time_limit, monotonic()
-        self._context, self._rows, self._told = context, rows, 0
+        self._context, self._rows, self._reported = context, rows, 0
 
     def begin(self, work: int) -> None:
-        """Where no limit is given, counts from here on: so much has been read."""
+        """Where no limit is given, counts from here on: what has been read so far does not use up the budget."""
         if self.open:
             self._work += work
 
@@ -152,9 +152,9 @@ class Budget:
 
     def tell(self, rows: int) -> None:
         """Tells the progress that so many rows are as good as done."""
-        if rows > self._told:
-            self._context.progress(rows - self._told)
-            self._told = rows
+        if rows > self._reported:
+            self._context.progress(rows - self._reported)
+            self._reported = rows
 
     def finish(self) -> None:
         """Tells the progress that all is done."""

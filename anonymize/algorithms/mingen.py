@@ -1,9 +1,9 @@
 """MinGen: of all full-domain generalizations that are safe, the one of least distortion.
 
-What it does. Goes through the whole lattice of level vectors and keeps the safe node of least distortion, 1 - Prec:
-the mean over all cells of level / height, where every cell of a suppressed row counts 1 and attributes count by their
-weights. Of several, the one of least height, and of these the first in lexicographic order (the first attribute of the
-spec generalized least).
+What it does. Goes through the whole lattice of level vectors and keeps the safe node of least distortion, 1 - Prec: the
+mean over all cells of level / height, where every cell of a suppressed row counts 1 and attributes count by their
+weights. Ties go to the node of least height, then to the first in lexicographic order (the first attribute of the spec
+generalized least).
 
 What it guarantees. Every class meets every model of the spec within the suppression limit, and no node that does so is
 of less distortion, whatever the models: nothing is concluded from one node for another. Nodes are visited by the
@@ -12,9 +12,9 @@ that exceeds the best; the nodes that this leaves out cannot be better. Nothing 
 
 Recoding model. Full-domain generalization with suppression of rows.
 
-Cost. One check a node in the worst case, of as many as the product of (height + 1) over the attributes: the method is
-exhaustive, for small lattices and as a yardstick, and refuses those of more than 2 million nodes; `incognito` finds the
-same node with fewer checks.
+Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes: the
+method is exhaustive, for small lattices and as a yardstick, and refuses those of more than 2 million nodes; `incognito`
+finds the same node with fewer checks.
 
 Reference. Sweeney: Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002;
 there, ties are left to the data holder.

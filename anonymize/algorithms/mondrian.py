@@ -147,7 +147,8 @@ class RuleSearch:
 
     @cached_property
     def beyond_size(self) -> list[Requirement]:
-        """The requirements that rows enough do not meet by themselves: all, where rows are not what is counted."""
+        """The requirements that having enough rows does not meet; all of them where something other than rows is
+        counted."""
         return beyond_size(self.table, self.requirements)
 
     def _rule(self, cut: str) -> tuple[CutRule, Sequence[TargetColumn]]:
@@ -177,8 +178,9 @@ class RuleSearch:
 
 
 def _best_rule(search: RuleSearch) -> str:
-    """The rule that `auto` takes: by the kinds of targets, if there are any; else the first of CANDIDATES to lose least
-    on rows spread evenly over the table, and where rows enough are all that is asked for the first without a trial.
+    """The rule that `auto` takes. With targets, their kinds decide. Otherwise the candidate that loses least on a
+    sample of rows spread evenly over the table is taken (the first one at a tie); where only a minimum size is
+    required, the first candidate is taken without a trial.
     """
     kinds = {target.numeric for target in search.table.targets}
     if kinds:

@@ -100,11 +100,13 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
     allowed = allowed_rows(options.outliers, requirements, context)
-    rows = remaining(table, requirements, replace(context, suppression_limit=allowed))
+    may_go = min(allowed, context.suppression_limit)
+    rows = remaining(table, requirements, replace(context, suppression_limit=may_go))
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
     start, merged = distinct.rolled(_safe_alone(distinct))
-    cells, into, counted = _climb(ShownCells.of(start), subsets, allowed - len(rows.suppressed))
+    gone = len(rows.suppressed)
+    cells, into, counted = _climb(ShownCells.of(start), subsets, allowed - gone, context.suppression_limit - gone)
     figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
     chosen = {**figures, **counted, **_left_unsafe(cells)}
     context.progress(table.rows)
@@ -159,7 +161,7 @@ class ShownCells:
 
     @classmethod
     def of(cls, frequency_set: FrequencySet) -> ShownCells:
-        """With no suppressed cell."""
+        """These rows without any suppressed cell."""
         return cls(frequency_set, np.zeros((frequency_set.size, len(frequency_set.vector)), np.bool_))
 
     def combinations(self, subset: Subset) -> Combinations:
@@ -204,6 +206,23 @@ class ShownCells:
         """Rows of the table that have a suppressed cell."""
         return self.rows_with(np.asarray(self.suppressed.any(axis=1)))
 
+    @property
+    def _hiding(self) -> Bools:
+        """(rows,) which show nothing: each cell is suppressed, or at its root."""
+        pairs = zip(self.frequency_set.vector, self.frequency_set.ladders, strict=True)
+        at_root = [level == ladder.height for level, ladder in pairs]
+        return np.asarray((self.suppressed | np.array(at_root)).all(axis=1))
+
+    @property
+    def hidden(self) -> int:
+        """Rows of the table that show nothing."""
+        return self.rows_with(self._hiding)
+
+    @property
+    def blank(self) -> bool:
+        """Whether all do."""
+        return bool(self._hiding.all())
+
     def rows_with(self, which: Bools) -> int:
         """Rows of the table that some of the distinct rows (rows,) stand for."""
         return int(self.frequency_set.counts[which].sum())
@@ -222,15 +241,20 @@ def _safe_alone(distinct: FrequencySet) -> Vector:
 # --- generalization, and then suppression -----------------------------------------------------------------------------
 
 
-def _climb(cells: ShownCells, subsets: list[Subset], allowed: int) -> tuple[ShownCells, Ints, dict[str, Any]]:
-    """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures."""
+def _climb(
+    cells: ShownCells, subsets: list[Subset], allowed: int, hidden: int
+) -> tuple[ShownCells, Ints, dict[str, Any]]:
+    """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures.
+
+    `allowed`: rows that may lose cells; `hidden`: rows that may lose them all.
+    """
     into, steps = np.arange(cells.frequency_set.size), 0
     unsafe = cells.unsafe(subsets)
     at_first = sum(len(each.unsafe) for each in unsafe)
     while True:
         if _affected(cells, unsafe) <= allowed:
             mended = _suppress(cells, unsafe, subsets)
-            if mended.losing <= allowed:
+            if mended.losing <= allowed and (mended.hidden <= hidden or mended.blank):
                 return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
         frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set.vector, unsafe))
         cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
@@ -322,7 +346,8 @@ def _left_unsafe(cells: ShownCells) -> dict[str, Any]:
 
 
 def _recoding(table: Table, rows: Remaining, cells: ShownCells, row_of: Ints, chosen: Any) -> Levels:
-    """Rows that read the same as classes, a suppressed cell at its root; `row_of` (remaining,) their distinct rows."""
+    """The release: rows that read the same form a class, and a suppressed cell is at its root. `row_of` (remaining,):
+    the distinct row of each row."""
     of_row, _ = cells.as_read()
     partition = Partition.of_labels(of_row[row_of])
     first = row_of[partition.order[partition.starts[:-1]]]

@@ -72,6 +72,6 @@ def _check_region(table: Table, requirements: Iterable[Requirement], rows: NDArr
     if failing:
         hint = "full-domain generalization, such as incognito, may show everything, and meets it"
         reached = failing[0].achieved.items()
-        figures = ", ".join(f"{name}={value:.6g}" for name, value in reached if value is not None)
+        figures = ", ".join(f"{name}={value:.6g}" for name, value in reached if isinstance(value, int | float))
         message = f"{failing[0].requirement} is not met by the region around all {len(rows)} rows, which reaches"
         raise InfeasibleError(Problem(f"{message} {figures}", hint=hint))

@@ -2,9 +2,9 @@
 
 What it does. Every level of every quasi-identifier has a research value (see the metric `research_value`): the
 attribute's weight, times how little its values are put together, times the share of its `keep_apart` rules that the
-level keeps. A generalization string, one level an attribute, has the sum of these. Released is the safe string of the
-highest research value; of several, the one with the fewest attributes at their roots, and of these the first in
-lexicographic order. The report lists all safe strings that the search met, with both figures.
+level keeps. A generalization string, which has one level for each attribute, has the sum of these. The safe string of
+the highest research value is released; ties go to the one with the fewest attributes at their roots, then to the first
+in lexicographic order. The report lists all safe strings that the search met, with both figures.
 
 - Pre-pruning: levels at which an attribute by itself is not safe, with the levels below, are left out.
 - `--search global`: the strings are sorted by research value, and the one in the middle of those left is checked. If it

@@ -2,10 +2,10 @@
 
 What it does. A node of the lattice is good when the rows in classes that fail a requirement are at most MaxSup, the
 spec's suppression limit. The height of a node is the sum of its levels. The lowest height at which any node is good is
-found by bisection: where a height has a good node, the search goes on among the lower heights, else among the higher.
-Then all nodes of that height are checked, and of the good ones that of highest precision is released (the mean over all
-cells of level / height, where the cells of suppressed rows count 1, is least; attributes count by their weights); of
-several, the first in lexicographic order.
+found by bisection: where a height has a good node, the search goes on among the lower heights, otherwise among the
+higher. Then all nodes of that height are checked, and the good node of highest precision is released (the one for which
+the mean over all cells of level / height is least, where the cells of suppressed rows count 1 and attributes count by
+their weights). Ties go to the first in lexicographic order.
 
 `--all-minimal` (AllMin) walks the lattice from the bottom up and lists every minimal node, that is every good node with
 no good node below it, in the report's `recoding` block: its levels, height, suppressed rows and classes, and what it
@@ -21,8 +21,8 @@ AllMin never takes it for granted.
 
 Recoding model. Full-domain generalization with suppression of rows.
 
-Cost. The nodes of about log2(height) heights; of a height that has a good node, those before the first, but for the
-lowest such height. AllMin checks every node that has no good node below it.
+Cost. The nodes of about log2(height) heights are checked: at a height that has a good node only those up to the first
+one, except at the lowest such height. AllMin checks every node that has no good node below it.
 
 Reference. Samarati: Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001.
 """

@@ -2,16 +2,16 @@
 
 What it does. Every quasi-identifier starts at its root, in all rows alike. A specialization replaces a node by its
 children wherever it occurs; numbers have no hierarchy here, an interval of them is parted in two where the information
-gain is highest, so that their taxonomy grows as the search goes. Of the specializations that are valid (every class
-still meets every model) and beneficial (the rows of the node show more than one class label) the one of the highest
-score is carried out, until none is left. Of equal scores, that of the first attribute of the spec, and there that of
-the first values, comes first.
+gain is highest, so that their taxonomy grows as the search goes. A specialization is valid if every class still meets
+every model, and beneficial if the rows of the node show more than one class label. Among those that are both, the one
+of the highest score is carried out, until none is left. Ties go to the first attribute of the spec, and there to the
+first values.
 
 The score. InfoGain is the entropy of the class labels in the rows of the node less the weighted entropies in those of
 its children. AnonyLoss is the fall of the anonymity, the size of the smallest class. `--score 2005` takes InfoGain /
 AnonyLoss, and InfoGain alone where nothing is lost; `--score 2007` takes InfoGain / (AnonyLoss + 1), as the journal
-version has it. Of several targets the gains are summed. Where the spec has a `unit`, the anonymity is in units: persons
-of the smallest class.
+version has it. With several targets the gains are summed. Where the spec has a `unit`, the anonymity counts individuals
+instead of rows.
 
 What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
 own. Missing numbers come after all others, so that a cut can part them off.
@@ -83,7 +83,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 @dataclass(frozen=True)
 class Node:
     """An interval of leaves, from `start` to `stop - 1`. `edges`: where its specialization parts it, both ends
-    included; None where it has none that is beneficial. `gain`: what that tells."""
+    included; None where no specialization is beneficial. `gain`: the information gain of the specialization."""
 
     start: int
     stop: int
@@ -159,7 +159,7 @@ class AttributeCut:
 @dataclass
 class SpecializationSearch:
     """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,): rows of each, or
-    units where rows are about these."""
+    individuals where several rows may be about one."""
 
     distinct: DistinctRows
     sides: list[AttributeCut]

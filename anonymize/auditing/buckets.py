@@ -10,6 +10,7 @@ from pathlib import Path
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.names import sensitive_table_of
 from anonymize.spec import Spec
+from anonymize.table.roles import columns_in
 from anonymize.table.source import Source
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import COUNT, Reading, measure_bucketized
@@ -45,7 +46,11 @@ class BucketLayout:
         st = None if self.st is None else stack.enter_context(Source.open(spec, self.st))
         wanted = [(source, self.name), *([(st, each) for each in (self.name, COUNT, *spec.sensitive)] if st else [])]
         lacking = [
-            Problem(f"has no column {each}", file=table.name, hint=f"it has {', '.join(table.columns)}")
+            Problem(
+                f"has no column {each}",
+                file=table.name,
+                hint=columns_in(table.columns, [self.name, COUNT, *spec.roles()]),
+            )
             for table, each in wanted
             if each not in table.columns
         ]

@@ -15,7 +15,8 @@ from anonymize.formats.base import Finding, Level
 from anonymize.privacy import Requirement
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.risk import merged
-from anonymize.verify import Result, Verdict
+from anonymize.verify import BY_ORDER, Result, Verdict
+from anonymize.verify.verdict import said
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,18 @@ class AuditFacts:
 
     @property
     def satisfied(self) -> bool | None:
-        """Whether the table is safe to release; None where nothing was required."""
-        if self.verdict.satisfied is None and not self.no_regress:
+        """Whether the table is safe to release; None where nothing was required, or something could not be shown."""
+        errors = self.findings_at("error")
+        if any(finding.known for finding in errors):
+            return False
+        if errors or not (self._required or self.no_regress):
             return None
-        return not self.findings_at("error")
+        return True
+
+    @property
+    def _required(self) -> bool:
+        """Whether something was required of the table."""
+        return any(each.satisfied is not None or each.unknown is not None for each in self.verdict.judged)
 
     def findings_at(self, level: Level) -> list[Finding]:
         """Those of one level."""
@@ -49,12 +58,12 @@ class AuditFacts:
 
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
-        findings = list(self._of_models(self.verdict, ""))
+        findings = [*self._of_models(self.verdict.judged, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
         findings += [
             Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
         ]
-        if self.together is not None and self.together.verdict is not None:
-            findings += self._of_models(self.together.verdict, ", together with the previous release")
+        if self.together is not None:
+            findings += self._of_models(self.together.results, ", together with the previous release")
         level: Level = "error" if self.no_regress else "warning"
         findings += [Finding("regression", each.figure, str(each), level) for each in self.changes if each.worse]
         findings += [Finding("warning", "warning", text, "warning", self._file) for text in self._cautions()]
@@ -67,7 +76,7 @@ class AuditFacts:
 
     @property
     def _gate(self) -> Level:
-        return "warning" if self.verdict.satisfied is None else "error"
+        return "error" if self._required else "warning"
 
     @property
     def _file(self) -> str | None:
@@ -75,16 +84,17 @@ class AuditFacts:
 
     def _cautions(self) -> list[str]:
         of_both = [] if self.together is None else self.together.warnings
-        return [*self.table.warnings, *self.verdict.cautions, *of_both]
+        return [*self.table.warnings, *self.verdict.remarks, *self.verdict.cautions, *of_both]
 
-    def _of_models(self, verdict: Verdict, where: str) -> Iterator[Finding]:
-        requirements: Sequence[Requirement | None] = self.requirements or [None] * len(verdict.results)
-        for requirement, result in zip(requirements, verdict.judged, strict=True):
+    def _of_models(self, results: Sequence[Result], where: str) -> Iterator[Finding]:
+        requirements: Sequence[Requirement | None] = self.requirements or [None] * len(results)
+        # Without results there is nothing to find.
+        for requirement, result in zip(requirements[: len(results)], results, strict=True):
             line = None if requirement is None else requirement.line
-            message = f"{result}{where}" if result.satisfied is False else _reached(result) + where
-            level: Level = "measured" if result.satisfied is None else "pass" if result.satisfied else "error"
-            title = _title(result) + where
-            yield Finding(result.model, title, message, level, self._file if line is not None else None, line)
+            message = str(result) if result.unmet else _reached(result)
+            level: Level = "error" if result.unmet else "measured" if result.satisfied is None else "pass"
+            file, known = (self._file if line is not None else None), result.unknown is None
+            yield Finding(result.model, _title(result) + where, message + where, level, file, line, known)
 
     def report(self) -> dict[str, Any]:
         """The blocks of a report that apply to a table of unknown origin."""
@@ -100,7 +110,7 @@ class AuditFacts:
                 "columns": len(source.columns),
             },
             **blocks,
-            "privacy": blocks["privacy"] | {"satisfied": self.satisfied},
+            "privacy": self._privacy(blocks["privacy"]),
             "risk": merged(blocks["risk"], self.deeper),
             "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
         }
@@ -111,20 +121,24 @@ class AuditFacts:
             report["baseline"] = {"path": str(self.baseline), "changes": changes}
         return report | {"warnings": [*self.exposed, *self._cautions(), *self._worse()]}
 
+    def _privacy(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        """The block of the table's own verdict, with what everything comes down to."""
+        unknown = [finding.message for finding in self.findings_at("error") if not finding.known]
+        return {**block, "satisfied": self.satisfied, **({"unknown": unknown} if unknown else {})}
+
     def _worse(self) -> list[str]:
         return [f"worse than in the baseline: {change}" for change in self.changes if change.worse]
 
 
 def _title(result: Result) -> str:
-    required = ", ".join(f"{name}={value}" for name, value in result.required.items())
+    required = ", ".join(
+        f"{name}={value if isinstance(value, int | float) else said(value)}" for name, value in result.required.items()
+    )
     return (
         result.model + (f" ({required})" if required else "") + (f" of {result.attribute}" if result.attribute else "")
     )
 
 
 def _reached(result: Result) -> str:
-    reached = ", ".join(
-        f"{name}={'none' if value is None else value if isinstance(value, str) else format(value, '.6g')}"
-        for name, value in result.achieved.items()
-    )
+    reached = ", ".join(f"{name}={said(value)}" for name, value in result.achieved.items())
     return f"{_title(result)}{' is met' if result.satisfied else ''}: {reached}"

@@ -3,23 +3,26 @@
 Whoever knows somebody's quasi-identifiers finds one class in each release, and that individual's row is in both. What
 is hidden is hidden in what the two classes have in common, which can be far less than either.
 
-By position, where row n of both is about the same person: the intersection of two classes is known row by row, and it
-is measured as any table is, its classes being what the quasi-identifiers of both releases show.
+With rows that are matched, by position where row n of both is about the same individual, the intersection of two
+classes is known row by row, and it is measured as any table is, its classes being what the quasi-identifiers of both
+releases show. Only the caller can know that positions match: two tables of one length need have nothing in common.
 
 By what the classes show, where rows cannot be matched: two classes may be about the same person if what they show can
 be true of one individual. At most so many rows are in both as have a sensitive value that both have: the sum over the
-values of the smaller count, the least of it over the sensitive attributes; without one, the smaller size. It is a
-bound and not a finding, so nothing is judged by it. It assumes that an individual's sensitive values are the same in
-both.
+values of the smaller count, the least of it over the sensitive attributes; without one, the smaller size. At least so
+many are in both as are left of a class when each other class that it may share rows with has taken as many as it can.
+A requirement is shown to be met by the second bound alone, never by the first; what cannot be shown is said to be so.
+It is assumed that an individual's sensitive values are the same in both, and that who is in the table was in the
+earlier one, if what both show allows it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -32,10 +35,12 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
 from anonymize.spec import Flat, Spec
 from anonymize.table.named import column
-from anonymize.verify import Check, Verdict
+from anonymize.verify import Check, Result, Verdict
 
 MOST_PAIRS = 20_000_000
 """Pairs of classes that are compared at most."""
+
+NOT_MATCHED = "rows of the two releases are not matched, and what their classes show leaves it open"
 
 Span = tuple[float, float]
 """Lowest and highest number, or first and last leaf."""
@@ -45,23 +50,37 @@ EVERYTHING: Span = (-math.inf, math.inf)
 @dataclass(frozen=True)
 class Bounds:
     """`pairs`: of classes that may be about one individual. `smallest`: the least that two of them have in common at
-    most. `rows_at_risk`: rows in classes of which such a pair has in common fewer rows than k at most; None without a
-    k."""
+    most; `certain`: at least. `rows_at_risk`: rows in classes that may have fewer rows than k in common with another;
+    None without a k."""
 
     pairs: int
     smallest: int | None
+    certain: int | None
     rows_at_risk: int | None
 
 
 @dataclass(frozen=True)
+class Compared:
+    """The bounds, and whether each class can share rows with one class alone, and all of its rows with that: then
+    everybody's rows in common are those of the class itself."""
+
+    bounds: Bounds
+    one_to_one: bool
+
+
+@dataclass(frozen=True)
 class Together:
-    """What two releases give away together: the verdict on the intersections where rows were matched by position, else
-    the bounds."""
+    """What two releases give away together: the verdict on the intersections where rows were matched, else the bounds.
+
+    `joined_by`: position, link or classes. `results`: one for each requirement; without any, none.
+    """
 
     name: str
     rows: int
+    joined_by: Literal["position", "link", "classes"]
     verdict: Verdict | None
     bounds: Bounds | None
+    results: tuple[Result, ...]
 
     @property
     def warnings(self) -> list[str]:
@@ -70,19 +89,21 @@ class Together:
             return []
         return [
             f"together with the previous release, up to {self.bounds.rows_at_risk} rows may be in fewer than k: of two "
-            f"classes that may be about one individual at most {self.bounds.smallest} rows are in both"
+            f"classes that may be about one individual at most {self.bounds.smallest} rows are in both, and at least "
+            f"{self.bounds.certain}"
         ]
 
     def block(self) -> dict[str, Any]:
         """The report's block `previous`."""
         block: dict[str, Any] = {"path": self.name, "rows": self.rows}
         if self.verdict is None:
-            return block | {"joined_by": "classes", **(asdict(self.bounds) if self.bounds else {})}
-        models = [asdict(result) for result in self.verdict.judged]
+            block |= {"joined_by": self.joined_by, **(asdict(self.bounds) if self.bounds else {})}
+            return block | {"models": [result.as_dict() for result in self.results]}
+        models = [result.as_dict() for result in self.verdict.judged]
         judged = [result.failing_rows for result in self.verdict.judged if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
         matched = {
-            "joined_by": "position",
+            "joined_by": self.joined_by,
             "pairs": None,
             "smallest": smallest,
             "rows_at_risk": max(judged, default=None),
@@ -90,17 +111,69 @@ class Together:
         return block | matched | {"models": models, "risk": self.verdict.risk}
 
 
-def together(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Together:
-    """See above. Rows are matched by position where both have as many and the spec keeps the input's order."""
+@dataclass(frozen=True)
+class Matching:
+    """Which rows of two releases are about the same individual. Without `individuals`, those of the same position; else
+    those of the same number: (rows,) of this release, and (rows,) of the earlier one, each number once."""
+
+    individuals: tuple[pl.Series, pl.Series] | None = None
+
+
+def together(
+    now: Audited, before: Audited, checks: Sequence[Check], own: Verdict, threshold: float, matching: Matching | None
+) -> Together:
+    """See above. `own`: the verdict on this release alone. `matching`: None where rows cannot be matched.
+
+    Raises UsageError for rows that cannot be matched by position.
+    """
     rows = before.source.rows or 0
-    if now.spec.output.row_order == "keep" and now.source.rows == rows:
-        return Together(before.source.name, rows, _joined(now, before, checks, threshold), None)
+    if matching is not None:
+        if matching.individuals is None:
+            _check_positions(now, before)
+        verdict = _joined(now, before, checks, threshold, matching)
+        joined_by: Literal["position", "link"] = "position" if matching.individuals is None else "link"
+        return Together(before.source.name, rows, joined_by, verdict, None, verdict.judged)
     required = [check.parameters["k"] for check in checks if "k" in check.parameters]
-    return Together(before.source.name, rows, None, _bounded(now, before, int(max(required)) if required else None))
+    compared = _bounded(now, before, int(max(required)) if required else None)
+    results = [
+        _result(check, result, compared, units=now.units is not None)
+        for check, result in zip(checks, own.judged, strict=True)
+        if result.satisfied is not None or result.unknown is not None
+    ]
+    return Together(before.source.name, rows, "classes", None, compared.bounds, tuple(results))
 
 
-def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float) -> Verdict:
-    """The intersections of the classes of two releases of the same rows, measured as one table."""
+def _check_positions(now: Audited, before: Audited) -> None:
+    order = now.spec.output.row_order
+    if now.declared and not now.order_kept:
+        raise UsageError(
+            f"--by-position: the spec says output.row_order: {order}, so rows are not in the input's order"
+        )
+    if now.source.rows != before.source.rows:
+        raise UsageError(
+            f"--by-position: {now.source.name} has {now.source.rows} rows, and {before.source.name} has "
+            f"{before.source.rows}: rows cannot be matched by position"
+        )
+
+
+def _result(check: Check, own: Result, compared: Compared, *, units: bool) -> Result:
+    """What can be said of a requirement by what the classes show: that of the table alone, where classes share their
+    rows one to one; else, of k-anonymity, that enough are in common for certain; else nothing."""
+    if own.satisfied is None or compared.one_to_one:
+        return own
+    certain, k = compared.bounds.certain, check.parameters.get("k")
+    if check.model == "k-anonymity" and not units and certain is not None and k is not None and certain >= k:
+        reached = own.achieved["k"]
+        assert isinstance(reached, int)
+        return replace(own, achieved={"k": min(certain, reached)})
+    return replace(own, achieved={}, satisfied=None, failing_classes=0, failing_rows=0, unknown=NOT_MATCHED)
+
+
+def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float, matching: Matching) -> Verdict:
+    """The intersections of the classes of two releases of the same rows, measured as one table.
+
+    Rows of this release that are about nobody of the earlier one show nothing there.
+    """
     sensitive = [column(name) for name in now.spec.sensitive if name not in now.columns]
     own, others = now.source.scan(), before.source.scan()
     # Both releases have columns of the same names; no column is called what these are.
@@ -108,7 +181,13 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     kept = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
     first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
-    frame = pl.concat([first, second], how="horizontal")
+    if matching.individuals is not None:
+        mine, theirs = matching.individuals
+        second = second.with_columns(theirs.alias("\0individual"))
+        first = first.with_columns(mine.alias("\0individual"))
+        frame = first.join(second, on="\0individual", how="left", maintain_order="left").drop("\0individual")
+    else:
+        frame = pl.concat([first, second], how="horizontal")
     return now.measured(checks, threshold, frame, [*kept.values(), *names.values()])
 
 
@@ -120,28 +199,48 @@ def _plain(table: Audited, name: str) -> pl.Expr:
 # --- by what the classes show ----------------------------------------------------------------------------------------
 
 
-def _bounded(now: Audited, before: Audited, k: int | None) -> Bounds:
+def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
     """See above. Raises UsageError for more pairs of classes than can be compared."""
-    spec, first, second = now.spec, _classes(now), _classes(before)
+    first, second = _classes(now), _classes(before)
     if first.height * second.height > MOST_PAIRS:
         raise UsageError(
-            f"--previous: {first.height} and {second.height} classes are too many to compare without the order of rows"
+            f"--previous: {first.height} and {second.height} classes are too many to compare unless rows are matched"
+            " (--by-position, where row n of both is about the same individual)"
         )
-    common = _common(now, before, _compatible(spec, first, second))
-    shared = common.filter(pl.col("common") > 0)
-    low = shared["common"].min()
+    common = _common(now, before, _compatible(now, first, second))
+    shared = _certain(first, common.filter(pl.col("common") > 0))
     at_risk = None
     if k is not None:
-        exposed = shared.filter(pl.col("common") < k).select("class").unique()
+        exposed = shared.filter(pl.col("certain") < k).select("class").unique()
         at_risk = int(first.join(exposed, on="class", how="semi")["size"].sum())
-    return Bounds(shared.height, low if isinstance(low, int) else None, at_risk)
+    low, certain = shared["common"].min(), shared["certain"].min()
+    bounds = Bounds(
+        shared.height, low if isinstance(low, int) else None, certain if isinstance(certain, int) else None, at_risk
+    )
+    # Where nothing is shared, either the releases are not about the same people or one of them is misread.
+    alone = shared.height > 0 and shared["class"].is_unique().all() and (shared["certain"] == shared["size"]).all()
+    return Compared(bounds, bool(alone))
+
+
+def _certain(classes: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs with the `size` of the class, and how many of its rows are in both for certain: what is left once every
+    other class that shares rows with it has taken what it can; none where all of them cannot take the whole class."""
+    sizes = classes.select("class", pl.col("size").cast(pl.Int64))
+    totals = pairs.group_by("class").agg(total=pl.col("common").sum())
+    rest = pl.col("size") - (pl.col("total") - pl.col("common"))
+    certain = pl.when(pl.col("total") >= pl.col("size")).then(pl.max_horizontal(rest, 0)).otherwise(0)
+    return (
+        pairs.join(sizes, on="class").join(totals, on="class").with_columns(certain=certain).sort("class", "previous")
+    )
 
 
 def _keyed(table: Audited) -> pl.LazyFrame:
     """The quasi-identifiers as text (q0, q1, ..., and of two bounds q0_high) and the sensitive attributes (s0, ...)."""
     texts = []
     for number, names in enumerate(table.columns_of.values()):
-        ends = zip((f"q{number}", f"q{number}_high"), names[-2:], strict=False)
+        key, beside = f"q{number}", names[2:] if len(names) == 3 and names[-1].endswith("_missing") else names[3:]
+        ends = zip((key, f"{key}_high"), names[: len(names) - len(beside)][-2:], strict=False)
+        texts += [_plain(table, name).alias(f"{key}_missing") for name in beside]
         texts += [_plain(table, name).alias(end) for end, name in ends]
     sensitive = [_plain(table, name).alias(f"s{number}") for number, name in enumerate(table.spec.sensitive)]
     return table.source.scan().select(*texts, *sensitive)
@@ -158,13 +257,13 @@ def _classes(table: Audited) -> pl.DataFrame:
     return keyed.group_by(names).agg(size=pl.len()).sort(names).collect(engine="streaming").with_row_index("class")
 
 
-def _compatible(spec: Spec, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+def _compatible(now: Audited, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """`class` and `previous` of every two classes that may be about one individual, and the smaller of their sizes."""
     left, right = first.select("class", "size"), second.select(previous="class", other="size")
     pairs = left.join(right, how="cross")
-    for number, name in enumerate(spec.quasi_identifiers):
+    for number, name in enumerate(now.spec.quasi_identifiers):
         (texts, of_class), (others, of_previous) = (_texts(frame, number) for frame in (first, second))
-        mine, theirs = np.nonzero(_agree(spec, name, texts, others))
+        mine, theirs = np.nonzero(_agree(now, name, texts, others))
         agreeing = pl.DataFrame({"a": mine, "b": theirs}, schema={"a": pl.UInt32, "b": pl.UInt32})
         pairs = (
             pairs.join(of_class.rename({"text": "a"}), on="class")
@@ -185,17 +284,21 @@ def _texts(frame: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame
     return texts, cells.join(texts, on=["low", "high"]).select("class", "text")
 
 
-def _agree(spec: Spec, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
-    """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can."""
+def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
+    """(mine, theirs) whether two texts of a quasi-identifier can stand for one value. In doubt they can: where no spec
+    says what is above what, any two labels."""
+    spec = now.spec
     attribute, hidden = spec.quasi_identifiers[name], spec.output.suppressed
     # What may be anything spans everything, so that two comparisons of ends say for all pairs at once who overlaps.
     everything = np.ones((mine.height, theirs.height), np.bool_)
+    if not now.declared:
+        return everything
     if attribute.type == "numeric":
         agree = _overlap(*(_numbers(spec, texts) for texts in (mine, theirs)))
     elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):
         return everything
     elif isinstance(attribute.hierarchy, Path):
-        leaves = _leaves(name, attribute.hierarchy) | {hidden: EVERYTHING}
+        leaves = _leaves(name, attribute.hierarchy, normalize=spec.input.normalize) | {hidden: EVERYTHING}
         agree = _overlap(*(_spans(leaves, texts["low"]) for texts in (mine, theirs)))
     elif attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
         agree = (mine["low"] == hidden).to_numpy()[:, None] | (theirs["low"] == hidden).to_numpy()
@@ -214,7 +317,8 @@ def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bool
 
 def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[Floats, Floats]:
     """(n,) the ends of what cells show; what shows no number may be any."""
-    written = CellFormat(spec.output.interval, spec.output.suppressed, frozenset(spec.input.missing))
+    output, missing = spec.output, frozenset(spec.input.missing)
+    written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
     return read_cells(texts["low"], texts["high"], written, numeric=True).closed()
 
 
@@ -224,9 +328,9 @@ def _spans(leaves: Mapping[str, Span], texts: pl.Series) -> tuple[Floats, Floats
     return ends[:, 0], ends[:, 1]
 
 
-def _leaves(name: str, path: Path) -> dict[str, Span]:
+def _leaves(name: str, path: Path, *, normalize: bool) -> dict[str, Span]:
     """The first and last leaf below each label of a hierarchy file; a label in several places may be anywhere."""
-    taxonomy = Taxonomy.of(name, files.read(path, name))
+    taxonomy = Taxonomy.of(name, files.read(path, name, normalize=normalize))
     spans: dict[str, Span] = {}
     for label, start, stop in zip(taxonomy.labels, taxonomy.start.tolist(), taxonomy.stop.tolist(), strict=True):
         spans[label] = EVERYTHING if label in spans else (start, stop - 1)

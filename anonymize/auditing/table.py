@@ -11,14 +11,16 @@ import polars as pl
 
 from anonymize.auditing.buckets import BucketLayout, Buckets
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.link import load as load_link
 from anonymize.people import with_people
+from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
-from anonymize.table.roles import unclassified
+from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
-from anonymize.verify import Check, Verdict, measure
+from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
 
 
@@ -26,7 +28,8 @@ from anonymize.verify.bucketized import Reading
 class Audited:
     """An opened table that has been read once, as bytes. `columns_of`: the columns of each quasi-identifier. `units`:
     whom each row is about, None where every row is about somebody else. `warnings`: of its sampling weights.
-    `buckets`: the groups by which it is measured, where it is bucketized."""
+    `buckets`: the groups by which it is measured, where it is bucketized. `declared`: the spec was given,
+    and not made of options that name columns."""
 
     spec: Spec
     source: Source
@@ -34,6 +37,7 @@ class Audited:
     units: pl.Series | None = None
     warnings: Sequence[str] = ()
     buckets: Buckets | None = None
+    declared: bool = True
 
     @property
     def columns(self) -> list[str]:
@@ -60,7 +64,8 @@ class Audited:
     ) -> Verdict:
         """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
         if self.buckets is not None:
-            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold)
+            normalize = self.spec.input.normalize
+            reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened:
             return measure(
@@ -73,7 +78,19 @@ class Audited:
                 null_missing=self.missing.null,
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
+                numbers=NumberColumns.of(self.spec, self.source.format).names,
+                ordering=self._ordering if frame is None else None,
+                normalize=self.spec.input.normalize,
             )
+
+    @property
+    def order_kept(self) -> bool:
+        """Whether the spec says that the rows are in the order of the table that they were made of."""
+        return self.declared and self.spec.output.row_order == "keep"
+
+    @property
+    def _ordering(self) -> Ordering:
+        return Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
 
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
@@ -111,15 +128,18 @@ def opened(
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets)
+        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, classified)
 
 
 @dataclass(frozen=True)
 class Original:
-    """The table that a release was made of, row for row; `encoding` is its own."""
+    """The table that a release was made of; `encoding` is its own. `link`: path of which row of it each released row
+    is; without it rows are matched by position, where that is asked for or the spec keeps the input's order."""
 
     path: str | Path
     encoding: str
+    link: str | Path | None = None
+    by_position: bool = False
 
 
 def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series | None:
@@ -132,39 +152,48 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             raise UsageError("--unit-from: there is no unit: name its column, with unit in the spec or --unit")
         return None
     if spec.unit in source.columns:
-        return units_of(source.scan(), spec.unit)
+        return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
         raise UsageError(f"the unit {spec.unit} is not in the table: give --unit-from, the table it was made of")
-    if spec.output.row_order == "shuffle":
-        raise UsageError("--unit-from: the rows were shuffled (output.row_order), they cannot be matched any more")
+    positions = spec.output.row_order == "keep" or (original.by_position and spec.path is None)
+    if original.link is None and not positions:
+        hint = "--save-link of the release command writes it; without a spec --by-position, if they are in one order"
+        raise UsageError(Problem("--unit-from: give --link, by which rows are matched", hint=hint))
     table = spec.input.model_copy(update={"encoding": original.encoding})
     with Source.open(spec.model_copy(update={"input": table}), original.path) as other:
         if spec.unit not in other.columns:
             raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
         other.check()
+        units = units_of(other.scan(), spec.unit, spec.missing(other.format))
+        if original.link is not None:
+            link = load_link(original.link)
+            link.check(original.link, input=other.sha256, release=source.sha256)
+            return units.gather(link.rows)
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
-        return units_of(other.scan(), spec.unit)
+        return units
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
     """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
 
     A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
-    it is a number, the pair stands in for a column that is not there.
+    it is a number, the pair stands in for a column that is not there. NAME_missing counts beside the pair.
     """
     roles = spec.roles()
     columns_of: dict[str, list[str]] = {}
     for name, attribute in spec.quasi_identifiers.items():
         bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
+        beside = [column for column in (f"{name}_missing",) if column in present and column not in roles]
         own = [name] if name in present else []
         declared = attribute.type == "numeric" and spec.path is not None
-        columns_of[name] = own + bounds if declared or (not own and len(bounds) == 2) else own
-    lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) != 2]
+        taken = declared or (not own and len(bounds) == 2)
+        columns_of[name] = [*own, *bounds, *(beside if len(bounds) == 2 else [])] if taken else own
+    lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) not in (2, 3)]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(present, [*roles, *(column for columns in columns_of.values() for column in columns)])
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns_of
 

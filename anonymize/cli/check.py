@@ -62,8 +62,9 @@ _SIZE = _Size()
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
     click.option("--unit", help="The column that says which individual a row is about, without a spec."),
     click.option(
-        "--unit-from", type=PATH, help="The table that this one was made from, row for row, which has the unit column."
+        "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
     ),
+    click.option("--link", type=PATH, help="Which row of --unit-from each row is, as --save-link wrote it."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -71,6 +72,11 @@ _SIZE = _Size()
     click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
+    click.option(
+        "--no-normalize",
+        is_flag=True,
+        help="Compare texts as they stand, with outer space and invisible characters, without a spec.",
+    ),
     click.option(
         "--missing-as",
         type=click.Choice(["own-category", "wildcard"]),
@@ -106,6 +112,9 @@ _SIZE = _Size()
     click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
     click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
     click.option(
+        "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
+    ),
+    click.option(
         "--format",
         "form",
         type=click.Choice([AUTO, *FORMATS]),
@@ -128,6 +137,7 @@ def audit(
     baseline: str | None,
     no_regress: bool,
     previous: str | None,
+    by_position: bool,
     subsets: int | None,
     fraction: float | None,
     population: str | None,
@@ -137,22 +147,25 @@ def audit(
 
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
     name; with --require, against further ones. Where nothing is required, what the table reaches is measured and
-    nothing is judged. The table is compared as text: 01234 is not 1234, a missing quasi-identifier is a value of its
-    own unless --missing-as says that it matches anything, a missing sensitive value is none, and suppressed rows are a
-    class like any other.
+    nothing is judged. The table is compared as text: 01234 is not 1234, but outer space and invisible characters make
+    no difference, and a blank cell is missing. A missing quasi-identifier is a value of its own unless --missing-as
+    says that it matches anything, a missing sensitive value is none, and suppressed rows are a class like any other.
 
     With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
     people out: of an original table it helps to choose them. With sampling weights it has the individual risks.
 
-    With --previous, the same models are measured on what the classes of both releases have in common. Row n of both is
-    taken to be about the same person where they have equally many rows and the spec keeps their order; otherwise the
-    report has a bound, from what the classes show, and nothing is judged by it.
+    With --previous, the same models are measured on what the classes of both releases have in common: row by row with
+    --by-position, if row n of both is about the same individual. Otherwise there are bounds, from what the classes
+    show; a requirement that they do not show to be met counts as not met.
+
+    The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
+    says output.row_order: keep.
 
     A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
     randomized table cannot be audited, as its risk depends on the original.
 
-    Exit code 1: a model is not met, the table has a direct identifier of the spec, or --no-regress and a figure of
-    privacy or risk is worse than in the baseline.
+    Exit code 1: a model is not met or could not be shown to be, the table has a direct identifier of the spec, or
+    --no-regress and a figure of privacy or risk is worse than in the baseline.
     """
     use_threads(threads)
     from anonymize import audit as rooms
@@ -163,7 +176,7 @@ def audit(
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     loaded = load(spec, privacy.PARAMETERS) if spec else None
-    against = rooms.Against(baseline, no_regress, previous)
+    against = rooms.Against(baseline, no_regress, previous, by_position)
     further = Deeper(subsets, fraction, population)
     audited = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
     rendering = chosen(form, os.environ)
@@ -171,7 +184,7 @@ def audit(
         raise WriteError("<stdout>: cannot be written: it is closed")
     if not quiet or form not in (AUTO, "text"):
         FORMATS[rendering](audited.checked, sys.stdout, color)
-    if audited.satisfied is False:
+    if audited.problems:
         raise UnsafeError(audited.problems)
 
 
@@ -193,6 +206,7 @@ def audit(
         help="How a randomized release is reconstructed.  [default: inverse]",
     ),
     click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
         "--algorithm", help="With --models: find the recoding on each training part with this release command."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import traceback
@@ -14,6 +15,7 @@ from typing import NoReturn
 import click
 
 from anonymize import temporary
+from anonymize.cli import early
 from anonymize.errors import AnonymizeError
 
 DONE = 0
@@ -22,30 +24,36 @@ USAGE = 2
 DATA = 3
 INFEASIBLE = 4
 BUG = 70
+NO_MEMORY = 71
 CANNOT_WRITE = 74
-INTERRUPTED = 130
+INTERRUPTED = early.INTERRUPTED
 BROKEN_PIPE = 141
 
 MEANINGS = {
     DONE: "done, every requirement met",
-    UNSAFE: "measured, and a privacy requirement is not met",
+    UNSAFE: "measured, and a privacy requirement is not met or could not be shown",
     USAGE: "usage or spec error, or an output that exists already",
     DATA: "the data is not what the spec says",
     INFEASIBLE: "no release meets the requirements within the suppression limit",
     BUG: "a bug of the program",
+    NO_MEMORY: "not enough memory",
     CANNOT_WRITE: "the output cannot be written",
     INTERRUPTED: "interrupted; nothing partial is left",
     BROKEN_PIPE: "broken pipe; nothing partial is left",
 }
 
 
+OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
+"""How libraries say that memory was refused, in errors of other types."""
+
 _interrupted = False
 
 
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
+    early.install()
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is under nohup
         signal.signal(signal.SIGINT, _interrupt)
     code = outcome(command)
     _ignore_signals()
@@ -98,11 +106,14 @@ def reporting() -> Iterator[None]:
 
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
+    if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
+        return INTERRUPTED, [early.MESSAGE]
     if isinstance(error, AnonymizeError):
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
-    panic = _interrupted and not isinstance(error, Exception)  # of polars, in whose code the signal was raised
-    if panic or isinstance(error, KeyboardInterrupt | click.Abort):
-        return INTERRUPTED, ["interrupted; nothing was written"]
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED, [early.MESSAGE]
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
+        return NO_MEMORY, ["error: the memory did not suffice; nothing was written"]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"
@@ -111,7 +122,10 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
-    """Once: what is cleaned up after the first signal is not left half-way by a second one."""
+    """Once: what is cleaned up after the first signal is not left half-way by a second one. Where there is nothing to
+    clean up, that is the end."""
+    if not temporary.used():
+        early.end(signum, frame)
     global _interrupted
     _interrupted = True
     _ignore_signals()

@@ -53,6 +53,7 @@ IN_SPEC = {
     "--separator": "input.separator",
     "--encoding": "input.encoding",
     "--missing": "input.missing",
+    "--no-normalize": "input.normalize",
     "--missing-as": "privacy.missing",
     "--suppressed": "output.suppressed",
     "--require": "privacy.models",

@@ -50,7 +50,7 @@ def _validate(spec: str, input_path: str | None) -> str:
     loaded = load(spec, privacy.PARAMETERS)
     privacy.requirements(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
-    files.check({name: column.hierarchy for name, column in columns.items()})
+    files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
     if input_path is None:
         return ""
     with Source.open(loaded, input_path) as source:

@@ -32,6 +32,11 @@ RELEASE_OPTIONS = (
     OUTPUT_FORMAT,
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
+    click.option(
+        "--save-link",
+        type=PATH,
+        help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
+    ),
     *OVERRIDES,
     click.option(
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
@@ -39,7 +44,10 @@ RELEASE_OPTIONS = (
     THREADS,
     FORCE,
     click.option(
-        "--public-report", "public", is_flag=True, help="Leave out of the report: seed, paths, the input's hash."
+        "--public-report",
+        "public",
+        is_flag=True,
+        help="Make the report from what is published alone: the release, the spec, the hierarchies.",
     ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
@@ -128,6 +136,6 @@ def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:
 
     out = console(sys.stderr, color)
     show(report, out)
-    if verbose:
+    if verbose and "timing" in report:
         stages = "  ".join(f"{name.removesuffix('_s')} {seconds:.2f} s" for name, seconds in report["timing"].items())
         out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")

@@ -44,10 +44,6 @@ class Domain(ABC):
         Source: Iyengar, Transforming data to satisfy privacy constraints, KDD 2002.
         """
 
-    def suppressed(self, low: Codes, high: Codes) -> NDArray[np.bool_]:
-        """Whether each interval has no text but the suppressed one (a numeric one of missing and present values)."""
-        return np.zeros(np.shape(low), dtype=np.bool_)
-
     @abstractmethod
     def leaf_text(self) -> list[str]:
         """Text of each leaf, in the order of codes, `size` of them; the missing leaf's is the declared missing text."""

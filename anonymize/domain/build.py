@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import files
+from anonymize.domain import cells, files
+from anonymize.domain.cells import CellFormat, CellKind
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
 from anonymize.domain.numeric import Numeric, template
@@ -44,7 +46,15 @@ _TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
-def build(name: str, definition: Definition, values: Sequence[str], missing: str | None, suppressed: str) -> Taxonomy:
+def build(
+    name: str,
+    definition: Definition,
+    values: Sequence[str],
+    missing: str | None,
+    suppressed: str,
+    *,
+    normalize: bool = True,
+) -> Taxonomy:
     """The taxonomy of a categorical column.
 
     Args:
@@ -53,6 +63,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
         values: the column's distinct texts without the missing ones, in any order.
         missing: text of missing values, None where the column has none.
         suppressed: text of the root of a built taxonomy.
+        normalize: the texts of a file are compared normalized, as `values` are.
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
@@ -61,7 +72,7 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return file(name, source, values, missing)
+        return file(name, source, values, missing, normalize=normalize)
     if isinstance(source, IntervalsSource):
         raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
     if not values and missing is None:
@@ -77,9 +88,9 @@ def build(name: str, definition: Definition, values: Sequence[str], missing: str
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
 
 
-def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> Taxonomy:
+def file(name: str, path: Path, values: Sequence[str], missing: str | None, *, normalize: bool = True) -> Taxonomy:
     """The taxonomy of a hierarchy file, with all its leaves, whether or not they occur; see `build`."""
-    tree = files.read(path, name)
+    tree = files.read(path, name, normalize=normalize)
     uncovered = len(set(values).difference(tree.leaves))
     if uncovered:
         message = f"column {name!r}: {uncovered} of {len(values)} distinct values are no leaf of the hierarchy"
@@ -88,7 +99,9 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None) -> T
     return Taxonomy.of(name, tree, missing)
 
 
-def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, suppressed: str) -> Generalization:
+def numeric_hierarchy(
+    definition: Definition, numeric: Numeric, interval: str, suppressed: str, *, normalize: bool = True
+) -> Generalization:
     """The hierarchy of a numeric column: intervals, a file whose leaves are numbers, or a root alone.
 
     Args:
@@ -96,6 +109,7 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
         numeric: its numbers.
         interval: the template of labels of intervals, with `{low}` and `{high}`.
         suppressed: label of the root, unless a file has one.
+        normalize: the texts of a file are normalized.
 
     Raises:
         SpecError: the file is wrong, or intervals are too small; see `intervals`.
@@ -103,15 +117,27 @@ def numeric_hierarchy(definition: Definition, numeric: Numeric, interval: str, s
     """
     source = definition.hierarchy
     if isinstance(source, Path):
-        return _numbers_file(numeric, source)
+        return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
-        return Generalization.over(numeric, intervals(numeric, source.intervals, interval, suppressed))
+        taxonomy = intervals(numeric, source.intervals, interval, suppressed)
+        return Generalization.over(numeric, taxonomy, _widths(taxonomy, interval))
     return Generalization.plain(numeric, suppressed)
 
 
-def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
+def _widths(taxonomy: Taxonomy, interval: str) -> NDArray[np.float64]:
+    """(nodes,) the width of the interval that each label above the leaves reads as; nan where it is none."""
+    labels = pl.Series(taxonomy.labels[taxonomy.size :], dtype=pl.String)
+    reading = cells.read_cells(labels, labels, CellFormat(interval, None, frozenset()), numeric=True)
+    shows = reading.of_kind(CellKind.INTERVAL, CellKind.HALF_OPEN)
+    low, high = (cells.numbers(ends).fill_null(0.0).to_numpy() for ends in (reading.low, reading.high))
+    with np.errstate(over="ignore"):
+        width = np.where(shows, np.maximum(high - low, 0.0), np.nan)
+    return np.concatenate((np.full(taxonomy.size, np.nan), width))
+
+
+def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: bool) -> Generalization:
     """The hierarchy of a file whose leaves are numbers; any other leaf stands for missing, or for nothing."""
-    tree = files.read(path, numeric.name)
+    tree = files.read(path, numeric.name, normalize=normalize)
     taxonomy = Taxonomy.of(numeric.name, tree, numeric.missing_text)
     if (taxonomy.weights != 1).any():
         raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))
@@ -123,7 +149,7 @@ def _numbers_file(numeric: Numeric, path: Path) -> Generalization:
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
     leaves = np.array([*own, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     known = np.array([np.nan if number is None else number for number in numbers], np.float64)
-    return Generalization(numeric, taxonomy, leaves, known)
+    return Generalization(numeric, taxonomy, leaves, known, _widths(taxonomy, interval))
 
 
 def _number(text: str) -> int | float | None:
@@ -165,6 +191,7 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
     for ratio in (round(width / widths[0]) for width in widths):
         number, group = np.unique(fine // ratio, return_inverse=True)
         labels = _interval_labels(grid, number * ratio, ratio, interval, whole=numeric.whole and grid.whole)
+        _open_ends(numeric, labels, grid, number * ratio, ratio, suppressed)
         levels.append(Level(group, labels))
     tree = Tree((*levels, Level(np.zeros(len(leaves), dtype=np.intp), [suppressed])))
     numbered = (tree if numeric.missing_text is None else tree.with_leaf(numeric.missing_text)).numbered()
@@ -177,6 +204,18 @@ def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval:
     lows = grid.texts(start, exact=whole)
     highs = grid.texts(start + steps, exact=whole, less=int(whole))
     return [low if low == high else fill(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+def _open_ends(
+    numeric: Numeric, labels: list[str], grid: Grid, start: NDArray[np.int64], steps: int, suppressed: str
+) -> None:
+    """Writes the labels of the first and the last interval anew, where values beyond them are coded as theirs."""
+    whole = numeric.whole and grid.whole
+    if numeric.highest_open:
+        labels[-1] = numeric.coding.above(grid.texts(start[-1:], exact=whole)[0])
+    if numeric.lowest_open:
+        high = grid.texts(start[:1] + steps, exact=whole, less=int(whole))[0]
+        labels[0] = suppressed if numeric.highest_open and len(labels) == 1 else numeric.coding.below(high)
 
 
 def _width(name: str, values: Sequence[str]) -> int:

@@ -53,11 +53,15 @@ class Categories:
 
 
 def of_domain(domain: Domain) -> Categories:
-    """One category for each leaf; the bounds of a number are the number itself."""
+    """One category for each leaf; the bounds of a number are the number itself, unless it is a code."""
     leaves = Categories.of(domain.leaf_text())
     if not isinstance(domain, Numeric):
         return leaves
     bounds: list[Bounds | None] = [(value, value) for value in domain.values.astype(np.float64).tolist()]
+    if domain.lowest_open:
+        bounds[0] = (None, float(domain.values[0]))
+    if domain.highest_open:
+        bounds[-1] = (float(domain.values[-1]), None)
     return Categories(leaves.texts, leaves.of_code, (*bounds, *[None] * (domain.size - len(bounds))))
 
 
@@ -74,7 +78,9 @@ def of_level(generalization: Generalization, level: int, interval: str) -> Categ
     nodes = Categories.of(generalization.text_of(codes, hierarchy.levels[level][generalization.leaf_of(codes)]))
     if not isinstance(domain, Numeric):
         return nodes
-    bounds, half_open = _bounds(nodes.texts, CellFormat(interval, None, frozenset(filter(None, [domain.missing_text]))))
+    missing, coding = frozenset(filter(None, [domain.missing_text])), domain.coding
+    written = CellFormat(interval, None, missing, coding.open_high, coding.open_low)
+    bounds, half_open = _bounds(nodes.texts, written)
     return Categories(nodes.texts, nodes.of_code, bounds, half_open)
 
 
@@ -106,5 +112,5 @@ def _bounds(labels: Sequence[str], written: CellFormat) -> tuple[tuple[Bounds | 
     column = pl.Series(labels, dtype=pl.String)
     cells = read_cells(column, column, written, numeric=True)
     pairs = zip(numbers(cells.low), numbers(cells.high), strict=True)
-    bounds = tuple(None if low is None else (low, high) for low, high in pairs)
+    bounds = tuple(None if low is None and high is None else (low, high) for low, high in pairs)
     return bounds, bool(cells.of_kind(CellKind.HALF_OPEN).any())

@@ -1,8 +1,9 @@
 """How a released cell reads: the one reader outside the second opinion, which has its own.
 
 A cell is, in this order: suppressed; missing; a number; an interval as the spec's template writes it, of which a last
-`]` may be `)`; a set of escaped values, `{a|b}`; anything else is a label. Nothing is looked up here: whether there is
-such a label, and which values an interval covers, is for the caller to say.
+`]` may be `)`; an interval with one end, the other being open (`77+`, and of two bounds an empty one); a set of escaped
+values, `{a|b}`; anything else is a label. Numbers and intervals may be followed by `or` and a text that means missing.
+Nothing is looked up here: whether there is such a label, and which values an interval covers, is for the caller to say.
 
 Cells are read column by column, and every distinct text should be passed once. A new way of showing numbers is a kind,
 and a line in `_shapes`.
@@ -24,6 +25,9 @@ from anonymize.domain.numeric import template
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """The text of a number, without spaces around it."""
 
+BLANK = "missing"
+"""What stands for the text of missing values behind a number where that is empty: `[20-60] or missing`."""
+
 _MEMBER = re.compile(r"\\(.)|(\|)|([^\\|]+|\\\Z)", re.DOTALL)
 """An escaped character, a bar, or text in which neither occurs (a backslash at the very end stands for itself)."""
 
@@ -42,26 +46,36 @@ class CellKind(IntEnum):
     INTERVAL = 4
     HALF_OPEN = 5
     SET = 6
+    OPEN = 7
+
+
+NUMERIC = (CellKind.NUMBER, CellKind.INTERVAL, CellKind.HALF_OPEN, CellKind.OPEN)
+"""Those that show numbers."""
 
 
 @dataclass(frozen=True)
 class CellFormat:
     """How a release writes its cells: the template of intervals, with `{low}` and `{high}`; the text of a suppressed
-    cell, None where there is none; the texts that mean missing. A null means missing as well."""
+    cell, None where there is none; the texts that mean missing; the templates of intervals with an open end. A null
+    means missing as well."""
 
     interval: str
     suppressed: str | None
     missing: frozenset[str]
+    open_high: str = "{low}+"
+    open_low: str = "{high}-"
 
 
 @dataclass(frozen=True)
 class ReadCells:
     """What n cells say. `kind` (n,) uint8, of `CellKind`. `low`, `high` (n,): texts of the two ends of a number or an
-    interval, which are equal for a number; null for every other kind."""
+    interval, which are equal for a number; null for an open end, and for every other kind. `maybe` (n,): whether a
+    number or an interval may be missing instead."""
 
     kind: NDArray[np.uint8]
     low: pl.Series
     high: pl.Series
+    maybe: NDArray[np.bool_]
 
     def of_kind(self, *kinds: CellKind) -> NDArray[np.bool_]:
         """(n,) whether each cell is of one of the kinds."""
@@ -70,27 +84,49 @@ class ReadCells:
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """(n,) whether each cell shows a number or an interval."""
-        return self.of_kind(CellKind.NUMBER, CellKind.INTERVAL, CellKind.HALF_OPEN)
+        return self.of_kind(*NUMERIC)
 
     def closed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(n,) the lowest and the highest number that each cell can stand for; from -inf to inf where it shows none."""
-        low, high = (numbers(ends).to_numpy().copy() for ends in (self.low, self.high))
+        low, high = (
+            numbers(ends).fill_null(open_end).to_numpy().copy()
+            for ends, open_end in ((self.low, -np.inf), (self.high, np.inf))
+        )
         half = self.of_kind(CellKind.HALF_OPEN)
         high[half] = np.nextafter(high[half], -np.inf)
         return np.where(self.numeric, low, -np.inf), np.where(self.numeric, high, np.inf)
 
 
-def read_cells(low: pl.Series, high: pl.Series, written: CellFormat, *, numeric: bool) -> ReadCells:
+def read_cells(
+    low: pl.Series, high: pl.Series, written: CellFormat, *, numeric: bool, maybe: pl.Series | None = None
+) -> ReadCells:
     """Reads the cells of one released column (n,), passed twice, or of a pair of columns with the two bounds.
 
     `numeric`: whether cells may be numbers and intervals; otherwise they may be sets. A pair of bounds is suppressed or
-    missing where both are, and a label where they do not go together.
+    missing where both are, and a label where they do not go together. `maybe`: the column beside bounds that says
+    `maybe` where numbers may be missing instead.
     """
     frame = pl.DataFrame({"low": low.cast(pl.String), "high": high.cast(pl.String)})
+    frame = frame.with_columns(suffixed=pl.lit(False))
+    if numeric:
+        frame = _without_suffix(frame, written)
     # All shapes are tried on all cells at once. The first that fits decides, so their order is that of the manual.
     first = pl.coalesce(pl.when(shape.fits).then(shape.cell) for shape in _shapes(written, numeric=numeric))
-    cells = frame.select(cell=first).unnest("cell")
-    return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"])
+    cells = frame.select("suffixed", cell=first).unnest("cell")
+    shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
+    cells = cells.with_columns(
+        kind=pl.when(pl.col("suffixed") & ~shows).then(pl.lit(CellKind.LABEL.value, pl.UInt8)).otherwise("kind"),
+        maybe=(pl.col("suffixed") if maybe is None else pl.lit(maybe.cast(pl.String) == "maybe")).fill_null(False)
+        & shows,
+    )
+    return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], cells["maybe"].to_numpy())
+
+
+def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
+    """The cells without ` or ?`, and which of them had it (`suffixed`)."""
+    words = "|".join(re.escape(word) for word in sorted({*written.missing, BLANK}, key=len, reverse=True) if word)
+    bare = pl.when(_ONE_TEXT).then(pl.col("low").str.extract(f"(?s)^(.*) or (?:{words})$"))
+    return frame.with_columns(low=pl.coalesce(bare, "low"), high=pl.coalesce(bare, "high"), suffixed=bare.is_not_null())
 
 
 def numbers(texts: pl.Series) -> pl.Series:
@@ -131,6 +167,14 @@ class _Shape:
         """That of cells in which both ends are numbers."""
         return cls(kind, _number(low).is_not_null() & _number(high).is_not_null(), low, high)
 
+    @classmethod
+    def of_one_end(cls, low: pl.Expr | None = None, high: pl.Expr | None = None) -> _Shape:
+        """That of cells in which one end is a number, and the other one is open."""
+        given = low if low is not None else high
+        assert given is not None
+        fits = _number(given).is_not_null()
+        return cls(CellKind.OPEN, fits, _NOTHING if low is None else low, _NOTHING if high is None else high)
+
     @property
     def cell(self) -> pl.Expr:
         """What a cell of this shape says."""
@@ -154,6 +198,10 @@ def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
         _Shape.of_ends(CellKind.INTERVAL, low, high),
         _Shape.of_ends(CellKind.INTERVAL, *closed),
         _Shape.of_ends(CellKind.HALF_OPEN, *half_open),
+        _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
+        _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
+        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
+        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
         label,
     ]
 
@@ -164,6 +212,17 @@ def _two_ends(interval: str, *, half_open: bool) -> tuple[pl.Expr, pl.Expr]:
     pattern = marked.replace("\1", f"({NUMBER})").replace("\2", f"({NUMBER})")
     text = pl.when(_ONE_TEXT).then(pl.col("low"))
     return text.str.extract(f"^{pattern}$", 1), text.str.extract(f"^{pattern}$", 2)
+
+
+def _one_end(open_interval: str, end: str) -> pl.Expr:
+    """The text of the end of cells that read as a template with one end; null for other cells."""
+    before, _, after = open_interval.partition(end)
+    text = pl.when(_ONE_TEXT).then(pl.col("low"))
+    return text.str.extract(f"^{re.escape(before)}({NUMBER}){re.escape(after)}$", 1)
+
+
+def _empty(side: str, written: CellFormat) -> pl.Expr:
+    return pl.col(side).is_null() | pl.col(side).str.strip_chars().is_in(["", *written.missing])
 
 
 def _number(text: pl.Expr) -> pl.Expr:

@@ -6,7 +6,8 @@ quote or a line break is quoted. There is no header.
     Private;Non-Government;*
     Federal-gov;Government;*
 
-The separator is `;` if that parts the first line, else `,`. Fields are taken as they stand, spaces included.
+The separator is `;` if that parts the first line, else `,`. Labels are normalized as the table's values are, unless the
+spec turns that off; then they are taken as they stand, spaces included.
 
 **YAML.** Nested mappings and lists, the root's label first, each label as it is written (`02138` and `no` are texts). A
 node without children is a leaf. A label such as `*` has to be quoted. In place of a label, a node can be given as a
@@ -45,6 +46,7 @@ import yaml
 from anonymize.domain import weights as node_weights
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
+from anonymize.spec.missing import normalized
 
 MOST = 20  # problems of a file that are listed; the others are counted
 DEPTH = 100  # so deep may YAML be nested
@@ -87,8 +89,8 @@ class Faults:
         raise SpecError(listed)
 
 
-def read(path: Path, column: str = "") -> Tree:
-    """The tree of a hierarchy file; `column` is the column that messages name.
+def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
+    """The tree of a hierarchy file; `column` is the column that messages name. `normalize`: labels are normalized.
 
     Raises:
         SpecError: the file cannot be read or is not a hierarchy; holds all its problems, each with its line.
@@ -101,6 +103,8 @@ def read(path: Path, column: str = "") -> Tree:
         branches = _yaml_branches(text, faults, weights)
     else:
         branches = list(_csv_branches(text, faults))
+    if normalize:
+        branches, weights = _normalized(branches, weights)
     if not branches and not faults.problems:
         faults.add("the file has no leaves", hint="write one line per leaf, from the leaf to the root")
     _check(branches, faults)
@@ -294,6 +298,19 @@ def _line(part: yaml.Node | yaml.Event) -> int:
 # --- what both mean -------------------------------------------------------------------------------------------------
 
 
+def _normalized(
+    branches: list[Branch], weights: dict[tuple[str, ...], float]
+) -> tuple[list[Branch], dict[tuple[str, ...], float]]:
+    """The same with labels as they are compared; an invisible label above a leaf keeps its text."""
+
+    def plain(labels: tuple[str, ...]) -> tuple[str, ...]:
+        leaf, *above = labels
+        return normalized(leaf), *(normalized(label) or label for label in above)
+
+    known = {plain(labels): weight for labels, weight in weights.items()}
+    return [Branch(plain(branch.labels), branch.lines) for branch in branches], known
+
+
 def _check(branches: list[Branch], faults: Faults) -> None:
     """Notes every branch with a leaf or a root of its own, or with a label that has another parent elsewhere."""
     root = Counter(branch.labels[-1] for branch in branches).most_common(1)
@@ -325,13 +342,13 @@ def _check_parents(branches: list[Branch], faults: Faults) -> None:
             known.setdefault(branch.labels[above], branch.lines[here])
 
 
-def check(sources: Mapping[str, object]) -> None:
+def check(sources: Mapping[str, object], *, normalize: bool = True) -> None:
     """Reads the hierarchy file of every column that has one; raises SpecError with the problems of all of them."""
     problems: list[Problem] = []
     for column, source in sources.items():
         if isinstance(source, Path):
             try:
-                read(source, column)
+                read(source, column, normalize=normalize)
             except SpecError as error:
                 problems += error.problems
     if problems:

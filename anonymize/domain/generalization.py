@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,15 @@ class Generalization:
         leaves: (domain.size,) the hierarchy's leaf of each code of the domain; None: the code itself.
         numbers: (hierarchy.size,) the number of each leaf of the hierarchy, nan for one that is not a number; None
             where the attribute is categorical.
+        widths: (nodes,) how wide the interval is that each label shows, nan for a label that is not an interval; None
+            where no label is one.
     """
 
     domain: Domain
     hierarchy: Taxonomy
     leaves: NDArray[np.int64] | None = None
     numbers: Floats | None = None
+    widths: Floats | None = None
 
     @classmethod
     def plain(cls, domain: Domain, suppressed: str = "*") -> Generalization:
@@ -49,11 +53,11 @@ class Generalization:
         return cls.over(domain, Taxonomy(domain.name, numbered.levels, numbered.labels, domain.missing))
 
     @classmethod
-    def over(cls, domain: Numeric, hierarchy: Taxonomy) -> Generalization:
+    def over(cls, domain: Numeric, hierarchy: Taxonomy, widths: Floats | None = None) -> Generalization:
         """Numbers with a hierarchy whose leaf codes are the domain's."""
         numbers = np.full(hierarchy.size, np.nan)
         numbers[: len(domain.values)] = domain.values
-        return cls(domain, hierarchy, None, numbers)
+        return cls(domain, hierarchy, None, numbers, widths)
 
     def leaf_of(self, codes: Codes) -> NDArray[np.int64]:
         """The hierarchy's leaf of each code of the domain, same shape."""
@@ -75,9 +79,9 @@ class Generalization:
     def ncp(self) -> Floats:
         """(nodes,) normalized certainty penalty: 0 of a leaf, 1 of the root.
 
-        For numbers: what the leaves under the node that are numbers span, over the column's span, at most 1. For
-        categories: the hierarchy's `node_cost`, which is weight x share, at most 1, and 0 where one leaf is all
-        there is.
+        For numbers: the width of the interval that the node's label shows, over the column's span, at most 1; of a
+        label that is not an interval, what the leaves under the node that are numbers span. For categories: the
+        hierarchy's `node_cost`, which is weight x share, at most 1, and 0 where one leaf is all there is.
         """
         cost = self._width() if self.numbers is not None else self.hierarchy.node_cost.copy()
         cost[: self.hierarchy.size] = 0.0
@@ -97,19 +101,34 @@ class Generalization:
         return self.hierarchy.stop - self.hierarchy.start
 
     def _width(self) -> Floats:
-        """(nodes,) highest less lowest number under each node, over the span of the column; 0 where there is none,
-        1 where the column has no span and the node has one.
-
-        On each level the leaves of a node lie side by side, so one `reduceat` per level has the lowest and the highest
-        number of all its nodes. Quarters keep the difference of two large numbers within a float64.
+        """(nodes,) what each node shows, over the span of the column, at most 1; 1 where the column has no span and the
+        node has one. Quarters keep the difference of two large numbers within a float64.
         """
         assert self.numbers is not None and isinstance(self.domain, Numeric)
+        span, quarter = self.domain.span, self._quarter()
+        if self.widths is not None:
+            quarter = np.where(np.isnan(self.widths), quarter, self.widths / 4)
+        self._raise(quarter)
+        return np.minimum(quarter / (span / 4), 1.0) if span else (quarter > 0).astype(np.float64)
+
+    def _quarter(self) -> Floats:
+        """(nodes,) a quarter of what the numbers under each node span; 0 where there is none.
+
+        On each level the leaves of a node lie side by side, so one `reduceat` per level has the lowest and the highest
+        number of all its nodes.
+        """
+        assert self.numbers is not None
         low = np.where(np.isnan(self.numbers), np.inf, self.numbers)
         high = np.where(np.isnan(self.numbers), -np.inf, self.numbers)
-        width, span = np.zeros(len(self.hierarchy.labels)), self.domain.span
+        quarter = np.zeros(len(self.hierarchy.labels))
         for level in self.hierarchy.levels[1:]:
             first = np.flatnonzero(np.diff(level, prepend=-1))
             most, least = np.maximum.reduceat(high, first), np.minimum.reduceat(low, first)
             some = most > least
-            width[level[first[some]]] = (most[some] / 4 - least[some] / 4) / (span / 4) if span else 1.0
-        return np.minimum(width, 1.0)
+            quarter[level[first[some]]] = most[some] / 4 - least[some] / 4
+        return quarter
+
+    def _raise(self, cost: Floats) -> None:
+        """No node costs less than one below it, whatever its label says: the bounds of a search rest on that."""
+        for lower, upper in pairwise(self.hierarchy.levels):
+            np.maximum.at(cost, upper, cost[lower])

@@ -1,8 +1,8 @@
 """Numeric attributes: the leaves are the sorted distinct values of the column, then the missing leaf if there is one.
 
 A class is released as the interval between its lowest and its highest value. A class that mixes missing and present
-values has no such interval: it is released as suppressed, and costs 1. Missing values alone are released as missing and
-cost nothing.
+values is released as an interval or missing: `[20-60] or ?`. Missing values alone are released as missing and cost
+nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain.base import Codes, Domain
+from anonymize.domain.coding import Coding
 from anonymize.domain.grid import Grid, Numbers, texts
 
-Edges: TypeAlias = Literal["tight", "rounded"]
+Edges: TypeAlias = Literal["open", "tight", "rounded"]
 STEPS = 20  # about as many as span a rounded attribute
 _TINY, _HUGE = 1e-300, 4e307  # steps are not under the one, and spans over the other are measured in quarters
 
@@ -30,12 +31,23 @@ class Numeric(Domain):
         missing: `size - 1` where `missing_text` is given, else None.
         span: highest less lowest value; 0 for a constant or an empty column.
         taken: texts that mean missing. A number that would read like one of them gets another decimal.
+        coding: where the values are cut off; they have been, already.
+        lowest_open, highest_open: whether the lowest, the highest value stands for others beyond it.
     """
 
     kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
 
-    def __init__(self, name: str, values: Numbers, missing_text: str | None = None, taken: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        values: Numbers,
+        missing_text: str | None = None,
+        taken: Sequence[str] = (),
+        coding: Coding = Coding(),  # noqa: B008 (frozen)
+    ) -> None:
         self.name = name
+        self.coding = coding
+        self.lowest_open, self.highest_open = coding.lowest(values), coding.highest(values)
         self.values = values
         self.missing_text = missing_text
         self.taken = frozenset(taken)
@@ -44,16 +56,21 @@ class Numeric(Domain):
         self.span, self._position = self._positions()
 
     def _positions(self) -> tuple[float, NDArray[np.float64]]:
-        """The span, and (size,) distances from the lowest value; missing lies so far off that mixing it costs 1."""
+        """The span, and (size,) distances from the lowest value; missing lies a leaf's share of the span beyond the
+        highest one."""
         position = np.zeros(self.size)
         position[: len(self.values)] = _offsets(self.values)
         span = float(position.max(initial=0.0))
         if self.missing is not None:
-            position[self.missing] = 2 * (span or 1.0)
+            position[self.missing] = span + (span or 1.0) / self.size
         return span, position
 
     def cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """Width of each interval over the span of the column: 0 for one value, 1 where missing and present mix."""
+        """Width of each interval over the span of the column: 0 for one value.
+
+        Where missing and present mix, `high` is the missing leaf, and the highest present value is not known: this is
+        what an interval up to the highest of all costs, and 1/leaves more, at most 1. What is shown costs no more.
+        """
         width = self._position[high] - self._position[low]
         width /= self.span or 1.0
         return np.minimum(width, 1.0, out=width)
@@ -62,15 +79,15 @@ class Numeric(Domain):
         """The same as `cost`."""
         return self.cost(low, high)
 
-    def suppressed(self, low: Codes, high: Codes) -> NDArray[np.bool_]:
-        """Whether each interval mixes missing and present values."""
-        if self.missing is None:
-            return super().suppressed(low, high)
-        return np.asarray((high == self.missing) & (low != self.missing))
-
     def leaf_text(self) -> list[str]:
-        """Each number as the shortest text that reads back the same, then the missing text."""
-        return self.spelled(texts(self.values)) + ([] if self.missing_text is None else [self.missing_text])
+        """Each number as the shortest text that reads back the same, then the missing text. A code that stands for what
+        lies beyond it reads so: `90+`."""
+        leaves = self.spelled(texts(self.values))
+        if self.lowest_open:
+            leaves[0] = self.coding.below(leaves[0])
+        if self.highest_open:
+            leaves[-1] = self.coding.above(leaves[-1])
+        return leaves + ([] if self.missing_text is None else [self.missing_text])
 
     def spelled(self, numbers: list[str]) -> list[str]:
         """Texts of numbers, of which none means missing: 99 reads `99.0` where `99` does, or `99.00`."""
@@ -78,44 +95,13 @@ class Numeric(Domain):
             return list(numbers)
         return [_apart(number, self.taken) for number in numbers]
 
-    def interval_text(
-        self, low: Codes, high: Codes, interval: str = "[{low}-{high}]", edges: Edges = "tight", suppressed: str = "*"
-    ) -> list[str]:
-        """How each interval reads; one value alone reads as that value.
+    def ends(self, low: Codes, high: Codes, edges: Edges = "tight") -> tuple[list[str], list[str]]:
+        """Texts of the two ends of intervals (C,) of present values.
 
-        Args:
-            low, high: (C,) codes, best of distinct intervals only.
-            interval: the template, with `{low}` and `{high}`.
-            edges: `rounded` widens every interval outward to the points of `grid`, one value too, so that no extreme
-                is published. Two intervals that are released may then overlap.
-            suppressed: text of an interval that mixes missing and present values.
+        `rounded` widens every interval outward to the points of `grid`, one value too. Two intervals that are released
+        may then overlap. `open` ends are as tight ones are, where they are shown.
         """
-        head, middle, tail = _parts(interval)
-        lefts, rights = self._ends(low, high, edges)
-        labels = [
-            one if left == right else f"{head}{left}{middle}{right}{tail}"
-            for one, left, right in zip(self.spelled(lefts), lefts, rights, strict=True)
-        ]
-        return self._with_missing(labels, low, high, suppressed)
-
-    def bounds_text(
-        self, low: Codes, high: Codes, edges: Edges = "tight", suppressed: str = "*"
-    ) -> tuple[list[str], list[str]]:
-        """The two ends of each interval as text; see `interval_text`. Both are missing or suppressed together."""
-        lefts, rights = (self.spelled(ends) for ends in self._ends(low, high, edges))
-        return self._with_missing(lefts, low, high, suppressed), self._with_missing(rights, low, high, suppressed)
-
-    def _ends(self, low: Codes, high: Codes, edges: Edges) -> tuple[list[str], list[str]]:
-        """The ends of each interval, whatever is missing."""
         return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
-
-    def _with_missing(self, labels: list[str], low: Codes, high: Codes, suppressed: str) -> list[str]:
-        """The texts of intervals, but the missing text for missing values, and suppressed where these are mixed in."""
-        if self.missing is not None:
-            mixed = self.suppressed(low, high)
-            for index in np.flatnonzero(high == self.missing).tolist():
-                labels[index] = suppressed if mixed[index] else self.missing_text or ""
-        return labels
 
     @cached_property
     def grid(self) -> Grid:
@@ -150,11 +136,10 @@ class Numeric(Domain):
         return [leaves[code] for code in codes.tolist()]
 
     def rounded_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """As `cost`, of the intervals widened to the points of `grid`; 1 at most. Missing values alone cost nothing."""
+        """As `cost`, of intervals of present values widened to the points of `grid`; 1 at most."""
         left, right = self._rounded_ends(low, high)
         width = (self.grid.points(right) - self.grid.points(left)) / (self.span or 1.0)
-        missing = low == (self.size if self.missing is None else self.missing)
-        return np.where(missing, 0.0, np.where(self.suppressed(low, high), 1.0, np.minimum(width, 1.0)))
+        return np.minimum(width, 1.0)
 
     def _rounded_ends(self, low: Codes, high: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the grid's points around each interval, which always differ."""

@@ -123,8 +123,8 @@ def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]
     """(rows,) label of each row of the original and of the release, -1 for none, and how labels read."""
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
-    there = original if target in spec.quasi_identifiers else released.frame[target]
-    original, there = unnamed(original), unnamed(there)
+    original = unnamed(original)
+    there = original.gather(released.rows) if target in spec.quasi_identifiers else unnamed(released.frame[target])
     if spec.targets()[target] == "numeric":
         values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
         middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0

@@ -154,8 +154,10 @@ def _folds(
             continue
         assert released is not None
         boxes = RegionEnds.of_cells(released.regions, released.text_of)
-        apart = released.why_apart is not None
-        training = (boxes, released.frame) if apart else (boxes.rows(train), frame[train])
+        training = (boxes, released.frame)
+        if released.why_apart is None:
+            known = released.positions(train)
+            training = (boxes.rows(known), frame[released.rows[known]])
         yield Fold({"original": original, "released": (training, original[1])}, 0, len(test))
 
 

@@ -21,6 +21,7 @@ import polars as pl
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, numbers, read_cells, unescaped
 from anonymize.domain.generalization import Generalization
+from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
@@ -54,13 +55,15 @@ class TextRegions:
 @dataclass(frozen=True)
 class DistinctTexts:
     """The distinct texts of a quasi-identifier. `low`, `high`: one and the same list, or the texts of the two columns
-    of bounds. A null in them is a missing value. `missing`: the texts that mean missing."""
+    of bounds. A null in them is a missing value. `missing`: the texts that mean missing. `maybe`: what the column
+    beside bounds says of missing values, where there is one."""
 
     attribute: Attribute
     low: Sequence[str | None]
     high: Sequence[str | None]
     output: Output
     missing: frozenset[str]
+    maybe: Sequence[str | None] | None = None
 
     def regions(self) -> TextRegions:
         """The regions. Raises DataError for texts that mean nothing under the spec; says how many, not which."""
@@ -76,8 +79,9 @@ class DistinctTexts:
     def cells(self) -> ReadCells:
         """The texts as cells."""
         low, high = (pl.Series(texts, dtype=pl.String) for texts in (self.low, self.high))
-        written = CellFormat(self.output.interval, self.output.suppressed, self.missing)
-        return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric))
+        output, maybe = self.output, None if self.maybe is None else pl.Series(self.maybe, dtype=pl.String)
+        written = CellFormat(output.interval, output.suppressed, self.missing, output.open_high, output.open_low)
+        return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric), maybe=maybe)
 
     @property
     def hidden(self) -> Bools:
@@ -133,7 +137,10 @@ class _Numbers:
         assert isinstance(domain, Numeric)
         self.domain = domain
         self.nodes = _Nodes(texts.attribute.generalization)
-        self.low, self.high, self.interval = texts.cells.low, texts.cells.high, texts.cells.numeric
+        self.interval = texts.cells.numeric
+        self.low, self.high = (
+            self._closed(ends, code) for ends, code in ((texts.cells.low, 0), (texts.cells.high, -1))
+        )
         self.node, self.several = self._labels()
         wide = self.interval & ~self.point
         self.labelled = bool(np.all(self.node[wide] >= 0)) if wide.any() else False
@@ -142,6 +149,13 @@ class _Numbers:
         self.as_interval = ~empty & ~self.as_node & self.interval
         impossible = texts.absent & (domain.missing is None)
         self.known = (empty & ~impossible) | self.as_node | self.as_interval
+
+    def _closed(self, ends: pl.Series, code: int) -> pl.Series:
+        """The ends of intervals; an open one is that of the column, and is written as its value is."""
+        if not len(self.domain.values):
+            return ends
+        extreme = grid_texts(self.domain.values[code:][:1])[0]
+        return pl.select(pl.when(pl.lit(pl.Series(self.interval))).then(pl.lit(ends).fill_null(extreme))).to_series()
 
     @cached_property
     def point(self) -> Bools:
@@ -160,6 +174,7 @@ class _Numbers:
         texts, missing = self.texts, self.domain.missing
         first, last, start, stop, width = self._spans()
         summary = self.as_interval & self.point & (texts.output.numeric in ("mean", "median"))
+        width = np.minimum(width + texts.cells.maybe / max(self.domain.size, 1), 1.0)
         ncp = np.where(self.as_interval, np.where(summary, np.nan, width), 0.0)
         ncp[texts.hidden] = 1.0
         twice = self.several & self.as_node
@@ -237,7 +252,7 @@ class _Numbers:
         return levels
 
     def _value(self, index: int) -> int | None:
-        if not self.point[index]:
+        if not self.point[index] or self.texts.cells.maybe[index]:
             return None
         code, exact = self._code(self.low, np.array([index]), "left")
         return int(code[0]) if exact[0] else None

@@ -1,13 +1,14 @@
 """A released table as equivalence classes, read from its text with the spec and the original's domains.
 
-Nothing of how the release was made is used. Its rows are those of the original, in the same order, only where the spec
-keeps the order, there are as many, and all that passes through is the same in every row; then they *correspond*.
+Nothing of how the release was made is used. The release's private link tells which row of the original each of its
+rows is. Without one, its rows are those of the original, in the same order, only where the spec keeps the order, there
+are as many, and all that passes through is the same in every row. Rows of which this is known *correspond*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,24 +21,30 @@ from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
+from anonymize.recoding.appearance import MISSING
+from anonymize.recoding.spans import Spans
 from anonymize.spec import Missing, Spec
 from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 from anonymize.table.named import unnamed
+from anonymize.table.roles import columns_in
+from anonymize.table.texts import compared
 
 
 @dataclass(frozen=True)
 class ReleasedTable:
     """The rows of a release. `regions`: what the distinct texts of each quasi-identifier stand for, `text_of`
-    (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing."""
+    (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing. `linked` (rows,):
+    the row of the original that each row is, by the private link, if there is one."""
 
     spec: Spec
     table: Table
     frame: pl.DataFrame
     regions: tuple[TextRegions, ...]
     text_of: Ints
+    linked: Ints | None = None
 
     @cached_property
     def partition(self) -> Partition:
@@ -54,9 +61,10 @@ class ReleasedTable:
 
     @cached_property
     def suppressed(self) -> Bools:
-        """(classes,) whether every quasi-identifier reads suppressed."""
+        """(classes,) whether every quasi-identifier reads suppressed; none where all classes read so."""
         pairs = zip(self.regions, self.text_of_class, strict=True)
-        return np.asarray(np.all([column.suppressed[which] for column, which in pairs], axis=0))
+        hidden = np.asarray(np.all([column.suppressed[which] for column, which in pairs], axis=0))
+        return np.zeros_like(hidden) if hidden.all() else hidden
 
     @property
     def suppressed_rows(self) -> int:
@@ -67,13 +75,26 @@ class ReleasedTable:
     @cached_property
     def why_apart(self) -> str | None:
         """Why rows cannot be matched with the original's; None where they can."""
+        if self.linked is not None:
+            return None
         if self.spec.output.row_order != "keep":
-            return "the spec shuffles rows"
+            return "rows are not in the original's order, and there is no --link"
         if self.frame.height != self.table.rows:
             return f"the release has {self.frame.height:,} rows, the original {self.table.rows:,}"
         if self._others_differ():
             return "columns that pass through differ from the original's, row by row"
         return None
+
+    @property
+    def rows(self) -> Ints:
+        """(rows,) the row of the original that each row is, where they correspond."""
+        return np.arange(self.frame.height) if self.linked is None else self.linked
+
+    def positions(self, rows: Ints) -> Ints:
+        """The released ones of some rows of the original, in their order, where rows correspond."""
+        position = np.full(self.table.rows, -1)
+        position[self.rows] = np.arange(self.frame.height)
+        return position[rows][position[rows] >= 0]
 
     def _others_differ(self) -> bool:
         roles = self.spec.roles()
@@ -122,8 +143,10 @@ class ReleasedTable:
             return ncp, loss
         attribute = self.table.attributes[index]
         assert isinstance(attribute.domain, Numeric)
-        box = self.partition.boxes(attribute.codes)
-        width = attribute.domain.cost(*box)
+        codes = attribute.codes[self.rows]
+        low, high = self.partition.boxes(codes)
+        present = np.where(codes == attribute.domain.missing, 0, codes)
+        width = Spans.of(attribute.domain, low, high, self.partition.boxes(present)[1]).costs()
         return np.where(np.isnan(ncp), width, ncp), np.where(np.isnan(loss), width, loss)
 
     def levels(self) -> list[tuple[int, int]] | None:
@@ -193,7 +216,7 @@ class ReleasedTable:
         for target in self.table.targets:
             if target.name in self.spec.quasi_identifiers:
                 if self.why_apart is None:
-                    columns[target.name] = target
+                    columns[target.name] = replace(target, codes=target.codes[self.rows])
             elif target.name in self.frame.columns:
                 columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
         return columns
@@ -201,7 +224,7 @@ class ReleasedTable:
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     """A column of texts as codes of its sorted distinct values. Raises DataError for texts that are not numbers."""
-    field = Field(column.name, column.dtype, Missing(()))
+    field = Field(column.name, column.dtype, Missing((), normalize=False))
     encoder = NumberColumn(field, "value") if numeric else TextColumn(field, "value")
     encoder.add(column.to_frame().select(encoder.expressions))
     if isinstance(encoder, NumberColumn) and encoder.bad.count:
@@ -230,7 +253,7 @@ def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
     missing = spec.missing(form)
     text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
-    return text.select(pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")).to_series().alias(column.name)
+    return compared(text.to_series(), missing).alias(column.name)
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:
@@ -247,22 +270,30 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
             columns[name] = pair
     lacking = [name for name in spec.quasi_identifiers if name not in columns]
     if lacking:
-        hint = f"it has {', '.join(present)}"
+        hint = columns_in(
+            present,
+            [*spec.roles(), *(end for name in spec.quasi_identifiers for end in (f"{name}_low", f"{name}_high"))],
+        )
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns
 
 
 def read_released(
-    spec: Spec, table: Table, frame: pl.DataFrame, columns: Mapping[str, tuple[str, str]]
+    spec: Spec,
+    table: Table,
+    frame: pl.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    linked: Ints | None = None,
 ) -> ReleasedTable:
-    """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`.
+    """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`;
+    `linked` as of `ReleasedTable`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
     regions, text_of = read_cells(spec, table.attributes, frame, columns)
-    return ReleasedTable(spec, table, frame, regions, text_of)
+    return ReleasedTable(spec, table, frame, regions, text_of, linked)
 
 
 def read_cells(
@@ -273,11 +304,11 @@ def read_cells(
     regions: list[TextRegions] = []
     problems: list[Problem] = []
     text_of = np.zeros((len(attributes), frame.height), np.int64)
-    missing = frozenset(spec.input.missing)
+    missing = frozenset(spec.missing("arrow").texts)
     for index, attribute in enumerate(attributes):
-        low, high, text_of[index] = _distinct(frame, *columns[attribute.name])
+        low, high, maybe, text_of[index] = _distinct(frame, attribute.name, *columns[attribute.name])
         try:
-            regions.append(DistinctTexts(attribute, low, high, spec.output, missing).regions())
+            regions.append(DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions())
         except DataError as error:
             problems += error.problems
     if problems:
@@ -285,9 +316,15 @@ def read_cells(
     return tuple(regions), text_of
 
 
-def _distinct(frame: pl.DataFrame, low: str, high: str) -> tuple[list[str | None], list[str | None], Ints]:
-    """The distinct pairs of texts of two columns, and (rows,) which of them each row has."""
-    pairs = pl.DataFrame({"low": frame[low], "high": frame[high]})
-    distinct = pairs.unique(maintain_order=True).with_row_index("text")
-    texts = pairs.join(distinct, on=["low", "high"], how="left", nulls_equal=True, maintain_order="left")["text"]
-    return distinct["low"].to_list(), distinct["high"].to_list(), texts.to_numpy().astype(np.int64)
+def _distinct(
+    frame: pl.DataFrame, name: str, low: str, high: str
+) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
+    """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
+    (rows,) which of them each row has."""
+    beside = name + MISSING
+    third = {"maybe": frame[beside]} if low != high and beside in frame.columns else {}
+    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
+    distinct = cells.unique(maintain_order=True).with_row_index("text")
+    texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
+    maybe = distinct["maybe"].to_list() if third else None
+    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)

@@ -38,7 +38,7 @@ class Recoder:
     @classmethod
     def of(cls, spec: Spec, frame: pl.DataFrame, algorithm: str, options: Any, seed: int, threads: int) -> Recoder:
         """What an algorithm finds on the rows of a frame, of texts with null for missing. Raises what it raises."""
-        path = temporary.create("anonymize-", ".parquet")
+        path = temporary.unnamed("anonymize-", ".parquet")
         try:
             frame.write_parquet(path)
             with Source.open(spec, path) as source:

@@ -27,6 +27,8 @@ from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
 from anonymize.table.named import column
+from anonymize.table.roles import columns_in
+from anonymize.table.texts import tidy
 from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import class_sizes
 
@@ -125,10 +127,12 @@ def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool
     """Columns as text; null where a cell is missing, or, with `keep_empty`, the empty text."""
     lacking = [name for name in names if name not in source.columns]
     if lacking:
-        hint = f"it has {', '.join(source.columns)}"
+        hint = columns_in(source.columns, spec.roles())
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
     source.check()
     frame = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
+    if spec.input.normalize:
+        frame = frame.select(tidy(texts) for texts in frame.get_columns())
     empty = keep_empty or not spec.missing(source.format).null
     return frame.select(pl.all().fill_null("")) if empty else frame
 
@@ -143,13 +147,13 @@ def _counted(listed: pl.DataFrame, file: str) -> pl.DataFrame:
     counts = listed[COUNT].cast(pl.Int64, strict=False).fill_null(0)
     wrong = int((counts < 1).sum())
     if wrong:
-        raise DataError(Problem(f"{wrong} counts are no whole numbers above 0", file=file))
+        raise DataError(Problem(f"{wrong} counts are not whole numbers above 0", file=file))
     return listed.with_columns(counts)
 
 
 def _axes(spec: Spec, table: Table, name: str) -> Axes:
     column = next(column for column in table.sensitive if column.name == name)
-    return Axes(table.attributes, column, frozenset(spec.input.missing))
+    return Axes(table.attributes, column, frozenset(spec.missing("arrow").texts))
 
 
 # --- bucketized ------------------------------------------------------------------------------------------------------

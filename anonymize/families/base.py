@@ -12,6 +12,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks
 from anonymize.request import Request
+from anonymize.rows import Written
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.verify import Verdict
@@ -35,6 +36,8 @@ class Draft(ABC):
     request: Request
     requirements: tuple[Requirement, ...]
     table: Table
+    written: Written = field(default_factory=Written, kw_only=True)
+    """The rows of the input that have been written; complete after `write`."""
 
     @abstractmethod
     def write(self, files: Files) -> None:

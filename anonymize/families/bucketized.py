@@ -12,18 +12,20 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.bucketized import Bucketized
+from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, refuse_seed
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
+from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
-from anonymize.risk import merged
-from anonymize.rows import null_text, passing_column, pieces
+from anonymize.risk import guessing, merged
+from anonymize.rows import HeldColumns, Written, comparing, hold_column, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.named import unnamed
@@ -40,8 +42,10 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
 def paths(request: Request) -> ReleasePaths:
     """The table with its groups, and, unless they are joined, that of the sensitive values.
 
-    Raises UsageError for two files on standard output, and for a suffix that is not a format's.
+    Raises UsageError for two files on standard output, for a suffix that is not a format's, and for groups to be
+    published that could be drawn again.
     """
+    refuse_seed(request)
     output = str(request.output)
     if request.options.joined:
         return ReleasePaths([output])
@@ -65,7 +69,7 @@ class BucketizedDraft(Draft):
 
     def write(self, files: Files) -> None:
         """The table; of two files the sensitive values of each group, too."""
-        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format))
+        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format, self.written))
         for output in files.release[1:]:
             empty = null_text(self.request.spec, files.source.format, output.format)
             values = self.buckets.sensitive_table(self.table.sensitive[0], empty if empty == "" else None)
@@ -84,22 +88,30 @@ class BucketizedDraft(Draft):
             texts[1] if len(texts) > 1 else None,
             list(spec.quasi_identifiers),
             verify.checks_of(spec, self.requirements),
-            Reading(self.request.options.group, spec.input.missing, spec.missing(files.table.format).null),
+            Reading(
+                self.request.options.group,
+                spec.input.missing,
+                spec.missing(files.table.format).null,
+                normalize=spec.input.normalize,
+            ),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
         blocks = verdict_blocks(measured.verdict)
+        risk = merged(blocks["risk"], measured.by_weights)
+        if not self.request.public:
+            risk |= {"attacker": {self.table.sensitive[0].name: _attacker(self.table, self.buckets)}}
         return Blocks(
             output=_output(files, measured.verdict, self.buckets),
-            measured=blocks | {"risk": merged(blocks["risk"], measured.by_weights)},
+            measured=blocks | {"risk": risk},
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=_warnings(self.request, self.table, self.buckets),
         )
 
 
-def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> Iterator[pl.DataFrame]:
+def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:
     """The table in pieces, with the column of groups (from 1) behind all others.
 
     Of two files it has no sensitive attribute; of one it has the text of another row of the group.
@@ -108,14 +120,28 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str) -> I
     (column,) = table.sensitive
     released = [name for name in table.columns if name not in request.spec.identifiers]
     passing = [name for name in released if name != column.name]
-    texts = _sensitive_texts(table) if buckets.joined else None
+    mixed = np.maximum(buckets.mixed, 0)
+    texts = hold_column(passing_column(_sensitive_texts(table), null)) if buckets.joined else None
+
+    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+        quasi = request.spec.quasi_identifiers
+        yield RankedColumn((buckets.group < 0).astype(np.uint8), 2)  # rows that are left out come last
+        yield from (held[name].sorting(comparing(request.spec)) for name in released if name in quasi)
+        for name in released:
+            if name in held and name not in quasi:
+                yield held[name].sorting()
+            elif texts is not None and name == column.name:
+                yield texts.of(mixed).sorting()
+        yield RankedColumn(np.maximum(buckets.group, 0), buckets.count)
+
     done = 0
-    for batch in pieces(request, table, passing):
+    for batch in pieces(request, table, passing, sorting, null):
         group = buckets.group[batch.rows]
-        columns = {name: passing_column(batch.frame[name], null) for name in passing}
+        columns = {name: batch.frame[name] for name in passing}
         if texts is not None:
-            columns[column.name] = passing_column(texts.gather(np.maximum(buckets.mixed[batch.rows], 0)), null)
+            columns[column.name] = texts.gather(mixed[batch.rows])
         present = [columns[name].alias(name) for name in released if name in columns]
+        written.add(batch.rows, group >= 0)
         yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
         done += len(group)
         request.progress("write", done, table.rows)
@@ -136,6 +162,16 @@ def _output(files: Files, verdict: Verdict, buckets: Bucketized) -> dict[str, An
     for output in files.release[1:]:
         block |= {"sensitive_path": output.name, "sensitive_sha256": output.sha256}
     return block
+
+
+def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
+    """The success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
+    kept, (column,) = buckets.group >= 0, table.sensitive
+    codes = [attribute.codes[kept] for attribute in table.attributes]
+    combinations, _ = mixed_radix(codes, [attribute.domain.size for attribute in table.attributes])
+    present, groups = np.unique(combinations, return_inverse=True)
+    people = guessing.People(groups, column.codes[kept], len(present), column.size, column.missing)
+    return guessing.of_buckets(people, buckets.group[kept])
 
 
 def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:

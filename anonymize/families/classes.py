@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights
+from anonymize.families.steps import by_weights, check_suppression, suppression_limit
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
-from anonymize.publication import Files, ReleasePaths
+from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Recoding, Released
 from anonymize.recoding.saved import save
+from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.request import Request
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.verify import Verdict
-
-SAVE_RECODING = "save-recoding"
-"""The option that names the file of the saved recoding."""
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -41,8 +38,21 @@ def paths(request: Request) -> ReleasePaths:
 
 
 def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
-    """How each class reads, and whether the suppressed rows are published."""
+    """How each class reads, and whether the suppressed rows are published.
+
+    Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
+    class; raises InfeasibleError where that cannot be, or they are too many even so.
+    """
     assert isinstance(result, Recoding)
+    drawn = _drawn(request, requirements, table, result)
+    whole = result.whole()
+    if whole is not None and drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+        drawn = _drawn(request, requirements, table, whole)
+    check_suppression(request, table.rows, drawn.released.suppressed_rows)
+    return drawn
+
+
+def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
     released = recoding.render(result, table, request.spec.output, drop=drop)
     return ClassedDraft(request, requirements, table, result, released, drop)
@@ -50,15 +60,11 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 @dataclass(frozen=True)
 class ClassedDraft(Draft):
-    """Rows with the class that each is in. `drop`: suppressed rows are left out.
-
-    `units`: whom the written rows are about, piece by piece, where the table knows it and the release does not show it.
-    """
+    """Rows with the class that each is in. `drop`: suppressed rows are left out."""
 
     recoding: Recoding
     released: Released
     drop: bool
-    units: list[Codes] = field(default_factory=list)
 
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""
@@ -67,14 +73,15 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        files.table.write(frames(self.request, self.table, self.released, files.table.format, self.units))
+        written = None if self.table.units is None and self.request.save_link is None else self.written
+        files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class."""
         columns = self._columns()
         return Measured(
             self._verdict(files, columns),
-            by_weights(self.request, files.table, list(columns.values()), self.units),
+            by_weights(self.request, files.table, list(columns.values()), self._units),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
@@ -90,6 +97,11 @@ class ClassedDraft(Draft):
             measured.by_weights,
         )
         return classed_blocks(facts)
+
+    @property
+    def _units(self) -> Codes | None:
+        """Whom the written rows are about, where the table knows it; the release does not show it."""
+        return None if self.table.units is None else self.table.units[self.written.rows]
 
     def _columns(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""
@@ -107,8 +119,20 @@ class ClassedDraft(Draft):
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
-                units=None if self.table.units is None else pl.Series(np.concatenate(self.units)),
+                normalize=spec.input.normalize,
+                units=None if self._units is None else pl.Series(self._units),
+                numbers=NumberColumns.of(spec, target.format).names,
+                ordering=self._ordering(files, columns),
             )
+
+    def _ordering(self, files: Files, columns: dict[str, list[str]]) -> verify.Ordering | None:
+        """Where rows are in the input's order, what they are in order by is read from the input's own text."""
+        spec = self.request.spec
+        if spec.output.row_order != "keep":
+            return None
+        kept = pl.Series(self.released.class_of >= 0) if self.released.dropped_rows else None
+        original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
+        return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
     def _checks(self) -> list[verify.Check]:
         """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""

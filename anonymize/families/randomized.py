@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import refuse_seed
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
+from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.publication import Files, ReleasePaths
 from anonymize.randomized import Randomized
-from anonymize.report.data import Blocks, output_block, unused, verdict_blocks
+from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
-from anonymize.rows import null_text, passing_column, pieces, row_order
+from anonymize.risk import guessing
+from anonymize.rows import HeldColumns, Written, comparing, null_text, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
-from anonymize.verify.randomized import Bound, measure_randomized
+from anonymize.verify import Verdict
+from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -38,9 +41,7 @@ def paths(request: Request) -> ReleasePaths:
 
     Raises UsageError for a release that could be undone, and would be published.
     """
-    if request.public and request.seed is not None:
-        hint = "leave --seed out: the system's random numbers are kept nowhere"
-        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+    refuse_seed(request)
     output, parameters = str(request.output), str(request.options.parameters)
     if not parameters and output not in ("-", "/dev/stdout"):
         parameters = parameters_beside(output)
@@ -48,25 +49,22 @@ def paths(request: Request) -> ReleasePaths:
 
 
 def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
-    """The order of the rows, and the text of the parameters."""
+    """The rows, and the text of the parameters."""
     assert isinstance(result, Randomized)
-    order = row_order(request, table)
     parameters = json.dumps(result.parameters(table.rows, table.source.separator), ensure_ascii=False, indent=1)
-    return RandomizedDraft(request, requirements, table, result, order, parameters)
+    return RandomizedDraft(request, requirements, table, result, parameters)
 
 
 @dataclass(frozen=True)
 class RandomizedDraft(Draft):
-    """Rows with distorted values. `order` (rows,): of the released rows, None for the input's. `parameters`: the text
-    of the recipient's file."""
+    """Rows with distorted values. `parameters`: the text of the recipient's file."""
 
     distorted: Randomized
-    order: NDArray[np.int64] | None
     parameters: str
 
     def write(self, files: Files) -> None:
         """The table, and the parameters where there is a file for them."""
-        files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.order))
+        files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.written))
         for output in files.release[1:]:
             output.write_text(self.parameters + "\n")
 
@@ -87,24 +85,43 @@ class RandomizedDraft(Draft):
         return Blocks(
             output=output_block(files.table, measured.verdict)
             | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
-            measured=verdict_blocks(measured.verdict),
+            measured=self._measured_blocks(measured.verdict),
             utility=dict.fromkeys(METRICS) | {"attributes": {}},
             recoding=self.distorted.summary(),
             warnings=_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
         )
 
+    def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:
+        """With the success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
+        blocks = verdict_blocks(verdict)
+        return blocks if self.request.public else blocks | {"risk": blocks["risk"] | {"attacker": self._attacker()}}
+
+    def _attacker(self) -> dict[str, guessing.Guesses | None]:
+        """That of each sensitive attribute."""
+        seen = {
+            each.name: guessing.Seen(
+                each.original, each.original if each.shown is None else each.shown, each.size, each.p
+            )
+            for each in self.distorted.columns
+        }
+        quasi = [seen[each.name] for each in self.distorted.columns if each.role == "quasi-identifier"]
+        sensitive = [each for each in self.distorted.columns if each.role == "sensitive"]
+        return {each.name: guessing.of_randomized(quasi, seen[each.name], each.missing) for each in sensitive}
+
     def _original(self) -> pl.DataFrame:
         """The codes before the distortion, in the order of the released rows."""
-        order, columns = self.order, self.distorted.columns
-        return pl.DataFrame({c.name: c.original if order is None else c.original[order] for c in columns})
+        rows = self.written.rows
+        return pl.DataFrame({column.name: column.original[rows] for column in self.distorted.columns})
 
-    def _bounds(self) -> list[Bound]:
+    def _bounds(self) -> list[Bound | RatioBound]:
         """What is required, with values as codes."""
         columns = {column.name: column for column in self.distorted.columns}
-        bounds = []
+        bounds: list[Bound | RatioBound] = []
         for requirement in self.requirements:
             column, given = columns[requirement.attribute or ""], requirement.parameters
-            assert isinstance(given, disclosure.Parameters)
+            if not isinstance(given, disclosure.Parameters):
+                bounds.append(RatioBound(requirement.model, column.name, given.model_dump()))
+                continue
             texts = column.categories.texts
             named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
             bounds.append(Bound(column.name, given.l, named, column.missing))
@@ -112,27 +129,37 @@ class RandomizedDraft(Draft):
 
 
 def _frames(
-    request: Request, table: Table, distorted: Randomized, form: str, order: NDArray[np.int64] | None
+    request: Request, table: Table, distorted: Randomized, form: str, written: Written
 ) -> Iterator[pl.DataFrame]:
     """The release in pieces: the distorted columns in place of their own, in the input's column order."""
     null = null_text(request.spec, table.source.format, form)
     empty = null if null == "" else None
-    changed = {column.name: column for column in distorted.columns if column.shown is not None}
+    changed = {column.name: column.shown for column in distorted.columns if column.shown is not None}
     texts = {
-        name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
-        for name, column in changed.items()
+        column.name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
+        for column in distorted.columns
+        if column.name in changed
     }
     released = [name for name in table.columns if name not in request.spec.identifiers]
+    quasi, written_as = request.spec.quasi_identifiers, comparing(request.spec)
+
+    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+        for name in sorted(released, key=lambda name: name not in quasi):
+            template = written_as if name in quasi else None
+            if name in changed:
+                yield RankedColumn.of(changed[name], texts[name], template)
+            else:
+                yield held[name].sorting(template)
+
     done = 0
-    for batch in pieces(request, table, [name for name in released if name not in changed], order):
+    for batch in pieces(request, table, [name for name in released if name not in changed], sorting, null):
         frame = pl.DataFrame(
             [
-                texts[name].gather(changed[name].shown[batch.rows]).alias(name)  # type: ignore[index]
-                if name in changed
-                else passing_column(batch.frame[name], null)
+                texts[name].gather(changed[name][batch.rows]).alias(name) if name in changed else batch.frame[name]
                 for name in released
             ]
         )
+        written.add(batch.rows)
         yield frame
         done += frame.height
         request.progress("write", done, table.rows)
@@ -140,7 +167,7 @@ def _frames(
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:
     """`written`: the parameters have a file."""
-    warnings = [*table.warnings, *distorted.warnings, *unused(request)]
+    warnings = [*table.warnings, *distorted.warnings, *unused(request), *order_warnings(request.spec)]
     if distorted.seeded:
         warnings.append(
             "unsafe to publish: the values were drawn with a given seed, and whoever knows it can undo them"

@@ -13,11 +13,15 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
-from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
+from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
+from anonymize.publication import Files
 from anonymize.report import Clock
+from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
+from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Table
 
 
@@ -32,7 +36,11 @@ def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
 def search(
     request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name."""
+    """What the algorithm returns; it writes the `files` that its options name.
+
+    Raises DataError where the table lacks a value that is to be protected.
+    """
+    check_protected(table, requirements)
     done = 0
 
     def progress(rows: int) -> None:
@@ -40,11 +48,29 @@ def search(
         done += rows
         request.progress("search", done, table.rows)
 
-    limit = int(np.floor(request.spec.privacy.suppression * table.rows + 1e-9))
+    limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep)
+    suppressed = request.spec.output.suppressed
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+
+
+def suppression_limit(spec: Spec, rows: int) -> int:
+    """How many of so many rows may be suppressed."""
+    return int(np.floor(spec.privacy.suppression * rows + 1e-9))
+
+
+def check_suppression(request: Request, rows: int, suppressed: int) -> None:
+    """Raises InfeasibleError where more of the `rows` are suppressed than may be, whoever made them so."""
+    limit = suppression_limit(request.spec, rows)
+    if suppressed > limit:
+        share = np.ceil(suppressed / rows * 1e4) / 1e4
+        message = (
+            f"{request.algorithm} found no release in which at most {limit} rows are suppressed: {suppressed} read as "
+            "suppressed in every quasi-identifier, or are left out"
+        )
+        raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
 
 
 def check_needs(request: Request) -> None:
@@ -78,24 +104,37 @@ def _unable(request: Request, path: tuple[str | int, ...], message: str, need: s
     return request.spec.problem(path, message.format(request.algorithm), f"these can: {', '.join(able)}")
 
 
+def refuse_seed(request: Request) -> None:
+    """Raises UsageError for a release that could be undone, or drawn again, by its seed, and would be published."""
+    if request.public and request.seed is not None:
+        hint = "leave --seed out: the system's random numbers are kept nowhere"
+        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+
+
 def by_weights(
-    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Sequence[Codes] = ()
+    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Codes | None = None
 ) -> dict[str, Any]:
     """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
 
-    `columns`: those of each quasi-identifier. `units`: whom its rows are about, piece by piece.
+    `columns`: those of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
-    subjects = pl.Series(np.concatenate(units)) if units else None
+    subjects = None if units is None else pl.Series(units)
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
 
 
+def published(request: Request, files: Files) -> Published:
+    """What is published of a request: no more than that goes into a public report."""
+    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
+    return Published(released, request.spec, request.algorithm, request.options)
+
+
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
-    """Raises UnsafeError, with what is not met, unless that is allowed."""
+    """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
     if not verdict.satisfied and not request.allow_unsafe:
         raise UnsafeError(_unmet(verdict))
 
 
 def _unmet(verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
-    return [Problem(str(result), hint=hint) for result in verdict.judged if result.satisfied is False]
+    return [Problem(message, hint=hint) for message in verdict.unmet]

@@ -1,4 +1,5 @@
-"""How a check prints: one form, one file. `FORMATS` is the registry; the options of `audit` are made from it.
+"""How the result of a check is printed: one form, one file. `FORMATS` is the registry; the options of `audit` are made
+from it.
 
 A form renders a `Checked` to a stream. Nothing heavy is imported before something is printed.
 """
@@ -27,9 +28,8 @@ FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
 
 
 def chosen(name: str, environment: Mapping[str, str]) -> str:
-    """The form that a name stands for: `auto` is github in a workflow of GitHub Actions, and text anywhere else.
-
-    Text also in GitLab: what it shows beside a merge request it reads from a file (`--format junit > audit.xml`).
+    """The form that a name stands for: `auto` is github in a workflow of GitHub Actions, and text anywhere else. That
+    includes GitLab, which reads what it shows beside a merge request from a file (`--format junit > audit.xml`).
     """
     if name != AUTO:
         return name

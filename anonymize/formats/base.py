@@ -13,8 +13,8 @@ class Finding:
     """One result of a check.
 
     `rule`: the privacy model, or `direct-identifier`, `regression`, `warning`. `title`: the rule with what it
-    requires. `level`: error (not met), warning, pass (met) or measured (nothing was required). `file` and `line`: the
-    spec and the line (from 1) that requires it, None where no spec does.
+    requires. `level`: error (not met, or not `known` to be met), warning, pass (met) or measured (nothing was
+    required). `file` and `line`: the spec and the line (from 1) that requires it, None where no spec does.
     """
 
     rule: str
@@ -23,6 +23,7 @@ class Finding:
     level: Level
     file: str | None = None
     line: int | None = None
+    known: bool = True
 
 
 @dataclass(frozen=True)

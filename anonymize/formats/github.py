@@ -17,9 +17,10 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     findings = checked.of_levels("error", "warning")
     for finding in findings:
         out.write(_command(finding) + "\n")
-    satisfied = checked.report["privacy"]["satisfied"]
-    if satisfied is not False:
-        verdict = "every requirement is met" if satisfied else "measured; nothing was required"
+    if not checked.of_levels("error"):
+        verdict = (
+            "every requirement is met" if checked.report["privacy"]["satisfied"] else "measured; nothing was required"
+        )
         out.write(f"::notice title=anonymize audit::{_message(f'{checked.table}: {verdict}')}\n")
 
 

@@ -1,4 +1,4 @@
-"""For the test report of GitLab, Jenkins and others: JUnit XML, a test case for each thing that was looked at."""
+"""For the test report of GitLab, Jenkins and others: JUnit XML, a test case for each finding."""
 
 from __future__ import annotations
 

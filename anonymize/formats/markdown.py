@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
-from anonymize.formats.base import Checked
+from anonymize.formats.base import Checked, Finding
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
@@ -15,8 +15,12 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     report = markdown(checked.report)
     if lines:
         title, _, rest = report.partition("\n\n")
-        report = "\n".join([title, "", "## Not met", "", *lines, "", rest])
+        report = "\n".join([title, "", _heading(unmet), "", *lines, "", rest])
     out.write(report)
+
+
+def _heading(unmet: list[Finding]) -> str:
+    return "## Not met" if all(finding.known for finding in unmet) else "## Not met, or not shown to be"
 
 
 def _place(file: str | None, line: int | None) -> str:

@@ -1,7 +1,6 @@
-"""For code scanning: SARIF 2.1.0, a result for each thing that is not met, at the line of the spec that asks for it.
-
-A finding that no line of a spec asks for is located at the table. A path that is not absolute is a relative reference,
-which a viewer takes from the root of the repository.
+"""For code scanning: SARIF 2.1.0, a result for each requirement that is not met, at the line of the spec that states
+it. A finding that belongs to no line of a spec is located at the table. A path that is not absolute is a relative
+reference, which a viewer takes from the root of the repository.
 """
 
 from __future__ import annotations

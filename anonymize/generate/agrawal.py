@@ -193,13 +193,10 @@ def frames(
 ) -> Iterator[pl.DataFrame]:
     """The table in pieces: COLUMNS as int64, then a group for each function, see `groups`.
 
-    Args:
-        rows, seed: both at least 0.
-        functions: of FUNCTIONS, each once.
-        varied: those of them, all in VARIED, whose constants are drawn at random, from the seed and the function's
-            number alone.
-        perturb: in [0, 1], of an attribute's range: so far, up and down together, are amounts and ages moved after the
-            groups are known. They stay in their range.
+    Args: rows, seed: both at least 0. functions: of FUNCTIONS, each once. varied: those of them, all in VARIED, whose
+    constants are drawn at random, from the seed and the function's number alone. perturb: in [0, 1]: the width of the
+    interval, as a share of an attribute's range, within which amounts and ages are moved at random once the groups are
+    known. They stay in their range.
     """
     chosen = dict(
         zip(groups(functions), (_function(number, seed, number in varied) for number in functions), strict=True)
@@ -245,7 +242,7 @@ def _labels(in_a: Bools) -> pl.Series:
 
 
 def _perturbed(columns: dict[str, Numbers], random: np.random.Generator, share: float) -> dict[str, Numbers]:
-    """The columns with noise on all that is continuous; no commission stays none."""
+    """The columns with noise on all that is continuous; a commission of 0 stays 0."""
     moved = dict(columns)
     for name in ("salary", "commission", "age", "hyears", "loan"):
         moved[name] = _moved(columns[name], *RANGES[name], random, share)

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 BLOCK = 100_000
-"""Rows that are drawn at once. Another number gives another table."""
+"""Rows that are drawn at once. Changing this number changes the table."""
 
 Draw = Callable[[np.random.Generator, int], pl.DataFrame]
-"""(the block's random stream, rows) -> so many rows."""
+"""(the block's random stream, rows) -> that many rows."""
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -182,7 +182,7 @@ def _texts(values: Sequence[str], codes: Codes) -> pl.Series:
 
 
 def _within(random: np.random.Generator, bands: NDArray[np.int64], band: Codes) -> NDArray[np.int64]:
-    """(rows,) a number of each row's band, `bands` (bands, 2) giving the first and last of each."""
+    """(rows,) a number from each row's band, `bands` (bands, 2) giving the first and last number of each."""
     first, last = bands.T
     return np.asarray(first[band] + (random.random(len(band)) * (last - first + 1)[band]).astype(np.int64))
 
@@ -194,7 +194,7 @@ def _hours_line(workclass: Codes) -> Codes:
 
 
 def _zipcode(random: np.random.Generator, region: Codes) -> pl.Series:
-    """Five digits as text. The first is one of those of the region; of the rest, low ones are frequent."""
+    """Five digits as text. The first belongs to the region; in the rest, low numbers are more frequent."""
     first = np.array([[0, 1, 1], [2, 3, 7], [4, 5, 6], [8, 9, 9]])[region, random.integers(0, 3, len(region))]
     rest = (random.random(len(region)) ** 2 * 400).astype(np.int64) * 25
     return pl.Series(first * 10_000 + rest).cast(pl.String).str.zfill(5)

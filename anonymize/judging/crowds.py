@@ -11,7 +11,7 @@ import numpy as np
 
 from anonymize.classes import Codes, Integers, Ints, mixed_radix, run_starts
 from anonymize.privacy import Crowd
-from anonymize.table.population import Population
+from anonymize.table.population import Population, PopulationAxis
 
 
 def crowds_around(
@@ -20,7 +20,8 @@ def crowds_around(
     """How many people of each population are within the region around each of `count` groups of rows.
 
     `columns`: the codes (n,) of each quasi-identifier, `labels` (n,) the group of each row. Nobody is within the region
-    of a group that has no rows.
+    of a group that has no rows. Sorted by group, the rows of a group are one segment, so a single `reduceat` finds the
+    ends of all regions.
     """
     if not populations:
         return {}
@@ -29,12 +30,24 @@ def crowds_around(
     arranged = [codes[order] for codes in columns]
     low = [np.minimum.reduceat(codes, begins).astype(np.int64) for codes in arranged]
     high = [np.maximum.reduceat(codes, begins).astype(np.int64) for codes in arranged]
+    axes = next(iter(populations.values())).axes
+    highest = [_highest(axis, codes, begins, last) for axis, codes, last in zip(axes, arranged, high, strict=True)]
     crowds = {}
     for path, population in populations.items():
         matched = np.zeros(count, np.int64)
-        matched[labels[order][begins]] = population.within(low, high)
+        matched[labels[order][begins]] = population.within(low, high, highest)
         crowds[path] = Crowd(matched, 0)
     return crowds
+
+
+def _highest(axis: PopulationAxis, codes: Codes, begins: Ints, last: Ints) -> Ints:
+    """The highest code of each group that is not missing, of numbers; of what is missing alone, or no number, the
+    highest there is. `codes` (n,) group by group."""
+    if not axis.numeric or axis.missing is None:
+        return last
+    present = np.where(codes == axis.missing, -1, codes.astype(np.int64))
+    highest = np.maximum.reduceat(present, begins)
+    return np.where(highest < 0, last, highest)
 
 
 def crowd_of_nodes(population: Population, levels: Sequence[int], leaves: Sequence[Ints]) -> Crowd:

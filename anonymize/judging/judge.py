@@ -1,8 +1,8 @@
-"""One answer to one question: these rows in these classes, do they meet the requirements?
+"""The answer to one question: do these rows, in these classes, meet the requirements?
 
 A `Judge` knows the table, the requirements and the rows that are to be released. It alone builds classes from rows, and
-so it alone counts whom rows are about, which sensitive values they have, and who else looks like them. Searches that
-work on distinct rows take a `Tally` from it once, and ask that.
+so it alone counts the individuals that rows are about, their sensitive values, and the people of a population who look
+like them. Searches that work on distinct rows take a `Tally` from it once and ask the tally.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Extract(Protocol):
 
 @dataclass(frozen=True)
 class Picked:
-    """An `Extract` whose codes are read from the table once they are asked for."""
+    """An `Extract` whose codes are read from the table when they are needed."""
 
     judge: Judge
     rows: Integers | slice
@@ -131,6 +131,6 @@ class Judge:
 
 
 def _sizes(labels: Integers, count: int, individuals: Integers | None) -> NDArray[np.int64]:
-    """(count,) members of each class, given the class (n,) of each row, and whom it is about (n,)."""
+    """(count,) members of each class, given the class (n,) of each row and the individual (n,) it is about."""
     counted = labels if individuals is None else labels[first_of_each(labels, individuals)]
     return np.bincount(counted, minlength=count)

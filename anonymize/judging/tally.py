@@ -1,4 +1,5 @@
-"""What is in cells of rows, counted once: any classes that are made of whole cells are measured without the rows."""
+"""What is in cells of rows, counted once: classes that are made of whole cells can then be measured without looking at
+the rows again."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from anonymize.privacy import Groups, Histogram, Members, Requirement, check
 class Tally:
     """What m cells hold, as far as the requirements look at it.
 
-    `counts` (m,): rows of each. `histograms`: of the sensitive attributes. `members`: whom the cells are about, where
-    several rows may be about one individual; then there are no histograms beside it. Counts of individuals do not add
-    up, as one may be in two cells; pairs of a cell and an individual do, once those that have become equal are dropped.
+    `counts` (m,): rows of each. `histograms`: by sensitive attribute. `members`: the individuals in the cells, where
+    several rows may be about one; then there are no histograms. Counts of individuals do not add up, as one may be in
+    two cells; pairs of a cell and an individual do, once those that have become equal are dropped.
     """
 
     requirements: Sequence[Requirement]
@@ -27,7 +28,7 @@ class Tally:
 
     @property
     def entries(self) -> int:
-        """How many numbers this is made of, beside the counts."""
+        """How many numbers this is made of, besides the counts."""
         members = 0 if self.members is None else self.members.entries
         return 3 * sum(len(histogram.codes) for histogram in self.histograms.values()) + members
 

@@ -1,4 +1,4 @@
-"""Utility metrics: what a release has lost. One metric, one file; those of a line or three share `formulas`.
+"""Utility metrics: what a release has lost. One metric, one file; metrics of one to three lines share `formulas`.
 
 `METRICS` are those that every report has. `MEASURES` need the original, and are what `evaluate` adds.
 """

@@ -11,5 +11,5 @@ ID = "average_class_size"
 
 
 def measure(evidence: Evidence) -> float | None:
-    """Released rows / classes; None of no rows."""
+    """Released rows / classes; None where there are no rows."""
     return float(evidence.sizes.mean()) if len(evidence.sizes) else None

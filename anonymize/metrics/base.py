@@ -24,8 +24,8 @@ class View:
     (classes,) rows of each class that is not suppressed. `suppressed_rows`: rows that are published suppressed or left
     out. `k`: the size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is
     generalized to one level of its hierarchy, the pairs (level, height); else None. `weights`: what the attributes'
-    utility follows from, where a metric weighs them by the spec's `weights`. `partition`: the classes as the algorithm
-    found them, where each is released as the smallest region around its rows; else None.
+    utility follows from, where a metric weighs them by the spec's `weights`. `partition`: the classes that the
+    algorithm made, where each is released as the smallest region around its rows; else None.
     """
 
     attributes: Sequence[Attribute]

@@ -1,11 +1,11 @@
 """Distances: how far the distribution that a recipient estimates from the release is from that of the original.
 
-For each sensitive attribute and target that passes through, of the joint table of all quasi-identifiers and that
-attribute. Of a generalized release the recipient spreads the rows of a class evenly over the leaves of its region, of a
-bucketized one the sensitive values of a group evenly over its rows; a randomized one is reconstructed. `kl`,
-`chi_squared`, `euclidean`, `total_variation` and `hellinger` compare the estimate with the original's; `base_error` and
-`cube_error` are the mean relative errors of the counts of its cells, and of those of every group-by. A joint table of
-more than 20 million cells is not made, and these figures are left out; `cells` says how many it has.
+Measured for each sensitive attribute and target that passes through, on the joint table of all quasi-identifiers and
+that attribute. From a generalized release the recipient spreads the rows of a class evenly over the leaves of its
+region; from a bucketized one, the sensitive values of a group evenly over its rows; a randomized one is reconstructed.
+`kl`, `chi_squared`, `euclidean`, `total_variation` and `hellinger` compare the estimate with the original's;
+`base_error` and `cube_error` are the mean relative errors of the counts of its cells, and of those of every group-by. A
+joint table of more than 20 million cells is not made, and these figures are left out; `cells` says how many it has.
 
 `kl` is the sum of p ln(p / q) in nats, p being the original's distribution and q the estimate. Cells in which p is 0
 add nothing, whatever q is there. Where p is not 0, q is raised to half a row of the original, 0.5 / rows, if it is

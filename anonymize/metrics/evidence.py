@@ -1,4 +1,4 @@
-"""What is measured of a release beside the original: its classes as regions, and the targets of its rows."""
+"""What measures compare a release with the original by: its classes as regions, and the targets of its rows."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Evidence:
     `table`: the original with its workload. `first`, `last` (classes, attributes) int64: the leaf codes that each
     class's region spans. `start`, `stop` (classes, attributes): its ends as numbers, of a category the positions of
     leaves; nan for a missing number. `sizes` (classes,) rows; suppressed rows that are published are a class that spans
-    everything. `class_of` (released rows,). `targets`: the targets by name, of the released rows; those of which the
-    release does not tell the values are absent. `shared`: by name, the sensitive attributes and the targets that pass
-    through. `queries`: how many random queries; `seed` of what is random.
+    everything. `class_of` (released rows,). `targets`: the targets by name, of the released rows; those whose values
+    the release does not tell are absent. `shared`: by name, the sensitive attributes and the targets that pass through.
+    `queries`: how many random queries; `seed` of what is random.
     """
 
     table: Table
@@ -53,7 +53,7 @@ class Evidence:
 
     def overlap(self, attribute: int, low: float, high: float, *, whole: bool) -> Floats:
         """(classes,) the share of each class's region that lies in [low, high], spread evenly; `whole`: over whole
-        numbers, else over a line. Nothing of a missing number."""
+        numbers, else over a line. 0 for a missing number."""
         start, stop = self.start[:, attribute], self.stop[:, attribute]
         unit = 1.0 if whole else 0.0
         common = np.minimum(stop, high) - np.maximum(start, low) + unit
@@ -79,7 +79,7 @@ class OfClasses:
 
     @cached_property
     def names(self) -> list[str]:
-        """Of the axes."""
+        """The names of the axes."""
         return [*(each.name for each in self.evidence.table.attributes), *([] if self.name is None else [self.name])]
 
     @property

@@ -1,4 +1,5 @@
-"""Metrics whose formula is a line or three, a class each: its docstring is the manual, as a module's is elsewhere."""
+"""Metrics whose formula takes one to three lines, a class each. The docstring of the class is the manual, as a module's
+is elsewhere."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ class CertaintyPenaltyOfSets:
 
 
 class RowDiscernibility:
-    """Discernibility: every row is charged the number of rows that it cannot be told from.
+    """Discernibility: every row is charged the number of rows that it cannot be told apart from.
 
     A row of a class costs the class's size, a suppressed row the number of rows of the table.
 
@@ -138,7 +139,7 @@ class NormalizedClassSize:
 
     @staticmethod
     def compute(view: View) -> float | None:
-        """Rows / (classes x k); None of no classes."""
+        """Rows / (classes x k); None where there are no classes."""
         return float(view.sizes.sum()) / (len(view.sizes) * view.k) if len(view.sizes) else None
 
 

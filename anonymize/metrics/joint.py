@@ -1,4 +1,5 @@
-"""The joint table that a recipient estimates from a release, beside the original's: one footing for all kinds.
+"""The joint table that a recipient estimates from a release, beside the original's: the same terms for all kinds of
+release.
 
 The axes are the leaves of quasi-identifiers and the values of one sensitive attribute. What a recipient estimates:
 
@@ -25,6 +26,7 @@ import polars as pl
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain.categories import Categories
 from anonymize.domain.cells import numbers
+from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.metrics import distributions
@@ -38,11 +40,11 @@ MOST_CELLS = 20_000_000
 
 
 class Joint(Protocol):
-    """A joint table, in the original and as a recipient estimates it; of all axes or of some."""
+    """A joint table, in the original and as a recipient estimates it, over all axes or some."""
 
     @property
     def names(self) -> Sequence[str]:
-        """Of the axes: quasi-identifiers, then an attribute that is beside them, if there is one."""
+        """The names of the axes: quasi-identifiers, then the attribute beside them, if there is one."""
 
     @property
     def rows(self) -> int:
@@ -68,7 +70,7 @@ class Axes:
 
     @property
     def names(self) -> list[str]:
-        """Of the attributes, the sensitive one last."""
+        """The names of the attributes, the sensitive one last."""
         return [*(attribute.name for attribute in self.attributes), self.sensitive.name]
 
     @property
@@ -89,14 +91,17 @@ class Axes:
     # --- texts ---
 
     def leaves(self, attribute: Attribute, texts: pl.Series) -> Ints:
-        """(rows,) the leaf that each text is the value of. Raises DataError for texts that are none."""
+        """(rows,) the leaf that each text is the value of. Raises DataError for texts that are not values."""
         domain = attribute.domain
         if isinstance(domain, Numeric):
+            if domain.lowest_open or domain.highest_open:
+                codes = dict(zip(domain.leaf_text(), grid_texts(domain.values), strict=False))
+                texts = texts.cast(pl.String).replace(codes)
             return self._numbers(texts, domain.values.astype(np.float64), domain.missing)
         return self._labels(texts, domain.leaf_text(), domain.missing)
 
     def values(self, texts: pl.Series) -> Ints:
-        """(rows,) the sensitive value of each text. Raises DataError for texts that are none."""
+        """(rows,) the sensitive value of each text. Raises DataError for texts that are not values."""
         column = self.sensitive
         if column.values is None:
             return self._labels(texts, column.texts, column.missing)
@@ -121,7 +126,7 @@ class Axes:
             codes = pl.select(pl.when(absent).then(missing).otherwise(codes).cast(pl.Int64)).to_series()
         unknown = codes.null_count()
         if unknown:
-            raise DataError(f"{texts.name}: {unknown} cells of the release are no values of the original")
+            raise DataError(f"{texts.name}: {unknown} cells of the release are not values of the original")
         return codes.to_numpy().astype(np.int64)
 
 
@@ -187,7 +192,7 @@ def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: M
 def _categories(
     axes: Axes, distortion: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series
 ) -> Ints:
-    """(rows,) which of its categories each text is; of an attribute that was left alone, which leaf."""
+    """(rows,) which of its categories each text is, or which leaf where the attribute was left alone."""
     if distortion.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
     every = list(range(len(distortion.values)))
@@ -209,7 +214,7 @@ def _category_of(values: Sequence[str], subject: Attribute | SensitiveColumn) ->
     categories = subject.categories if isinstance(subject, Attribute) else Categories.of(subject.texts)
     unknown = len(set(values) - set(categories.texts))
     if unknown:
-        raise DataError(f"{subject.name}: {unknown} values of the parameters are no categories of the original")
+        raise DataError(f"{subject.name}: {unknown} values of the parameters are not categories of the original")
     number_of = {value: number for number, value in enumerate(values)}
     return np.array([number_of.get(text, -1) for text in categories.texts], np.int64)[categories.of_code]
 
@@ -229,7 +234,7 @@ def _spread(table: Floats, axis: int, category: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Estimated:
-    """The joint table of axes, of a release whose recipient estimates it by a function of the axes.
+    """The joint table of a release whose recipient estimates it by a function of the axes.
 
     A table of some axes is summed from that of all, of which negative cells have been set to 0. Where that is too large
     it is estimated by itself, with the sensitive attribute.
@@ -240,7 +245,7 @@ class Estimated:
 
     @property
     def names(self) -> list[str]:
-        """Of the axes, the sensitive attribute last."""
+        """The names of the axes, the sensitive attribute last."""
         return self.axes.names
 
     @property

@@ -40,7 +40,7 @@ class Query:
         return int(np.count_nonzero(selected))
 
     def estimate(self, evidence: Evidence) -> float:
-        """Rows that a release of classes lets expect."""
+        """The number of rows to be expected from a release of classes."""
         expected = evidence.sizes.astype(np.float64)
         for index, (first, last) in self.ranges.items():
             domain = evidence.table.attributes[index].domain
@@ -73,7 +73,7 @@ def figures(table: Table, queries: Sequence[Query], estimates: Floats) -> dict[s
 
 
 def drawn(table: Table, queries: int, seed: int) -> list[Query]:
-    """Random queries; of an attribute without any value none is restricted."""
+    """Random queries; none restricts an attribute without any value."""
     random = np.random.default_rng(seed)
     sizes = {}
     for index, attribute in enumerate(table.attributes):

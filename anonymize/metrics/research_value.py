@@ -1,6 +1,6 @@
 """Research value: what the levels of a full-domain generalization leave for a researcher, by weights and rules.
 
-Of an attribute with weight w, at level k of its hierarchy, level 0 being the raw values:
+The research value of an attribute with weight w, at level k of its hierarchy, level 0 being the raw values:
 
 - a number: w x (sum over groups of R_0 N_0) / (sum over groups of R_k N_k) x (DR_k / DR_0). A group is a node of the
   level, N its rows, R the leaves that it spans; at level 0 R is 1, so the numerator is the number of rows. All rows of
@@ -63,7 +63,7 @@ def research_values(table: Table) -> list[Floats]:
 
 
 def values_of(attributes: Sequence[Attribute], weights: Weights) -> list[Floats]:
-    """As `research_values`, of attributes whose weights are the given ones or follow from their correlation."""
+    """As `research_values`, for attributes whose weights are given or follow from their correlation."""
     shares = normalized_weights(attributes, weights).tolist()
     return [
         share * level_values(attribute.generalization, attribute.rules, leaf_rows(attribute))

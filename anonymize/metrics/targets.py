@@ -1,9 +1,9 @@
 """Targets: what is left to guess of each target once the class of a row is known.
 
-Of a categorical target the conditional entropy H(C | P) in bits: the entropy of its labels within each class, weighted
-by rows; 0 where every class has one label. A missing label is a label of its own. `entropy` is that of all released
-rows, which no class tells anything of. Of a numeric target the mean squared error around the mean of the class; rows
-without a number are left out. `variance` is that of all rows.
+For a categorical target, the conditional entropy H(C | P) in bits: the entropy of its labels within each class,
+weighted by rows; 0 where every class has one label. A missing label is a label of its own. `entropy` is that of all
+released rows, without any knowledge of the class. For a numeric target, the mean squared error around the mean of the
+class; rows without a number are left out. `variance` is that of all rows.
 
 A target that is a quasi-identifier is generalized itself. Its values come from the original, where rows correspond.
 

@@ -1,11 +1,11 @@
 """Uncertainty: how much of what one attribute tells of another is left in the release.
 
 The uncertainty coefficient U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is the share of the entropy of Y that is gone once
-X is known: 0 where X tells nothing of Y, 1 where it tells all. It is given for every pair of quasi-identifiers, and for
-each of them with every sensitive attribute and target that passes through: of the original, and of what a recipient
-estimates from the release. The joint table of the two is summed from that of all attributes, whose negative counts are
-set to 0 first; where that would have more than 20 million cells, it is estimated by itself. It is null for a pair that
-has more.
+X is known: 0 where X tells nothing about Y, 1 where it tells everything. It is given for every pair of
+quasi-identifiers, and for each of them with every sensitive attribute and target that passes through: of the original,
+and of what a recipient estimates from the release. The joint table of the two is summed from that of all attributes,
+whose negative counts are set to 0 first; where that would have more than 20 million cells, it is estimated by itself.
+It is null for a pair that has more.
 
 Setting negative counts to 0 biases U of a randomized release. The counts that noise has pushed below 0 are cut off,
 those that it has pushed above 0 stay, and the table is rescaled: mass moves into cells that are empty in truth. So what

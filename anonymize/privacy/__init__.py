@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from anonymize.errors import Problem, SpecError
 from anonymize.privacy import (
     alpha_k_anonymity,
+    amplification,
     basic_beta_likeness,
     delta_disclosure,
     delta_presence,
@@ -27,6 +28,7 @@ from anonymize.privacy import (
     k_anonymity,
     k_e_anonymity,
     k_map,
+    local_dp,
     p_sensitivity,
     recursive_cl_diversity,
     risk,
@@ -88,7 +90,7 @@ MODELS: dict[str, ClassModel] = {
 }
 """Models of equivalence classes."""
 
-RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure,)}
+RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure, amplification, local_dp)}
 """Models of randomized tables, which have no classes to be measured."""
 
 ALL: dict[str, Model] = {**MODELS, **RANDOMIZED}
@@ -195,7 +197,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
 def _check_readable(spec: Spec) -> None:
     """Raises ValueError where a release does not show all that a class covers: nobody can be looked up in it."""
     output = spec.output
-    for name, plain in (("numeric", ("interval", "bounds")), ("edges", ("tight",)), ("categorical", ("node",))):
+    for name, plain in (("numeric", ("interval", "bounds")), ("edges", ("open", "tight")), ("categorical", ("node",))):
         if getattr(output, name) not in plain:
             raise ValueError(f"a population cannot be looked up where output.{name} is {getattr(output, name)}")
 

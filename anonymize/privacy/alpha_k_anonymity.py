@@ -7,9 +7,13 @@ enough; and a value that is rare in the table may still be frequent in a class (
 Formula: the size of every class >= k, and max over s of n(s) / n <= alpha in every class, n(s) the rows of the class
 with the sensitive value s, n those with any.
 
-Parameters: `alpha` (a share, above 0, at most 1), `k`, rows (a whole number, at least 1).
+Parameters: `alpha` (a share, above 0, at most 1), `k`, rows (a whole number, at least 1), `values` (the sensitive
+values that alpha binds; all if left out: the maximum is over these s, and n still counts the rows of all values).
 
 Example: with alpha: 0.5, k: 4, the class (flu, flu, cold, angina) passes and the class (flu, flu, flu, cold) fails.
+
+Example: with alpha: 0.25, k: 4, values: [HIV], the class (HIV, flu, flu, flu) passes and the class (HIV, HIV, flu,
+cold) fails.
 
 Monotone: yes. max(a + b) <= max(a) + max(b) <= alpha n(a) + alpha n(b); and a merged class has the rows of both.
 
@@ -17,7 +21,7 @@ Missing values: count as rows of the class and towards k. They have no share and
 cannot dilute the most frequent one; in a class with no present value no alpha is met.
 
 Reference: R. Wong, J. Li, A. Fu, K. Wang, "(alpha,k)-anonymity: an enhanced k-anonymity model for privacy-preserving
-data publishing", KDD 2006; there alpha may bind one sensitive value alone, here it binds each (the general model).
+data publishing", KDD 2006; there alpha binds one sensitive value, as with `values`, or each (the general model).
 """
 
 from __future__ import annotations
@@ -25,20 +29,22 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base
+from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
     alpha: float = Field(gt=0, le=1, description="largest share of a class that one value may have")
     k: int = Field(ge=1, description="rows that every class has at least")
+    values: protected.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     present = histogram.present()
     share = np.full(present.size, np.inf)
-    np.divide(histogram.max(histogram.counts), present, out=share, where=present > 0)
+    counts = np.where(histogram.protected(parameters.values), histogram.counts, 0)
+    np.divide(histogram.max(counts), present, out=share, where=present > 0)
     return np.column_stack((share, groups.sizes))
 
 
@@ -50,4 +56,5 @@ MODEL = base.ClassModel(
         base.Limit("alpha", "at most", rows=base.one_in),
         base.Limit("k", count=True, size=True, rows=base.as_many),
     ),
+    given=("values",),
 )

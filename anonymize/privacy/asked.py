@@ -1,5 +1,6 @@
 """What a spec's `privacy` asks for where a release has no equivalence classes of similar people: of `anatomy`, whose
-groups only have to be diverse, and of `randomize`, which bounds the probability of disclosure."""
+groups only have to be diverse, and of `randomize`, whose models bound what a distorted
+table tells."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def diversities(spec: Spec) -> tuple[Requirement, ...]:
 
 
 def disclosures(spec: Spec) -> tuple[Requirement, ...]:
-    """What is asked of randomize: `disclosure`, and `privacy.l` as such, of every sensitive attribute.
+    """What is asked of randomize: models of randomized tables, and `privacy.l` as `disclosure`, of every sensitive
+    attribute.
 
     SpecError where there is none, and for anything else that is asked for.
     """
@@ -41,7 +43,8 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
             names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
             collected.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
     if not collected and not problems:
-        what = "needs a sensitive attribute" if not spec.sensitive else "needs l, or the model disclosure"
+        models = f"needs l, or one of the models {', '.join(RANDOMIZED)}"
+        what = models if spec.sensitive else "needs a sensitive attribute"
         problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
     if problems:
         raise SpecError(problems)

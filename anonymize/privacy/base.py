@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from anonymize.privacy.groups import Groups, Histogram
+from anonymize.privacy.protected import values_of
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
 MANY = 2**60
 """More rows than any table has."""
 
-Achieved = dict[str, float | int | str | None]
+Achieved = dict[str, float | int | str | list[str] | None]
 Measured = NDArray[np.float64]
 Worse = Literal["higher", "lower"]
 """Which way a figure gets worse."""
@@ -97,11 +98,12 @@ class Limit:
         return at_most(figures, required) if self.comparison == "at most" else figures < required * (1 - TOLERANCE)
 
     def strongest(self, figures: Measured) -> float | int | None:
-        """The strongest parameter that all figures meet; None of no classes, or where no number is enough."""
+        """The strongest parameter that all figures meet; None of no classes, and where no number is enough, or none is
+        too much."""
         if not figures.size:
             return None
         extreme = float(figures.min() if self.worse == "lower" else figures.max())
-        if self.worse == "higher" and math.isinf(extreme):
+        if math.isinf(extreme):
             return None
         return int(extreme) if self.count else extreme
 
@@ -167,12 +169,17 @@ class ClassModel(Model):
     """A parameter that is given, a whole number from 1, of which a smaller one asks for less."""
 
     def minimum_rows(self, parameters: Any) -> int:
-        """The fewest rows with which a class can meet the model; 1 where rows do not matter."""
-        return max([1, *(limit.rows(required) for limit, required in self.required(parameters) if limit.rows)])
+        """The fewest rows with which a class can meet the model; 1 where rows do not matter.
+
+        Where single values are protected, a class without any of them meets all but limits on its size.
+        """
+        exempt = values_of(parameters) is not None
+        limits = ((limit, required) for limit, required in self.required(parameters) if limit.size or not exempt)
+        return max([1, *(limit.rows(required) for limit, required in limits if limit.rows)])
 
     def least_values(self, parameters: Any) -> int:
-        """Of a diverse model, the fewest values, each of them once, with which a group meets it."""
-        return self.minimum_rows(parameters)
+        """Of a diverse model, the fewest values, each of them once, with which a group meets it, whichever they are."""
+        return max([1, *(limit.rows(required) for limit, required in self.required(parameters) if limit.rows)])
 
     def needs_everybody(self, parameters: Any) -> bool:
         """Whether everybody of a population has to be under some class."""
@@ -195,7 +202,12 @@ class ClassModel(Model):
     def achieved(self, measured: Measured, parameters: Any) -> Achieved:
         """The strongest parameters that all classes meet, None where no number is enough, and those that are given."""
         reached: Achieved = {limit.parameter: limit.strongest(figures) for limit, figures in self._columns(measured)}
-        return reached | {name: getattr(parameters, name) for name in self.given}
+        given = {name: getattr(parameters, name) for name in self.given}
+        return reached | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if value is not None
+        }
 
     def _columns(self, measured: Measured) -> list[tuple[Limit, Measured]]:
         """Each limit, and the figure (C,) of every class that it is about."""

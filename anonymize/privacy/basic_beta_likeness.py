@@ -8,10 +8,14 @@ ones, as the gain is relative. It does not bound losses: to learn that a person 
 Formula: (P(s) - Q(s)) / Q(s) <= beta for every value s of every class, P the distribution of the values in the class,
 Q that of all released rows.
 
-Parameters: `beta` (a number above 0).
+Parameters: `beta` (a number above 0), `values` (the sensitive values that are protected; all if left out: the formula
+is asked of these s alone).
 
 Example: with beta: 0.5, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold)
 passes and the class (flu, flu, flu, flu) fails.
+
+Example: with beta: 0.5, values: [HIV], in the table (HIV, HIV, flu, flu, flu, flu, cold, cold), the class (HIV, flu,
+flu) passes and the class (HIV, HIV, flu) fails.
 
 Monotone: yes. P(s) <= (1 + beta) Q(s) in the parts, so in any mixture of them.
 
@@ -25,22 +29,24 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base
+from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups, Histogram
 
 
 class Parameters(base.Parameters):
     beta: float = Field(gt=0, description="relative gain that any value has at most in a class")
+    values: protected.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    return np.where(histogram.distinct() > 0, histogram.max(gains(histogram)), np.inf)
+    return np.where(histogram.distinct() > 0, histogram.max(gains(histogram, parameters.values)), np.inf)
 
 
-def gains(histogram: Histogram) -> base.Measured:
-    """(R,) how much more frequent each entry is in its class than in the whole, as a share of the latter."""
-    return np.maximum(histogram.ratios() - 1, 0)
+def gains(histogram: Histogram, values: tuple[str, ...] | None) -> base.Measured:
+    """(R,) how much more frequent each entry is in its class than in the whole, as a share of the latter; 0 of what is
+    none of the values."""
+    return np.where(histogram.protected(values), np.maximum(histogram.ratios() - 1, 0), 0)
 
 
 MODEL = base.ClassModel(
@@ -48,5 +54,6 @@ MODEL = base.ClassModel(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("beta", "at most"),),
+    given=("values",),
     compares=True,
 )

@@ -9,10 +9,14 @@ Formula: |ln(P(s) / Q(s))| < delta for every value s that the table has, in ever
 values in the class, Q that of all released rows, ln the natural logarithm. Equality is not enough. A value that is
 absent from a class is infinitely far.
 
-Parameters: `delta` (a number above 0).
+Parameters: `delta` (a number above 0), `values` (the sensitive values that are protected; all if left out: the formula
+is asked of these s alone, so that every class has each of them that the table has).
 
 Example: with delta: 0.6, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold,
 cold) passes and the class (flu, flu, flu, cold) fails.
+
+Example: with delta: 0.5, values: [HIV], in the table (HIV, HIV, flu, flu, cold, cold), the class (HIV, flu, flu) passes
+and the class (flu, cold) fails.
 
 Monotone: yes. e^-delta Q(s) < P(s) < e^delta Q(s) in the parts, so in any mixture of them.
 
@@ -27,18 +31,28 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base
-from anonymize.privacy.groups import Groups
+from anonymize.privacy import base, protected
+from anonymize.privacy.groups import Groups, Whole
 
 
 class Parameters(base.Parameters):
     delta: float = Field(gt=0, description="bound of |ln| of a value's share in a class over that in the whole table")
+    values: protected.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    complete = (histogram.distinct() == histogram.whole.distinct) & (histogram.distinct() > 0)
-    return np.where(complete, histogram.max(np.abs(np.log(histogram.ratios()))), np.inf)
+    held = histogram.protected(parameters.values)
+    kinds = _kinds(histogram.whole, parameters.values)
+    complete = (histogram.sum(held.astype(np.int64)) == kinds) & (histogram.distinct() > 0)
+    return np.where(complete, histogram.max(np.where(held, np.abs(np.log(histogram.ratios())), 0)), np.inf)
+
+
+def _kinds(whole: Whole, values: tuple[str, ...] | None) -> int:
+    """How many different values the table has of those that are protected."""
+    if values is None:
+        return whole.distinct
+    return int(np.count_nonzero(whole.counts[whole.protected(values)]))
 
 
 MODEL = base.ClassModel(
@@ -46,5 +60,6 @@ MODEL = base.ClassModel(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("delta", "below"),),
+    given=("values",),
     compares=True,
 )

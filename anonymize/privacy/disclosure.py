@@ -1,9 +1,11 @@
-"""Disclosure: who knows a person's quasi-identifiers names the sensitive value with probability at most 1/l.
+"""Disclosure: who knows a person's quasi-identifiers, and guesses in proportion, is right with probability at most 1/l.
 
-Guarantees: of a randomized table, the probability Pr(S | QI) that an attacker gets a person's sensitive value right is
-at most 1/l, for every combination of quasi-identifiers and every value that occurs with it. It is the average over the
-randomization; what one observed row says may be more certain. It bounds no other way to learn the value, such as a
-second release of the same rows.
+Guarantees: of a randomized table, the probability Pr(S | QI) that an attacker who guesses in proportion to the
+posterior gets a person's sensitive value right is at most 1/l, for every combination of quasi-identifiers and every
+value that occurs with it. It is the average over the randomization; what one observed row says may be more certain (see
+local-dp and amplification for bounds on that). Whoever names the most frequent value of the reconstructed table instead
+is right more often, nearly as often as in the original: that is not bounded, and the private report says how often. It
+bounds no other way to learn the value, such as a second release of the same rows.
 
 Formula: R_QI(a) * share of u within a * R_S(u | a) <= 1/l; R_QI and R_S are the probabilities that the attacker, who
 guesses in proportion to the posterior, gets the quasi-identifiers and then the sensitive value right; 1 for what is not

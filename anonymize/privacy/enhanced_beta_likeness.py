@@ -8,10 +8,14 @@ Formula: (P(s) - Q(s)) / Q(s) <= min(beta, -ln Q(s)) for every value s of every 
 in the class, Q that of all released rows. Measured: the least beta that a class meets; infinite where some value gains
 more than -ln Q(s), which no beta allows.
 
-Parameters: `beta` (a number above 0).
+Parameters: `beta` (a number above 0), `values` (the sensitive values that are protected; all if left out: the formula
+is asked of these s alone).
 
 Example: with beta: 1, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold) passes
 and the class (flu, flu, flu, flu) fails: it doubles the share of flu, and -ln 1/2 is 0.69.
+
+Example: with beta: 1, values: [HIV], in the table (HIV, HIV, flu, flu, flu, flu, cold, cold), the class (HIV, flu, flu,
+flu) passes and the class (HIV, HIV, flu) fails.
 
 Monotone: yes. P(s) <= (1 + min(beta, -ln Q(s))) Q(s) in the parts, so in any mixture of them.
 
@@ -34,7 +38,7 @@ class Parameters(basic_beta_likeness.Parameters):
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    gain = basic_beta_likeness.gains(histogram)
+    gain = basic_beta_likeness.gains(histogram, parameters.values)
     allowed = base.at_most(gain, -np.log(histogram.whole.shares[histogram.codes]))
     return np.where(histogram.distinct() > 0, histogram.max(np.where(allowed, gain, np.inf)), np.inf)
 
@@ -44,5 +48,6 @@ MODEL = base.ClassModel(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("beta", "at most"),),
+    given=("values",),
     compares=True,
 )

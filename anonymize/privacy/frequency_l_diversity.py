@@ -7,9 +7,13 @@ value.)
 Formula: n / max over s of n(s) >= l in every class, n(s) the rows of the class with the sensitive value s, n their
 sum.
 
-Parameters: `l` (a number, at least 1, not necessarily whole).
+Parameters: `l` (a number, at least 1, not necessarily whole), `values` (the sensitive values that are protected; all if
+left out: the maximum is over these s, n still counts the rows of all values, and a class that has none of these s meets
+every l).
 
 Example: with l: 2, the class (flu, flu, cold, angina) passes and the class (flu, flu, flu, cold) fails.
+
+Example: with l: 3, values: [HIV], the class (HIV, flu, flu) passes and the class (HIV, HIV, flu, cold, angina) fails.
 
 Monotone: yes. max(a + b) <= max(a) + max(b) <= n(a)/l + n(b)/l.
 
@@ -24,17 +28,21 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base
+from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")  # noqa: E741
+    values: protected.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    return histogram.present() / np.maximum(histogram.max(histogram.counts), 1)
+    most = histogram.max(np.where(histogram.protected(parameters.values), histogram.counts, 0))
+    present = histogram.present()
+    figures = np.where(present > 0, np.inf, 0.0)
+    return np.asarray(np.divide(present, most, out=figures, where=most > 0))
 
 
 MODEL = base.ClassModel(
@@ -42,6 +50,7 @@ MODEL = base.ClassModel(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("l", rows=base.as_many),),
+    given=("values",),
     diverse=True,
     by_default=True,
 )

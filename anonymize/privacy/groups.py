@@ -2,8 +2,8 @@
 
 Nothing here knows a quasi-identifier: a class is a number in [0, C). Everything is an array over all classes.
 
-Where several rows may be about one individual, a class has as many members as it has individuals, and a value occurs
-in it as often as it has individuals with that value. An individual who is in two classes is in their union once, so the
+Where several rows may be about one individual, a class has as many members as it has individuals, and a value occurs in
+it as often as it has individuals with that value. An individual in two classes is in their union only once, so the
 counts of a union are not the sums of those of its parts: `members` has what they are counted from.
 """
 
@@ -43,9 +43,10 @@ class Groups:
     sizes: NDArray[np.int64]
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     crowds: Mapping[str, Crowd] = field(default_factory=dict)
-    """Of each population, by its path."""
+    """The crowd of each population, by its path."""
     members: Members | None = None
-    """Whom the classes are about, where that is known; else each row is about somebody else, or classes never merge."""
+    """The individuals in each class, where that is known; None if each row is about a different individual, or classes
+    never merge."""
 
     @classmethod
     def of_members(cls, members: Members, crowds: Mapping[str, Crowd] | None = None) -> Groups:
@@ -83,8 +84,8 @@ class Groups:
         return Groups(self.sizes[one] + self.sizes[other], histograms)
 
     def as_root(self, populations: Mapping[str, int]) -> Groups:
-        """The same, of classes that show nothing: everybody of each population (its path, and its people) is under
-        each."""
+        """The same classes, showing nothing: everybody of each population (by its path, the number of its people) is
+        under each."""
         crowds = {path: Crowd(np.full(self.sizes.size, total), total) for path, total in populations.items()}
         return replace(self, crowds=crowds)
 
@@ -96,7 +97,7 @@ class Groups:
         return Groups(self.sizes[kept], histograms, crowds, members)
 
     def by_itself(self) -> Groups:
-        """The same classes, as all there is: compared with what they are together."""
+        """The same classes as the whole release: compared with what they are together."""
         if self.members is not None:
             return Groups.of_members(self.members.by_itself(), self.crowds)
         return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Runs, concatenated_ranges, first_of_each
+from anonymize.privacy import protected
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -24,17 +25,20 @@ class Whole:
 
     `counts` (size,) rows that have each code, 0 of the missing one; ascending codes are the order of the values.
     `levels` (height + 1, size) the node of each code at each level of the attribute's hierarchy, from the leaf to the
-    root; None where it has none.
+    root; None where it has none. `names` (size,) how each code reads.
     """
 
     counts: NDArray[np.int64]
     levels: NDArray[np.int32] | None = None
+    names: protected.Names = ()
+    _masks: dict[tuple[str, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
         cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None, units: Integers | None = None
     ) -> Whole:
-        """That of all rows of a table, or of some. `units`: whom each row of the table is about."""
+        """The distribution in all rows of a table, or in some. `units`: the individual that each row of the table is
+        about."""
         picked = slice(None) if rows is None else rows
         codes = column.codes[picked]
         if units is not None:
@@ -42,7 +46,15 @@ class Whole:
         counts = np.bincount(codes, minlength=column.size)
         if column.missing is not None:
             counts[column.missing] = 0
-        return cls(counts, column.levels)
+        return cls(counts, column.levels, column.texts if column.values is None else column.values)
+
+    def protected(self, values: tuple[str, ...]) -> NDArray[np.bool_]:
+        """(size,) which codes read as one of the values."""
+        if values not in self._masks:
+            if len(self.names) != len(self.counts):
+                raise TypeError("values without names: this is probably a bug")
+            self._masks[values] = protected.mask(self.names, values)
+        return self._masks[values]
 
     @cached_property
     def total(self) -> int:
@@ -56,7 +68,7 @@ class Whole:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """(size,) of the rows whose value is not missing, the share that each code has."""
+        """(size,) the share of each code among the rows whose value is not missing."""
         return self.counts / max(self.total, 1)
 
 
@@ -75,7 +87,7 @@ class Histogram:
     values: NDArray[np.float64] | None = None
     """(R,) number of each entry; None for a categorical attribute."""
     given: Whole | None = None
-    """The whole that these classes are only a part of; None where they are all there is."""
+    """The whole that these classes are only a part of; None where they are the whole themselves."""
 
     @classmethod
     def of(
@@ -87,7 +99,8 @@ class Histogram:
         whole: Whole,
         units: Integers | None = None,
     ) -> Histogram:
-        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and its unit (n,)."""
+        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and the individual (n,) it
+        is about."""
         if units is not None:
             first = first_of_each(classes, codes, units)
             classes, codes = classes[first], codes[first]
@@ -166,9 +179,9 @@ class Histogram:
         )
 
     def by_itself(self) -> Histogram:
-        """The same classes, as all there is: compared with what they are together."""
+        """The same classes as the whole release: compared with what they are together."""
         counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
-        return replace(self, given=Whole(counts, self.whole.levels))
+        return replace(self, given=replace(self.whole, counts=counts))
 
     @cached_property
     def whole(self) -> Whole:
@@ -178,18 +191,24 @@ class Histogram:
         size = int(self.codes.max()) + 1 if self.codes.size else 1
         return Whole(np.bincount(self.codes, weights=self.counts, minlength=size).astype(np.int64))
 
+    def protected(self, values: tuple[str, ...] | None) -> NDArray[np.bool_]:
+        """(R,) which entries are of one of the values; all where these are None."""
+        if values is None:
+            return np.ones(self.codes.size, np.bool_)
+        return self.whole.protected(values)[self.codes]
+
     def shares(self) -> NDArray[np.float64]:
-        """(R,) of the rows of its class whose value is not missing, the share that each entry has."""
+        """(R,) the share of each entry among the rows of its class whose value is not missing."""
         return self.counts / self.present()[self.classes]
 
     def ratios(self) -> NDArray[np.float64]:
-        """(R,) the share of each entry in its class over that in the whole."""
+        """(R,) the share of each entry in its class divided by its share in the whole."""
         return (self.counts * float(self.whole.total)) / (
             self.present()[self.classes] * self.whole.counts[self.codes].astype(np.float64)
         )
 
     def gathered(self, nodes: NDArray[np.int32]) -> Histogram:
-        """The histogram of the nodes (size,) that the codes are under, numbered in the order of their numbers."""
+        """The histogram of the nodes (size,) that the codes are under, renumbered from 0 in ascending order."""
         _, number = np.unique(nodes, return_inverse=True)
         size = int(number.max()) + 1
         whole = Whole(np.bincount(number, weights=self.whole.counts, minlength=size).astype(np.int64))
@@ -217,7 +236,8 @@ class Histogram:
         return self._reduce(np.minimum, entries)
 
     def _reduce(self, ufunc: np.ufunc, entries: NDArray[Number]) -> NDArray[Number]:
-        """reduceat over classes. It gives an empty segment the next one's first entry, so those are left out."""
+        """`reduceat` over classes. For an empty segment it would return the first entry of the next one, so empty
+        classes are left out."""
         filled = self.starts[:-1] < self.starts[1:]
         result = np.zeros(filled.size, dtype=entries.dtype)
         result[filled] = ufunc.reduceat(entries, self.starts[:-1][filled])

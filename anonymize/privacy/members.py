@@ -1,8 +1,9 @@
-"""Whom classes are about, where several rows may be about one: who is in each class, and with which sensitive values.
+"""The individuals in each class and their sensitive values, where several rows may be about one individual.
 
-Counts of units are not additive: a merged class has a unit once that was in both its parts. Sets of pairs are: those of
-a merged class are the pairs of its parts, each once. So what is kept of classes that will be merged is the pairs of a
-class and a unit, and of a class and a holding, which is a sensitive value with a unit that has it.
+Counts of individuals do not add up: one who is in both parts of a merged class is in it only once. Sets of pairs can be
+merged: those of a merged class are the pairs of its parts, without repetition. So for classes that may be merged, the
+pairs of a class and an individual are kept, and those of a class and a holding. A holding is a sensitive value together
+with an individual who has it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Pairs:
 
     @classmethod
     def of(cls, owners: Integers, things: Integers, span: int) -> Pairs:
-        """Those among pairs (n,) in any order, which may repeat."""
+        """The different pairs among pairs (n,) in any order. Packed into one number each, equal pairs become neighbours
+        when sorted."""
         bits = max(span - 1, 1).bit_length()
         keys = owners.astype(np.int64) << bits
         keys |= things
@@ -42,13 +44,14 @@ class Pairs:
         return cls(keys >> bits, keys & ((1 << bits) - 1), span)
 
     def merge(self, into: Integers) -> Pairs:
-        """Those of merged classes: class c becomes part of class `into[c]`, or is left out where that is below 0."""
+        """The pairs of merged classes: class c becomes part of class `into[c]`, or is left out where that is below
+        0."""
         owners = into[self.owners]
         stays = owners >= 0
         return self.of(owners[stays], self.things[stays], self.span)
 
     def joined(self, one: Ints, other: Ints) -> Pairs:
-        """Those of pairs (n,) of classes, each as one."""
+        """The pairs of unions (n,) of two classes each."""
         count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
         starts = np.searchsorted(self.owners, np.arange(count + 1))
         lengths = np.diff(starts)
@@ -57,8 +60,9 @@ class Pairs:
         return self.of(np.concatenate(owners), self.things[np.concatenate(entries)], self.span)
 
     def ends(self, head: Ints) -> tuple[Pairs, Pairs]:
-        """Where classes (C,) are listed head after head, `head` being that of each: the pairs whose thing no class of
-        the head before theirs has, and those whose thing no class of the head after theirs has."""
+        """For classes (C,) that are listed head after head, `head` being the head of each: the pairs whose thing occurs
+        in no earlier class of their head, and those whose thing occurs in no later one. A thing then counts exactly
+        once in a sum over the classes up to, or from, any class of its head."""
         order = np.argsort(head[self.owners] * self.span + self.things, kind="stable")
         keys = head[self.owners[order]] * self.span + self.things[order]
         first = run_starts(keys)
@@ -74,8 +78,8 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Holdings:
-    """Who has which value of a sensitive attribute. `pairs`: of class and holding; missing values are not held. `codes`
-    (holdings,): the value of each. `whole`: what the classes are compared with."""
+    """Who has which value of a sensitive attribute. `pairs`: each class with its holdings; there are none of missing
+    values. `codes` (holdings,): the value of each. `whole`: what the classes are compared with."""
 
     column: SensitiveColumn
     pairs: Pairs
@@ -84,7 +88,7 @@ class Holdings:
 
     @classmethod
     def of(cls, column: SensitiveColumn, classes: Integers, codes: Integers, units: Ints, whole: Whole) -> Holdings:
-        """Of rows (n,), given the class, the code and the unit of each."""
+        """The holdings in rows (n,), given the class, the code and the individual of each."""
         if column.missing is not None:
             present = codes != column.missing
             classes, codes, units = classes[present], codes[present], units[present]
@@ -93,23 +97,25 @@ class Holdings:
         return cls(column, Pairs.of(classes, holding, max(len(known), 1)), known // span, whole)
 
     def histogram(self, class_count: int) -> Histogram:
-        """How many units of each class have each value."""
+        """How many individuals of each class have each value."""
         column, codes = self.column, self.codes[self.pairs.things]
         return Histogram.from_rows(
             self.pairs.owners, codes, class_count, column.size, column.missing, column.values, whole=self.whole
         )
 
     def by_itself(self) -> Holdings:
-        """The same classes, compared with what they are together: who is in several counts once for each value."""
+        """The same classes, compared with what they are together; an individual in several classes counts once for each
+        value."""
         held = np.zeros(len(self.codes), np.bool_)
         held[self.pairs.things] = True
         counts = np.bincount(self.codes[held], minlength=len(self.whole.counts))
-        return replace(self, whole=Whole(counts, self.whole.levels))
+        return replace(self, whole=replace(self.whole, counts=counts))
 
 
 @dataclass(frozen=True)
 class Members:
-    """Whom `count` classes are about. `units`: the pairs of class and unit. `holdings`: of each sensitive attribute."""
+    """The individuals in `count` classes. `units`: the pairs of a class and an individual. `holdings`: by sensitive
+    attribute."""
 
     count: int
     units: Pairs
@@ -124,8 +130,8 @@ class Members:
         units: Integers,
         rows: NDArray[np.uint32] | None = None,
     ) -> Members:
-        """Of all rows of a table, or of some, given by the class (n,) of each. `units`: whom each row of the table is
-        about. Distributions are compared with those of these rows."""
+        """The members of classes of all rows of a table or some, given the class (n,) of each. `units`: the individual
+        that each row of the table is about. Distributions are compared with those of these rows."""
         picked = slice(None) if rows is None else rows
         whom = units[picked].astype(np.int64)
         holdings = {
@@ -136,7 +142,7 @@ class Members:
 
     @cached_property
     def sizes(self) -> Ints:
-        """(count,) units of each class."""
+        """(count,) individuals in each class."""
         return self.units.counts(self.count)
 
     @property
@@ -150,12 +156,13 @@ class Members:
         return self._with(class_count, lambda pairs: pairs.merge(into))
 
     def joined(self, one: Ints, other: Ints) -> Members:
-        """Pairs (n,) of classes, each as one."""
+        """The unions (n,) of two classes each."""
         return self._with(len(one), lambda pairs: pairs.joined(one, other))
 
     def ends(self, head: Ints) -> tuple[Members, Members]:
-        """As that of `Pairs`, in the classes that have them: sums of the first over some classes from the beginning of
-        a head on, and of the second up to its end, count what these have together."""
+        """The two ends of `Pairs`, as members of the same classes. Summed over the classes from the beginning of a
+        head, the first counts what these have together; the second does so for the classes up to the end of the
+        head."""
         units = self.units.ends(head)
         held = {name: each.pairs.ends(head) for name, each in self.holdings.items()}
         leading, trailing = (
@@ -169,7 +176,7 @@ class Members:
         return leading, trailing
 
     def _with(self, count: int, made: Callable[[Pairs], Pairs]) -> Members:
-        """The same units and values in `count` other classes."""
+        """The same individuals and values in `count` other classes."""
         holdings = {name: replace(each, pairs=made(each.pairs)) for name, each in self.holdings.items()}
         return Members(count, made(self.units), holdings)
 
@@ -178,5 +185,5 @@ class Members:
         return self.merge(np.where(kept, np.cumsum(kept) - 1, -1), int(np.count_nonzero(kept)))
 
     def by_itself(self) -> Members:
-        """The same classes, as all there is: compared with what they are together."""
+        """The same classes as the whole release: compared with what they are together."""
         return replace(self, holdings={name: each.by_itself() for name, each in self.holdings.items()})

@@ -7,9 +7,15 @@ Formula: r(1) < c (r(l) + r(l + 1) + ... + r(m)) in every class, r(i) the rows w
 value, m the number of values. Equality is not enough. Measured: r(1) / (r(l) + ... + r(m)), the number that c has to
 exceed; infinite in a class with fewer than l values, which no c makes diverse.
 
-Parameters: `c` (a number above 0), `l` (a whole number, at least 1).
+Parameters: `c` (a number above 0), `l` (a whole number, at least 1), `values` (the sensitive values that are protected;
+all if left out). With `values`, r(1) is the rows of the most frequent protected value, and the sum is over all other
+values but the l - 2 most frequent of these: the positive disclosure-recursive (c,l)-diversity of the reference. A class
+without a protected value measures 0.
 
 Example: with c: 2, l: 2, the class (flu, flu, cold, angina) passes and the class (flu, flu, cold) fails.
+
+Example: with c: 1, l: 3, values: [HIV], the class (HIV, flu, flu, flu, cold, angina) passes and the class (HIV, flu,
+flu, flu, cold) fails.
 
 Monotone: yes. The l - 1 most frequent values of a merged class have at most as many rows as those of its parts
 together, so the rest has at least as many as theirs; and its r(1) is at most the sum of theirs.
@@ -26,13 +32,14 @@ import numpy as np
 from pydantic import Field
 
 from anonymize.classes import Ints
-from anonymize.privacy import base
+from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups, Histogram
 
 
 class Parameters(base.Parameters):
     c: float = Field(gt=0, description="times the rarer values that the most frequent one stays below")
     l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
+    values: protected.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
@@ -40,10 +47,13 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     counts = _descending(histogram)
     rank = np.arange(counts.size) - histogram.starts[histogram.classes]
     rest = histogram.sum(np.where(rank >= parameters.l - 1, counts, 0))
-    most = histogram.max(counts)
-    unmet = np.full(most.size, np.inf)
-    np.divide(most, rest, out=unmet, where=rest > 0)
-    return unmet
+    most = histogram.max(np.where(histogram.protected(parameters.values), histogram.counts, 0))
+    if parameters.values is not None and parameters.l > 1:
+        place = histogram.sum((counts > most[histogram.classes]).astype(np.int64)) + 1
+        others = histogram.sum(np.where(rank >= parameters.l - 2, counts, 0)) - most
+        rest = np.where(place < parameters.l, rest, others)
+    unmet = np.where((most == 0) & (histogram.present() > 0), 0.0, np.inf)
+    return np.asarray(np.divide(most, rest, out=unmet, where=rest > 0))
 
 
 def _descending(histogram: Histogram) -> Ints:
@@ -58,7 +68,7 @@ class Recursive(base.ClassModel):
     """The rank bounds the rows of a class, though it is not compared."""
 
     def minimum_rows(self, parameters: Parameters) -> int:
-        return parameters.l
+        return parameters.l if parameters.values is None else 1
 
     def least_values(self, parameters: Parameters) -> int:
         return parameters.l - 1 + base.more_than(1 / parameters.c)  # 1 < c (m - l + 1)
@@ -69,7 +79,7 @@ MODEL = Recursive(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("c", "below"),),
-    given=("l",),
+    given=("l", "values"),
     diverse=True,
     rank="l",
 )

@@ -18,7 +18,7 @@ class Requirement:
     line: int | None = field(default=None, compare=False)
     """Line of the spec that asks for it."""
 
-    def required(self) -> dict[str, float | int | str]:
+    def required(self) -> dict[str, float | int | str | list[str]]:
         """The parameters that are given, as the report shows them."""
         return self.parameters.model_dump(mode="json", exclude_none=True)
 
@@ -28,6 +28,11 @@ class Requirement:
         return getattr(self.parameters, "population", None)
 
     def __str__(self) -> str:
-        given = self.required().items()
-        text = ", ".join(f"{name}={value if isinstance(value, str) else format(value, 'g')}" for name, value in given)
+        text = ", ".join(f"{name}={_shown(value)}" for name, value in self.required().items())
         return f"{self.model} ({text})" + (f" of {self.attribute}" if self.attribute else "")
+
+
+def _shown(value: float | int | str | list[str]) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return value if isinstance(value, str) else format(value, "g")

@@ -15,10 +15,15 @@ is share times distance, and distances lie in [0, 1]:
   root, leaves included, of sum over the nodes of max(0, P(node) - Q(node)), over the height.
 
 Parameters: `t` (a number from 0 to 1), `distance` (equal, ordered or hierarchical; equal if left out). `ordered` needs
-a numeric attribute or a hierarchy, `hierarchical` a hierarchy.
+a numeric attribute or a hierarchy, `hierarchical` a hierarchy. `values` (the sensitive values that are protected, with
+the equal distance alone; all if left out): P and Q are then of these values and of one more, any other value. Of a
+single protected value s the distance is |P(s) - Q(s)|, up or down.
 
 Example: with t: 0.25, in the table (flu, flu, flu, flu, cold, cold, cold, cold), the class (flu, flu, flu, cold) passes
 and the class (flu, flu, flu, flu) fails.
+
+Example: with t: 0.25, values: [HIV], in the table (HIV, HIV, flu, flu, cold, cold, angina, angina), the class (HIV,
+HIV, flu, flu) passes and the class (HIV, HIV, flu) fails.
 
 Monotone: yes. The distribution of a merged class is a mixture of those of its parts, and the distance to Q is convex:
 at most the mean of theirs.
@@ -31,12 +36,12 @@ section 4.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from anonymize.privacy import base
+from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups, Histogram
 
 
@@ -45,10 +50,21 @@ class Parameters(base.Parameters):
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
         default="equal", description="how far apart two sensitive values are"
     )
+    values: protected.Values = None
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.values is not None and self.distance != "equal":
+            raise ValueError(
+                "`values` are for the equal distance: the others have no place for all other values as one"
+            )
+        return self
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
+    if parameters.values is not None:
+        return np.where(histogram.distinct() > 0, protected_equal(histogram, parameters.values), np.inf)
     distance = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}[parameters.distance]
     return np.where(histogram.distinct() > 0, distance(histogram), np.inf)
 
@@ -57,6 +73,14 @@ def equal(histogram: Histogram) -> base.Measured:
     """(C,) half the sum of absolute differences; values that a class lacks are in it by those that it has too much."""
     excess = histogram.shares() - histogram.whole.shares[histogram.codes]
     return histogram.sum(np.maximum(excess, 0))
+
+
+def protected_equal(histogram: Histogram, values: tuple[str, ...]) -> base.Measured:
+    """(C,) the equal distance where all values that are not protected are one."""
+    held, own = histogram.protected(values), histogram.whole.shares
+    excess = np.maximum(histogram.shares() - own[histogram.codes], 0)
+    others = own[histogram.whole.protected(values)].sum() - histogram.sum(np.where(held, histogram.shares(), 0))
+    return np.asarray(histogram.sum(np.where(held, excess, 0)) + np.maximum(others, 0))
 
 
 def ordered(histogram: Histogram) -> base.Measured:
@@ -112,6 +136,6 @@ MODEL = Closeness(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("t", "at most"),),
-    given=("distance",),
+    given=("distance", "values"),
     compares=True,
 )

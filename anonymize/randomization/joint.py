@@ -32,12 +32,13 @@ class JointAxis:
 @dataclass(frozen=True)
 class Guarded:
     """A sensitive attribute: codes (rows,) below `l`'s length, which code is missing, whether it may be distorted, and
-    the l (values,) of each value."""
+    the l (values,) of each value, and what its p is at most."""
 
     codes: Codes
     missing: int | None
     free: bool
     l: Floats  # noqa: E741
+    cap: float = 1.0
 
 
 def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded]) -> DistortionProblem:
@@ -55,8 +56,9 @@ def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded]) -> DistortionPro
         number += axis.codes.astype(number.dtype, copy=False)
     counts = np.bincount(number, minlength=int(np.prod(shape)))
     pi = (counts / len(number)).reshape(shape)
+    caps = tuple(each.cap for each in guarded)
     flags = [axis.free for axis in free] + [each.free for each in guarded]
-    return DistortionProblem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags))
+    return DistortionProblem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags), caps)
 
 
 def _combined(axes: Sequence[JointAxis]) -> tuple[Codes, int]:

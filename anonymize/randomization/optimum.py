@@ -39,11 +39,13 @@ LARGE = 1 << 18
 def optimum(problem: DistortionProblem) -> Floats | None:
     """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds.
 
-    Where the table meets them without distortion, every p is 1.
+    Where the table meets them without distortion, every p is the largest that it may be, without a cap 1.
     """
-    ones = np.ones(len(problem.sizes))
-    if _fine(problem, ones):
-        return ones
+    if problem.beyond_caps:
+        return None
+    largest = problem.highest()
+    if _fine(problem, problem.full(largest)):
+        return _rounded(problem, largest)
     least = problem.lowest()
     if not problem.variables or not _fine(problem, problem.full(least)):
         return None
@@ -69,12 +71,13 @@ def _starts(problem: DistortionProblem, least: Floats) -> Iterator[Floats]:
     """Points on the bound: from no distortion straight down, and bent towards each variable."""
     count = len(problem.variables)
     bends = [np.ones(count)]
+    reach = problem.highest() - least
     if count > 1 and problem.pi.size <= LARGE:
         bends += [np.where(np.arange(count) == axis, 4.0, 1.0) for axis in range(count)]
     elif count > 1:
         bends.append(np.arange(1.0, count + 1))
     for bend in bends:
-        yield _on_bound(problem, lambda t, bend=bend: least + (1 - least) * t**bend, WIDE)  # type: ignore[misc]
+        yield _on_bound(problem, lambda t, bend=bend: least + reach * t**bend, WIDE)  # type: ignore[misc]
 
 
 def _on_bound(problem: DistortionProblem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
@@ -150,7 +153,7 @@ def _task(problem: DistortionProblem, active: Ints) -> Task:
         bounds=lambda chosen: np.log(excess(chosen)),
         bound_slopes=lambda chosen: problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None],
         low=least,
-        high=np.ones(len(least)),
+        high=problem.highest(),
     )
 
 
@@ -171,11 +174,13 @@ def _by_scipy(task: Task, start: Floats) -> Floats:
 
 
 def _settled(problem: DistortionProblem, chosen: Floats, least: Floats) -> Floats:
-    """The point moved onto the bound; what is 1 but for the solver's tolerance is 1, unless that breaks the bound."""
-    for fixed in (chosen > 1 - TOUCHING, np.zeros(len(chosen), np.bool_)):
-        snapped, bottom = np.where(fixed, 1.0, chosen), np.where(fixed, 1.0, least)
+    """The point moved onto the bound; what is largest but for the solver's tolerance is that, unless it breaks the
+    bound."""
+    top = problem.highest()
+    for fixed in (chosen > top - TOUCHING, np.zeros(len(chosen), np.bool_)):
+        snapped, bottom = np.where(fixed, top, chosen), np.where(fixed, top, least)
         if _fine(problem, problem.full(snapped)):
-            return _on_bound(problem, lambda t, start=snapped: start + (1 - start) * t)  # type: ignore[misc]
+            return _on_bound(problem, lambda t, start=snapped: start + (top - start) * t)  # type: ignore[misc]
         if _fine(problem, problem.full(bottom)):
             break
     return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t)

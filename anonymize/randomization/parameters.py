@@ -78,6 +78,13 @@ def _as_number(text: str) -> Bounds | None:
     return (number, number) if math.isfinite(number) else None
 
 
+def _end(value: object) -> float | None:
+    """An end of bounds. Raises TypeError for what is neither a number nor nothing."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise TypeError
+    return value
+
+
 @dataclass(frozen=True)
 class Parameters:
     """What a parameters file says. `rows`: of the release."""
@@ -93,14 +100,14 @@ class Parameters:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(Problem(f"cannot be read: {error.strerror}", file=path)) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError(Problem("is no JSON", file=path)) from None
         try:
             if (content["format"], content["version"]) != (FORMAT, VERSION):
                 raise ValueError
             attributes = tuple(_attribute(each) for each in content["attributes"])
             return cls(int(content["rows"]), str(content["separator"]), attributes)
-        except (KeyError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             message = f"is no file of parameters that randomize writes (version {VERSION})"
             raise DataError(Problem(message, file=path)) from None
 
@@ -116,9 +123,11 @@ class Parameters:
 
 
 def _attribute(each: dict[str, Any]) -> DistortedAttribute:
-    """An attribute. Raises ValueError, KeyError or TypeError for what is none."""
+    """An attribute. Raises an error of these kinds for what is none: lookup, type, value, attribute, arithmetic."""
     values = tuple(map(str, each["values"])) if "values" in each else None
-    spans: list[Bounds | None] = [None if pair is None else (pair[0], pair[1]) for pair in each.get("bounds") or ()]
+    spans: list[Bounds | None] = [
+        None if pair is None else (_end(pair[0]), _end(pair[1])) for pair in each.get("bounds") or ()
+    ]
     p = float(each["p"])
     size = 1 if values is None else len(values)
     if not (p == 1 or (values is not None and 1 / size < p < 1)) or (spans and len(spans) != size):

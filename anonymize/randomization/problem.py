@@ -24,11 +24,13 @@ LEAST = 1e-6
 @dataclass(frozen=True)
 class DistortionProblem:
     """A joint distribution `pi` of the quasi-identifiers, the cells of every sensitive attribute, and which of their
-    parameters are free: the others stay 1. Parameters are one array, quasi-identifiers first."""
+    parameters are free: the others stay 1. Parameters are one array, quasi-identifiers first. `caps`: what the
+    parameter of each sensitive attribute is at most; 1 where it is left out."""
 
     pi: Floats
     sensitive: tuple[DisclosureCells, ...]
     free: tuple[bool, ...]
+    caps: tuple[float, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -52,6 +54,22 @@ class DistortionProblem:
         """The least value of each variable."""
         uniform = 1 / np.array([self.sizes[index] for index in self.variables], np.float64)
         return uniform + LEAST * (1 - uniform)
+
+    def highest(self) -> Floats:
+        """The largest value of each variable."""
+        caps = np.ones(len(self.sizes))
+        caps[self.pi.ndim :][: len(self.caps)] = self.caps
+        return np.asarray(caps[self.variables])
+
+    @cached_property
+    def beyond_caps(self) -> tuple[int, ...]:
+        """Numbers of the sensitive attributes whose cap cannot be kept: even the least parameter is above it, or it is
+        not free."""
+        least = dict(zip(self.variables, self.lowest(), strict=True))
+        pairs = enumerate(self.caps, self.pi.ndim)
+        return tuple(
+            index - self.pi.ndim for index, cap in pairs if self.sizes[index] > 1 and least.get(index, 1.0) > cap
+        )
 
     # --- the objective ---
 

@@ -17,6 +17,8 @@ from anonymize.spec import Output
 
 BOUNDS = ["_low", "_high"]
 """What is added to the name of a quasi-identifier that is released as two columns."""
+MISSING = "_missing"
+"""And of the third column, which says whether a number may be missing."""
 
 
 class Appearance(ABC):

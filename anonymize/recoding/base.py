@@ -48,6 +48,10 @@ class Recoding(ABC):
         """The level of every quasi-identifier's hierarchy that all classes show; None where there is no such vector."""
         return None
 
+    def whole(self) -> Recoding | None:
+        """The same rows as one class, where that is the least this kind of recoding can show; else None."""
+        return None
+
     @property
     def labelled(self) -> bool:
         """Whether numbers are released as labels of their hierarchy."""

@@ -34,7 +34,8 @@ class Released:
     certainty penalty and Iyengar's loss of a cell of the class (the mean over its rows).
 
     Rows that are published suppressed, and classes that read the same as they do, form one more class, numbered
-    `len(sizes)`; `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter.
+    `len(sizes)`; `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter. Where all rows that are
+    published read so, everything is generalized and none of them is suppressed: they are the one class.
     """
 
     class_of: NDArray[np.int32]

@@ -3,61 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from anonymize.classes import Codes, Floats, Partition
+from anonymize.classes import Codes, Floats, Ints, Partition, starts_of
 from anonymize.domain.numeric import Numeric
-from anonymize.recoding.appearance import BOUNDS, InRegions
+from anonymize.recoding.appearance import BOUNDS, MISSING, InRegions
 from anonymize.recoding.columns import ClassTexts, ReleasedColumn, released_columns
+from anonymize.recoding.spans import Spans
+from anonymize.recoding.window import Tails, Window
 
 
 @dataclass(frozen=True)
 class NumericRegions(InRegions):
-    """A numeric quasi-identifier in regions."""
+    """A numeric quasi-identifier in regions.
+
+    `tails`: what may be shown of the column's ends. `highest` (classes,): the highest code of the numbers of each
+    class; None: of a class with missing values that of the column.
+    """
 
     domain: Numeric
+    tails: Tails
+    highest: Codes | None = None
+
+    @cached_property
+    def window(self) -> Window | None:
+        """The ends that may be shown; None: all."""
+        if self.output.edges != "open":
+            return None
+        return self.tails.window(self.codes, self.partition.order, len(self.domain.values))
+
+    @cached_property
+    def spans(self) -> Spans:
+        """What each class spans, as far as it is shown; where that is one point, as its values do."""
+        window = self.window if self.output.numeric in ("interval", "bounds") else None
+        return Spans.of(self.domain, self.low, self.high, self.highest, window)
 
     def columns(self) -> list[ReleasedColumn]:
-        """The column, or the two, that the output's `numeric` asks for."""
-        if self.output.numeric == "bounds":
-            return released_columns(self.name, self._bounds(), BOUNDS, self.output.suppressed)
-        one = _ONE_COLUMN[self.output.numeric](self)
-        return released_columns(self.name, [one], [""], self.output.suppressed)
+        """The column, or the columns, that the output's `numeric` asks for."""
+        contents = self._bounds() if self.output.numeric == "bounds" else [_ONE_COLUMN[self.output.numeric](self)]
+        suffixes = [*BOUNDS, MISSING][: len(contents)] if self.output.numeric == "bounds" else [""]
+        return released_columns(self.name, contents, suffixes, self.output.suppressed)
 
     def costs(self) -> tuple[Floats, Floats]:
-        """(classes,) NCP and loss of each class's region; of the widened one where edges are shown, and rounded."""
-        if self.output.edges == "rounded" and self.output.numeric in ("interval", "bounds"):
-            width = self.domain.rounded_cost(self.low, self.high)
-            return width, width
-        return self.domain.cost(self.low, self.high), self.domain.loss(self.low, self.high)
+        """(classes,) NCP and loss of what each class spans; of the widened one where edges are shown, and rounded."""
+        rounded = self.output.edges == "rounded" and self.output.numeric in ("interval", "bounds")
+        width = self.spans.costs(rounded=rounded)
+        return width, width
 
     def _intervals(self) -> ClassTexts:
-        low, high, of_class = self._distinct()
-        output = self.output
-        return self.domain.interval_text(low, high, output.interval, output.edges, output.suppressed), of_class
+        spans, of_class = self.spans.distinct()
+        return spans.intervals(self.output), of_class
 
     def _bounds(self) -> list[ClassTexts]:
-        low, high, of_class = self._distinct()
-        ends = self.domain.bounds_text(low, high, self.output.edges, self.output.suppressed)
-        return [(texts, of_class) for texts in ends]
+        spans, of_class = self.spans.distinct()
+        return [(texts, of_class) for texts in spans.bounds(self.output)]
 
     def _means(self) -> ClassTexts:
-        return self._points(_class_means(self.domain, self.codes, self.partition))
+        return self._points(_class_means)
 
     def _medians(self) -> ClassTexts:
-        return self._points(_class_medians(self.domain, self.codes, self.partition))
+        return self._points(_class_medians)
 
-    def _points(self, points: Floats) -> ClassTexts:
-        """One number a class; suppressed or missing where the interval is."""
-        numbers, of_class = np.unique(points, return_inverse=True)
-        texts = self.domain.spelled([format_number(number) for number in numbers.tolist()])
-        texts += [self.output.suppressed, self.domain.missing_text or ""]
-        of_class = np.where(self.domain.suppressed(self.low, self.high), len(texts) - 2, of_class)
-        if self.domain.missing is not None:
-            of_class = np.where(self.low == self.domain.missing, len(texts) - 1, of_class)
-        return texts, of_class
+    def _points(self, points_of: Callable[[Floats, Codes, Partition], Floats]) -> ClassTexts:
+        """One number a class, of its numbers as far as they may be shown."""
+        points = self._points_of(points_of)
+        keys = np.stack([points, self.spans.missing, self.spans.empty, self.spans.hidden])
+        different, first, of_class = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        texts = self.domain.spelled([format_number(number) for number in different[0].tolist()])
+        parts = ("low", "high", "below", "above", "missing", "empty")
+        spans = replace(self.spans, **{name: getattr(self.spans, name)[first] for name in parts})
+        if self.window is not None and self.window.empty:
+            nothing = ~spans.empty
+            spans = replace(spans, below=nothing, above=nothing)
+        return spans.with_missing(texts, self.output.suppressed), of_class.reshape(-1)
+
+    def _points_of(self, points_of: Callable[[Floats, Codes, Partition], Floats]) -> Floats:
+        """(classes,) the point of the numbers of each class; 0 for one that has none."""
+        values = _values(self.domain)
+        if self.window is not None and not self.window.empty:
+            values = np.clip(values, values[self.window.low], values[self.window.high])
+        points, (present, which) = np.zeros(self.partition.count), _present(self.domain, self.codes, self.partition)
+        if len(which):
+            points[which] = points_of(values, self.codes, present)
+        return points
 
 
 _ONE_COLUMN: dict[str, Callable[[NumericRegions], ClassTexts]] = {
@@ -84,21 +115,30 @@ def _values(domain: Numeric) -> Floats:
     return values if domain.missing is None else np.append(values, 0.0)
 
 
-def _class_means(domain: Numeric, codes: Codes, partition: Partition) -> Floats:
+def _present(domain: Numeric, codes: Codes, partition: Partition) -> tuple[Partition, Ints]:
+    """The classes that have numbers, without their missing values, and which classes these are."""
+    if domain.missing is None:
+        return partition, np.arange(partition.count)
+    some = codes[partition.order] != domain.missing
+    sizes = np.bincount(partition.labels[some], minlength=partition.count)
+    which = np.flatnonzero(sizes)
+    return Partition(partition.order[some], starts_of(sizes[which])), which
+
+
+def _class_means(values: Floats, codes: Codes, partition: Partition) -> Floats:
     """(classes,) mean of each class.
 
-    A class with missing values has one too, which is not shown. What is averaged are distances from the first row of
-    the class, each divided by the size of the class before they are added up, so that sums neither overflow nor lose
-    digits.
+    What is averaged are distances from the first row of the class, each divided by the size of the class before they
+    are added up, so that sums neither overflow nor lose digits.
     """
-    values = _values(domain)[codes[partition.order]]
+    values = values[codes[partition.order]]
     first = values[partition.starts[:-1]]
     with np.errstate(over="ignore", invalid="ignore"):
         offsets = (values - np.repeat(first, partition.sizes)) / np.repeat(partition.sizes, partition.sizes)
     return np.asarray(first + np.add.reduceat(offsets, partition.starts[:-1]))
 
 
-def _class_medians(domain: Numeric, codes: Codes, partition: Partition) -> Floats:
+def _class_medians(values: Floats, codes: Codes, partition: Partition) -> Floats:
     """(classes,) median of each class: the mean of the two middle values where their number is even.
 
     The class stands in the upper 32 bits of a number and the code in the lower ones, so that one sort puts the values
@@ -106,7 +146,6 @@ def _class_medians(domain: Numeric, codes: Codes, partition: Partition) -> Float
     """
     labels = np.repeat(np.arange(partition.count, dtype=np.uint64), partition.sizes)
     arranged = np.sort(labels << np.uint64(32) | codes[partition.order]) & np.uint64(0xFFFFFFFF)
-    values = _values(domain)
     lower = partition.starts[:-1] + (partition.sizes - 1) // 2
     upper = partition.starts[:-1] + partition.sizes // 2
     return np.asarray((values[arranged[lower].astype(np.int64)] + values[arranged[upper].astype(np.int64)]) / 2)

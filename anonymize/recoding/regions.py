@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Codes, Partition
+from anonymize.classes import Partition
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.appearance import Appearance
@@ -19,6 +19,7 @@ from anonymize.recoding.numbers import NumericRegions
 from anonymize.recoding.saved.contents import Contents, refusal
 from anonymize.recoding.saved.regions import contents_of_tree
 from anonymize.recoding.tree import CutTree
+from anonymize.recoding.window import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 
@@ -45,6 +46,14 @@ class Regions(Recoding):
         """The classes, all of them."""
         return self.partition
 
+    def whole(self) -> Regions:
+        """One region around all rows that are not suppressed; a tree without a cut leads to it."""
+        rows = np.sort(self.partition.order)
+        none = np.zeros(0, np.int64)
+        tree = None if self.tree is None else CutTree(none, none, none, none, none)
+        partition = Partition(rows, np.array([0, len(rows)] if len(rows) else [0], np.int64))
+        return Regions(partition, self.suppressed, self.cut, tree)
+
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         optional = {"cut": self.cut, "refinement": self.refinement}
@@ -57,7 +66,8 @@ class Regions(Recoding):
 
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
         """The region of each class, or points and sets of the values in it."""
-        return [region_appearance(a, self.partition, *self.partition.boxes(a.codes), output) for a in table.attributes]
+        tails = Tails.of(table)
+        return [region_appearance(attribute, self.partition, output, tails) for attribute in table.attributes]
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """A tree of cuts, where there is one and it parts all rows alike."""
@@ -69,11 +79,15 @@ class Regions(Recoding):
 
 
 def region_appearance(
-    attribute: Attribute, partition: Partition, low: Codes, high: Codes, output: Output
+    attribute: Attribute, partition: Partition, output: Output, tails: Tails
 ) -> NumericRegions | CategoricalRegions:
-    """How an attribute appears in regions whose lowest and highest codes are `low` and `high` (classes,)."""
-    domain = attribute.domain
+    """How an attribute appears where each class is the smallest region around its rows."""
+    domain, codes = attribute.domain, attribute.codes
+    low, high = partition.boxes(codes)
     if isinstance(domain, Numeric):
-        return NumericRegions(attribute.name, attribute.codes, partition, low, high, output, domain)
+        highest = None
+        if domain.missing is not None and (high == domain.missing).any():
+            _, highest = partition.boxes(np.where(codes == domain.missing, 0, codes).astype(codes.dtype))
+        return NumericRegions(attribute.name, codes, partition, low, high, output, domain, tails, highest)
     assert isinstance(domain, Taxonomy)
-    return CategoricalRegions(attribute.name, attribute.codes, partition, low, high, output, domain)
+    return CategoricalRegions(attribute.name, codes, partition, low, high, output, domain)

@@ -42,6 +42,8 @@ def _united(released: Released) -> Released:
     count = len(released.sizes)
     key = _reading(released)
     visible = np.flatnonzero(key[:-1] != key[-1])
+    if not len(visible):
+        return _one_class(released)
     _, first, inverse = np.unique(key[visible], return_index=True, return_inverse=True)
     if len(first) == count:
         return released
@@ -65,6 +67,28 @@ def _united(released: Released) -> Released:
         ncp=tuple(mean(ncp) for ncp in released.ncp),
         loss=tuple(mean(loss) for loss in released.loss),
         suppressed_rows=released.suppressed_rows + int(released.sizes.sum() - sizes.sum()),
+    )
+
+
+def _one_class(released: Released) -> Released:
+    """The release in which all rows that are published read as suppressed ones do."""
+    published = released.class_of >= 0
+    rows = int(np.count_nonzero(published))
+    if not rows:
+        return released
+
+    def mean(of_class: Floats) -> Floats:
+        hidden = rows - int(released.sizes.sum())  # which cost 1
+        return np.array([(float(of_class @ released.sizes) + hidden) / rows])
+
+    return replace(
+        released,
+        class_of=np.where(published, 0, -1).astype(np.int32),
+        columns=tuple(replace(column, of_class=column.of_class[[-1, -1]]) for column in released.columns),
+        sizes=np.array([rows], np.int64),
+        ncp=tuple(mean(ncp) for ncp in released.ncp),
+        loss=tuple(mean(loss) for loss in released.loss),
+        suppressed_rows=released.dropped_rows,
     )
 
 

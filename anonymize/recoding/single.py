@@ -23,6 +23,7 @@ from anonymize.recoding.generalized import Generalized
 from anonymize.recoding.numbers import NumericRegions
 from anonymize.recoding.saved import segments
 from anonymize.recoding.saved.contents import Contents
+from anonymize.recoding.window import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 
@@ -82,7 +83,8 @@ class SingleDimensional(Recoding):
 
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
         """The interval that the values of each class lie in."""
-        return [ByInterval.of(a, self.cuts[a.name], self.partition, output) for a in table.attributes]
+        tails = Tails.of(table)
+        return [ByInterval.of(a, self.cuts[a.name], self.partition, output, tails) for a in table.attributes]
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """Segments that are the intervals."""
@@ -90,7 +92,10 @@ class SingleDimensional(Recoding):
         for attribute in table.attributes:
             cut = self.cuts[attribute.name]
             by_code = isinstance(attribute.domain, Numeric) and not cut.labelled
-            parted.append((segments.of_numbers if by_code else segments.of_leaves)(attribute, cut.starts, spec))
+            if by_code:
+                parted.append(segments.of_numbers(attribute, cut.starts, spec, self.partition, Tails.of(table)))
+            else:
+                parted.append(segments.of_leaves(attribute, cut.starts, spec))
         return segments.contents(parted, self.partition, self.suppressed, table, released)
 
 
@@ -106,14 +111,16 @@ class ByInterval(Appearance):
     interval_of: Ints
 
     @classmethod
-    def of(cls, attribute: Attribute, cut: Cut, partition: Partition, output: Output) -> ByInterval:
+    def of(cls, attribute: Attribute, cut: Cut, partition: Partition, output: Output, tails: Tails) -> ByInterval:
         """How an attribute appears in the classes of a partition."""
         labelled = cut.labelled and isinstance(attribute.domain, Numeric)
         leaves = attribute.generalization.leaf_of(attribute.codes) if labelled else attribute.codes
         interval_of_row = cut.interval_of(leaves[partition.order])
         present, interval_of = np.unique(interval_of_row[partition.starts[:-1]], return_inverse=True)
         rows = _by_interval(interval_of_row, partition)
-        return cls((_labels if labelled else _intervals)(attribute, cut, present, rows, output), interval_of)
+        if labelled:
+            return cls(_labels(attribute, cut, present, rows, output), interval_of)
+        return cls(_intervals(attribute, cut, present, rows, output, tails), interval_of)
 
     def columns(self) -> list[ReleasedColumn]:
         """The columns of the intervals, from which each class takes the text of its own."""
@@ -137,13 +144,15 @@ def _by_interval(interval_of_row: Ints, partition: Partition) -> Partition:
     return Partition(partition.order[order], starts.astype(np.int64))
 
 
-def _intervals(attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output) -> Appearance:
+def _intervals(
+    attribute: Attribute, cut: Cut, present: Ints, rows: Partition, output: Output, tails: Tails
+) -> Appearance:
     """Intervals of codes. One of categories that is shown as a set of values is as narrow as its rows allow."""
     low, high = cut.starts[present], cut.stops(attribute.domain.size)[present] - 1
     domain, kind = attribute.domain, attribute.codes.dtype
     if isinstance(domain, Numeric):
         ends = low.astype(kind), high.astype(kind)
-        return NumericRegions(attribute.name, attribute.codes, rows, *ends, output, domain)
+        return NumericRegions(attribute.name, attribute.codes, rows, *ends, output, domain, tails)
     assert isinstance(domain, Taxonomy)
     if len(present):
         node = domain.lca(low, high)

@@ -23,6 +23,7 @@ from anonymize.risk import merged
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Table
 from anonymize.verify import Verdict, met
+from anonymize.verify.verdict import OrderVerdict
 
 SCHEMA_VERSION = 1
 
@@ -95,11 +96,11 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
     """The report of a release of any family; keys are fixed, in the contract's order."""
-    report = {
+    return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
         "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": _spec(request.spec),
+        "spec": spec_block(request.spec),
         "input": {
             "path": table.source.name,
             "sha256": table.source.sha256,
@@ -113,7 +114,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             "options": asdict(request.options),
             "seed": request.seed,
         },
-        "settings": _settings(request.spec),
+        "settings": settings(request.spec),
         **blocks.measured,
         "utility": blocks.utility,
         "recoding": blocks.recoding,
@@ -121,7 +122,6 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "memory": {"peak_mb": peak_mb()},
         "warnings": blocks.warnings,
     }
-    return public(report) if request.public else report
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
@@ -135,15 +135,19 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
     """
     other = verdict.wildcard
-    privacy = {
+    privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
         "verified": True,
         "missing": "own-category" if other is None else "wildcard",
-        "models": [asdict(result) for result in verdict.results],
+        "models": [result.as_dict() for result in verdict.results],
     }
+    if unknown := [result for result in (*verdict.judged, *verdict.by_order) if result.unknown is not None]:
+        privacy["unknown"] = [str(result) for result in unknown]
+    if verdict.order is not None:
+        privacy["order"] = _order_block(verdict.order)
     if other is None:
         return {"privacy": privacy, "classes": verdict.classes, "risk": verdict.risk}
-    again = {"satisfied": met(other.results), "models": [asdict(result) for result in other.results]}
+    again = {"satisfied": met(other.results), "models": [result.as_dict() for result in other.results]}
     return {
         "privacy": privacy | {"wildcard": again},
         "classes": verdict.classes,
@@ -151,23 +155,19 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def public(report: dict[str, Any]) -> dict[str, Any]:
-    """The report without what could be used against the release: seed, paths, the input's hash."""
-    hidden = {"spec": ("path",), "input": ("path", "sha256"), "output": ("path",), "algorithm": ("seed",)}
-    kept = {
-        key: {name: value for name, value in block.items() if name not in hidden[key]} if key in hidden else block
-        for key, block in report.items()
+def _order_block(order: OrderVerdict) -> dict[str, Any]:
+    """What the order of rows tells; `models` are about the rows as it narrows them."""
+    block: dict[str, Any] = {"sorted": order.sorted, "judged": order.judged, "position": "not bounded"}
+    if order.sorted:
+        return block | {"position": "tells nothing", "attributes": {}}
+    attributes = {
+        each.name: {name: v for name, v in asdict(each).items() if name != "name"} for each in order.attributes
     }
-    return kept | {"privacy": _without_populations(report["privacy"])}
-
-
-def _without_populations(privacy: dict[str, Any]) -> dict[str, Any]:
-    """The block without the paths of populations, which a model's parameters may be."""
-    models = [
-        model | {"required": {name: value for name, value in model["required"].items() if name != "population"}}
-        for model in privacy["models"]
-    ]
-    return privacy | {"models": models}
+    block |= {"attributes": attributes}
+    if not order.attributes:
+        return block
+    rows = {"singled_out": order.singled_out / order.rows, "singled_out_rows": order.singled_out}
+    return block | rows | {"models": [result.as_dict() for result in order.results]}
 
 
 def peak_mb() -> float:
@@ -176,13 +176,14 @@ def peak_mb() -> float:
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)
 
 
-def _spec(spec: Spec) -> dict[str, Any]:
+def spec_block(spec: Spec) -> dict[str, Any]:
+    """The spec's file."""
     if spec.path is None:
         return {"path": None, "sha256": None}
     return {"path": str(spec.path), "sha256": hashlib.sha256(spec.path.read_bytes()).hexdigest()}
 
 
-def _settings(spec: Spec) -> dict[str, Any]:
+def settings(spec: Spec) -> dict[str, Any]:
     """The values that the command line can replace, and where each came from; t where all models have the same."""
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
     thresholds = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
@@ -222,7 +223,7 @@ def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
 def required_k(requirements: tuple[Requirement, ...]) -> int:
     """The largest size of a class that is required as such; without one, the fewest rows that a class may have."""
     required = [
-        int(each.required()[limit.parameter])
+        int(getattr(each.parameters, limit.parameter))
         for each in requirements
         for limit in MODELS[each.model].limits
         if limit.size
@@ -263,7 +264,10 @@ def order_warnings(spec: Spec) -> list[str]:
     """A warning where the release keeps the order of the input."""
     if spec.output.row_order != "keep":
         return []
-    return ["rows are in the input's order: two releases of the same rows can be joined by position"]
+    return [
+        "rows are in the input's order: two releases of the same rows can be joined by position, and what somebody who "
+        "knows the input's order learns from a row's position is not bounded"
+    ]
 
 
 def _ambiguous(facts: ReleaseFacts) -> list[str]:
@@ -279,15 +283,20 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
 def unused(request: Request) -> list[str]:
     """Warnings of the parts of the spec that the algorithm does not use, and of options that change nothing."""
     algorithm = ALGORITHMS[request.algorithm]
-    unused = [part for part in _given(request.spec) if part not in algorithm.NEEDS.uses]
-    warnings = [f"in the spec, but without effect on {request.algorithm}: {', '.join(unused)}"] if unused else []
-    warnings += without_effect(request.options)
+    warnings = unused_parts(request.spec, request.algorithm, request.options)
     shuffled = request.spec.output.row_order == "shuffle"
     if request.seed is not None and not shuffled and not draws(algorithm, request.options):
         warnings.append(
             "--seed has no effect: nothing is drawn at random with these options, and rows are not shuffled"
         )
     return warnings
+
+
+def unused_parts(spec: Spec, name: str, options: Any) -> list[str]:
+    """Those that follow from the spec and the options, whatever the table and the seed are."""
+    unused = [part for part in _given(spec) if part not in ALGORITHMS[name].NEEDS.uses]
+    warnings = [f"in the spec, but without effect on {name}: {', '.join(unused)}"] if unused else []
+    return [*warnings, *without_effect(options)]
 
 
 def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:

@@ -119,8 +119,9 @@ def _empty(spec: Spec, name: str) -> Attribute:
     """The attribute of a table without rows."""
     definition = spec.quasi_identifiers[name]
     assert isinstance(definition.hierarchy, Path)
-    domain = file(name, definition.hierarchy, [], None)
-    return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=definition.rules)
+    domain = file(name, definition.hierarchy, [], None, normalize=spec.input.normalize)
+    rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
+    return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=rules)
 
 
 def _ends(weights: Floats) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report.section import Section
+from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import sections
 
 
@@ -20,14 +20,9 @@ def markdown(report: dict[str, Any]) -> str:
 
 def _about(report: dict[str, Any]) -> list[str]:
     """One line a fact: verdict, tool, algorithm, files."""
-    verdict = {
-        True: "every requirement is met",
-        False: "NOT SAFE: a requirement is not met",
-        None: "nothing was required",
-    }
     facts = ["**evaluated**, not judged" if "seed" in report else "**recoded**, not measured"]
     if "privacy" in report:
-        facts = [f"**{verdict[report['privacy']['satisfied']]}**, measured from the table as written"]
+        facts = [f"**{verdict_of(report['privacy'])}**, measured from the table as written"]
     tool = report["tool"]
     facts.append(", ".join([f"{tool['name']} {tool['version']}", *filter(None, [report.get("started_at")])]))
     if "algorithm" in report:

@@ -15,6 +15,8 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     """The sections of the block `risk`."""
     block = report["risk"]
     drawn = [_identification(block)]
+    if "attacker" in block:
+        drawn.append(_attacker(block["attacker"]))
     if "sample" in block:
         drawn.append(_sample(block))
     if "journalist" in block:
@@ -43,6 +45,21 @@ def _identification(block: Mapping[str, Any]) -> Section:
         if name in block
     ]
     return Section("Re-identification risk", header, rows)
+
+
+def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
+    meanings = {
+        "success": "people whose value is the most frequent one of the release, given their quasi-identifiers",
+        "baseline": "the same of a guess without quasi-identifiers",
+        "original": "the same of the guess from the original table",
+    }
+    rows = [
+        (f"{name}: {guess}", figure(own[guess]), meaning)
+        for name, own in block.items()
+        for guess, meaning in meanings.items()
+        if own is not None
+    ]
+    return Section("Named correctly by an ordinary attacker (share of people)", ("guess", "figure", "meaning"), rows)
 
 
 def _sample(block: Mapping[str, Any]) -> Section:

@@ -26,4 +26,13 @@ def figure(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return str(value)
+    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
+
+
+def verdict_of(privacy: dict[str, Any]) -> str:
+    """The block `privacy` in one sentence."""
+    if privacy["satisfied"] is None:
+        return (
+            "NOT SHOWN: a requirement could not be shown to be met" if "unknown" in privacy else "nothing was required"
+        )
+    return "every requirement is met" if privacy["satisfied"] else "NOT SAFE: a requirement is not met"

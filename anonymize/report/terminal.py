@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anonymize.report.section import Section
+from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import sections
 
 FIGURES = frozenset(
@@ -26,15 +26,7 @@ def console(file: IO[str], color: str) -> Console:
 
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
-    style, verdict = (
-        {
-            True: ("bold green", "Every requirement is met."),
-            False: ("bold red", "NOT SAFE: a requirement is not met."),
-            None: ("bold", "Measured; nothing was required."),
-        }[report["privacy"]["satisfied"]]
-        if "privacy" in report
-        else ("bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured.")
-    )
+    style, verdict = _verdict(report)
     to.print(Text(verdict, style))
     for warning in report["warnings"]:
         to.print(Text(f"warning: {warning}", "yellow"))
@@ -42,6 +34,16 @@ def show(report: dict[str, Any], to: Console) -> None:
         to.print()
         to.print(Text(section.title, "bold"))
         to.print(_table(section))
+
+
+def _verdict(report: dict[str, Any]) -> tuple[str, str]:
+    """The style of the verdict, and the verdict in one sentence."""
+    if "privacy" not in report:
+        return "bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured."
+    privacy, sentence = report["privacy"], verdict_of(report["privacy"])
+    if privacy["satisfied"] is None and "unknown" not in privacy:
+        return "bold", f"Measured; {sentence}."
+    return "bold green" if privacy["satisfied"] else "bold red", f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _table(section: Section) -> Table:

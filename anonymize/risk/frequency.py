@@ -11,12 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.table.named import column
+from anonymize.table.texts import tidy
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 DENSE_PER_ROW = 4
 DENSE = 1 << 16
-"""Keys are renumbered by a table while it has at most so many cells a row, or so many in all; else by a sort."""
+"""Keys are renumbered by a table if it has at most this many cells per row, or this many in all; else by a sort."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +49,33 @@ class TextFrequencySet:
         wild: Sequence[str] = (),
         weight: str | None = None,
         units: pl.Series | None = None,
+        normalize: bool = False,
     ) -> TextFrequencySet:
         """The frequency set of a table's text, read in one streaming pass.
 
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
         `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
         as a null, whose code is 0. `weight`: the column of sampling weights, all of which are numbers. `units` (rows,):
-        whom each row is about; of the rows of one unit with one combination only the first counts.
+        the individual that each row is about; among the rows of one individual with the same combination only the first
+        counts. `normalize`: texts are compared normalized.
         """
         names = [name for columns in attributes for name in columns]
-        query = [_code(name, fill, wild).alias(f"c{number}") for number, name in enumerate(names)]
+        categories = [pl.Categories.random() for _ in names]
+        pairs = enumerate(zip(names, categories, strict=True))
+        query = [_code(name, fill, wild, known).alias(f"c{number}") for number, (name, known) in pairs]
         if weight is not None:
             query.append(column(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
+        if normalize:
+            codes = [_tidy(own, known, wild) for own, known in zip(codes, categories, strict=True)]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
         return _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
 
 
 def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series) -> tuple[list[NDArray[Any]], Any]:
-    """The first row of each unit with each combination."""
+    """The first row of each individual with each combination."""
     people = units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
     labels, count = _combined([*columns, people])
     first = np.sort(_firsts(labels, count))
@@ -76,21 +83,32 @@ def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series)
 
 
 def _firsts(labels: Ints, count: int) -> Ints:
-    """(count,) the first row that has each label."""
+    """(count,) the first row that has each label: the rows are written in descending order, so the first one is written
+    last."""
     first = np.empty(count, np.int64)
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
     return first
 
 
-def _code(name: str, fill: str | None, wild: Sequence[str]) -> pl.Expr:
+def _tidy(codes: NDArray[np.uint32], categories: pl.Categories, wild: Sequence[str]) -> NDArray[np.uint32]:
+    """The codes of a column with one for all texts that are compared as the same one."""
+    own = categories.to_series().cast(pl.String)
+    texts = tidy(own)
+    if texts.equals(own):
+        return codes
+    number = {text: code for code, text in reversed(list(enumerate(texts.to_list(), 1)))} | dict.fromkeys(wild, 0)
+    return np.array([0, *(number[text] for text in texts.to_list())], np.uint32)[codes]
+
+
+def _code(name: str, fill: str | None, wild: Sequence[str], categories: pl.Categories) -> pl.Expr:
     text = column(name).cast(pl.String)
     text = text if fill is None else text.fill_null(fill)
     text = pl.when(~text.is_in(list(wild))).then(text) if wild else text
-    return (text.cast(pl.Categorical(pl.Categories.random())).to_physical().cast(pl.UInt32) + 1).fill_null(0)
+    return (text.cast(pl.Categorical(categories)).to_physical().cast(pl.UInt32) + 1).fill_null(0)
 
 
 def _by_attribute(codes: list[NDArray[np.uint32]], columns: list[int]) -> list[NDArray[Any]]:
-    """The codes of each attribute: of several columns, a number for each combination."""
+    """The codes of each attribute; several columns become a number for each combination."""
     by_attribute: list[NDArray[Any]] = []
     for count in columns:
         mine, codes = codes[:count], codes[count:]

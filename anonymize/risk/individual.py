@@ -100,7 +100,7 @@ def _matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
 
 
 def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
-    """The risks of a sample from its frequency set, which has weights; at risk is who has more than the threshold.
+    """The risks of a sample from its frequency set, which has weights; records above the threshold are at risk.
 
     `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.
     """

@@ -16,8 +16,8 @@ from anonymize.table import named
 
 @dataclass(frozen=True)
 class Text:
-    """A table as it is written. `columns`: those of each quasi-identifier; `missing`: what means missing
-    in it; `units` (rows,): whom each row is about, None where that is somebody else."""
+    """A table as it is written. `columns`: those of each quasi-identifier; `missing`: what means missing in it; `units`
+    (rows,): the individual that each row is about, None where every row is about a different one."""
 
     frame: pl.LazyFrame
     columns: Sequence[Sequence[str]]
@@ -36,15 +36,24 @@ class Text:
 
     def frequency(self) -> TextFrequencySet:
         """The frequency set in which missing is a value of its own, with weights where the spec has them."""
-        weight = self.spec.sampling_weight
-        return TextFrequencySet.of(self.frame, self.columns, fill=self._fill, weight=weight, units=self.units)
+        return self._of(self.columns, ())
 
     def wild_frequency(self) -> TextFrequencySet:
         """The same, each column by itself and a missing or suppressed cell as the code 0."""
         columns = [[name] for names in self.columns for name in names]
         wild = [*self.missing.texts, self.spec.output.suppressed]
-        weight = self.spec.sampling_weight
-        return TextFrequencySet.of(self.frame, columns, fill=self._fill, wild=wild, weight=weight, units=self.units)
+        return self._of(columns, wild)
+
+    def _of(self, shown: Sequence[Sequence[str]], wild: Sequence[str]) -> TextFrequencySet:
+        return TextFrequencySet.of(
+            self.frame,
+            shown,
+            fill=self._fill,
+            wild=wild,
+            weight=self.spec.sampling_weight,
+            units=self.units,
+            normalize=self.spec.input.normalize,
+        )
 
 
 def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
@@ -59,7 +68,7 @@ def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = N
 
 
 def merged(risk: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The block `risk` with what was found besides."""
+    """The block `risk` with these figures added."""
     block = {**risk, **figures}
     if "wildcard" in figures:
         block["wildcard"] = {**risk["wildcard"], **figures["wildcard"]}

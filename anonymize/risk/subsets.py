@@ -28,11 +28,11 @@ from anonymize.risk.frequency import Ints, TextFrequencySet, refined
 
 Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
-"""With so many attributes or fewer, every subset is walked by default;"""
+"""With at most this many attributes, every subset is walked by default;"""
 BEYOND = 3
-"""with more, those of at most so many."""
+"""with more, only the subsets of at most this many."""
 MOST = 1 << 17
-"""Subsets that one walk has at most."""
+"""The most subsets that one walk may have."""
 
 
 def feasible_size(attributes: int) -> int:
@@ -199,7 +199,8 @@ class _Walk:
             self._grow(mask, attribute, _Group(group.rows[~alone], labels[~alone], count), unique)
 
     def _minimal(self, mask: int, parent: int, rows: Ints) -> Ints:
-        """Those of the rows, unique on the mask and not on the parent, that are unique on nothing else inside it."""
+        """The rows, among those unique on the mask and not on the parent, that are unique on no other subset inside
+        it."""
         for attribute in _members(parent):
             bits = self.unique.get(mask ^ 1 << attribute)
             if bits is not None and len(rows):

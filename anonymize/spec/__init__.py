@@ -3,7 +3,7 @@
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
 from anonymize.spec.load import load, make
-from anonymize.spec.missing import Missing
+from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import (
     Condition,
     Input,
@@ -21,6 +21,7 @@ from anonymize.spec.override import override
 from anonymize.spec.require import require
 
 __all__ = [
+    "UNKNOWN",
     "Condition",
     "Dates",
     "Flat",
@@ -44,5 +45,6 @@ __all__ = [
     "load",
     "make",
     "override",
+    "remarks",
     "require",
 ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
-from anonymize.spec.missing import Missing
 from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
 
 _ROLES = {
@@ -81,6 +81,16 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _bins(spec)
+    yield from _coded(spec)
+    yield from _domains(spec)
+
+
+def _domains(spec: Spec) -> Iterator[Fault]:
+    """Declared ranges of attributes that are not numbers."""
+    for name, attribute in spec.quasi_identifiers.items():
+        if attribute.domain is not None and attribute.type != "numeric":
+            path: KeyPath = ("quasi_identifiers", name, "domain")
+            yield Fault(path, f"`{dotted(path)}`: a domain is for numeric attributes", "add type: numeric", at_key=True)
 
 
 def _bins(spec: Spec) -> Iterator[Fault]:
@@ -92,6 +102,26 @@ def _bins(spec: Spec) -> Iterator[Fault]:
             yield Fault(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
         if attribute.bins is not None and attribute.level is not None:
             yield Fault(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
+
+
+def _coded(spec: Spec) -> Iterator[Fault]:
+    """Bottom and top codes against the attribute's type, its hierarchy, and each other."""
+    for name, attribute in spec.quasi_identifiers.items():
+        for key in ("bottom", "top"):
+            path: KeyPath = ("quasi_identifiers", name, key)
+            if getattr(attribute, key) is None:
+                continue
+            if attribute.type != "numeric":
+                hint = "add `type: numeric`"
+                yield Fault(path, f"`{dotted(path)}`: only numbers have a {key}", hint, at_key=True)
+            elif isinstance(attribute.hierarchy, Path):
+                hint = "give the file a label for what lies beyond, or use `intervals`"
+                message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
+                yield Fault(path, message, hint, at_key=True)
+        low, high = attribute.bottom, attribute.top
+        if low is not None and high is not None and low >= high:
+            path = ("quasi_identifiers", name, "bottom")
+            yield Fault(path, f"`{dotted(path)}`: is not below `top`")
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:
@@ -124,6 +154,18 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
             path = ("privacy", "models", position, "attribute")
             message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
             yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+        yield from _protected(
+            spec, ("privacy", "models", position, "values"), getattr(entry.parameters, "values", None)
+        )
+
+
+def _protected(spec: Spec, path: KeyPath, values: object) -> Iterator[Fault]:
+    """Values that are protected, and mean missing."""
+    missing = spec.missing("csv")
+    for position, value in enumerate(values if isinstance(values, tuple) else ()):
+        if value in missing:
+            message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
+            yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
@@ -170,7 +212,7 @@ def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault
 
 def _output(spec: Spec) -> Iterator[Fault]:
     text = spec.output.suppressed
-    if text in Missing(spec.input.missing):
+    if text in spec.missing("csv"):
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
         yield Fault(("output", "suppressed"), message, "choose another text for suppressed cells")
     if spec.output.numeric == "bounds":
@@ -182,7 +224,7 @@ def _output(spec: Spec) -> Iterator[Fault]:
 def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Fault]:
     released = {name for name, role in spec.roles().items() if role not in WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
-        for column in (f"{name}_low", f"{name}_high"):
+        for column in (f"{name}_low", f"{name}_high", *([f"{name}_missing"] if kind == "numeric" else [])):
             if attribute.type == kind and column in released:
                 message = f"`output.{kind}: bounds` makes a column `{column}`, and there is one of that name"
                 yield Fault(("output", kind), message, f"choose `{other}`, or rename the column")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -24,6 +25,14 @@ class Rule(Entry):
     )
     importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
 
+    def named(self, compared: Callable[[str], str]) -> Rule:
+        """The same rule, its texts as they are compared."""
+        values = tuple(compared(value) if isinstance(value, str) else value for value in self.keep_apart)
+        return self.model_copy(update={"keep_apart": values})
+
+
+Edges = TypeVar("Edges", bound=tuple[float, ...])
+
 
 class Definition(Entry):
     """What quasi-identifiers and sensitive attributes have in common."""
@@ -39,7 +48,7 @@ class Definition(Entry):
     )
 
 
-def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+def _ascending(edges: Edges) -> Edges:
     if any(after <= before for before, after in pairwise(edges)):
         raise ValueError("expected numbers that grow, such as [18, 30, 45]")
     return edges
@@ -55,6 +64,11 @@ class QuasiIdentifier(Definition):
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
     )
+    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = Field(
+        default=None,
+        description="Of numbers: the lowest and the highest that there can be, whatever the table has. A public report "
+        "gives costs as shares of it; left out: of the range that the release shows.",
+    )
     level: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
@@ -62,6 +76,13 @@ class QuasiIdentifier(Definition):
     bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
         default=None,
         description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
+    )
+
+    bottom: Number | None = Field(
+        default=None, description="Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."
+    )
+    top: Number | None = Field(
+        default=None, description="Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."
     )
 
 

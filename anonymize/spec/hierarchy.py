@@ -15,7 +15,13 @@ from anonymize.spec.base import Entry, Positive, SpecPath
 DATE_PARTS = ("day", "month", "quarter", "year", "decade")
 
 
+MOST_WIDTH = 2.0**52
+"""Intervals are numbered exactly up to here, in units and in multiples of the narrowest."""
+
+
 def _widths(widths: tuple[float, ...]) -> tuple[float, ...]:
+    if widths[-1] > MOST_WIDTH or widths[-1] / widths[0] > MOST_WIDTH:
+        raise ValueError("expected widths up to 2^52 (about 4.5e15), and up to so many times the first")
     for narrow, wide in pairwise(widths):
         ratio = wide / narrow
         if wide <= narrow or not math.isfinite(ratio) or not math.isclose(ratio, round(ratio), rel_tol=1e-9):

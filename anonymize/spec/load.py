@@ -111,7 +111,7 @@ def _texts_of_categories(source: Document) -> None:
     }
     for path, text in source.texts.items():
         column = _column_of_value(path)
-        if column is not None and column not in numeric and text:
+        if (column is not None and column not in numeric and text) or _is_protected(path):
             _put(source.values, path, text)
 
 
@@ -123,6 +123,15 @@ def _column_of_value(path: KeyPath) -> object:
         case ("workload", "selections", int(), column, "in", int()):
             return column
     return None
+
+
+def _is_protected(path: KeyPath) -> bool:
+    """Whether a path is that of a value that a privacy model protects: it is the text that is written, of numbers too,
+    which are compared as numbers."""
+    match path:
+        case ("privacy", "models", int(), "values", int()):
+            return True
+    return False
 
 
 def _mapping(value: object) -> dict[str, Any]:

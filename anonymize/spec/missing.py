@@ -1,15 +1,71 @@
-"""What means that a value is missing: the one place that knows how the spec's list and the format of a file combine.
+"""How texts are compared, and which of them mean that a value is missing: the one place that knows how the spec's list,
+normalization and the format of a file combine.
 
 Everything outside the second opinion asks here, so that whatever else comes to mean missing is added once.
+
+Normalized, two texts that a reader cannot tell apart are one value: Unicode NFC, without invisible characters, without
+space at either end. A text of which nothing is left is missing. The joiners U+200C and U+200D carry meaning in several
+scripts and stay.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
+
+_LINES = dict.fromkeys(map(ord, "\t\n\v\f\r\x85\u2028\u2029"), " ")
+_INVISIBLE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x2060, 0xFEFF])
+_CHARACTERS = {
+    **_INVISIBLE,
+    **_LINES,
+    **dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " "),
+}
+"""What becomes of characters: invisible ones go; any space, a tab and the end of a line are a space like any other."""
+
+ODD = r"[^ -~]|^ | $"
+"""Finds every text that normalization may change: all others are printable ASCII without outer spaces."""
+
+_TOUCHED = re.compile(f"[{''.join(map(chr, _CHARACTERS))}]|^ | $")
+
+UNKNOWN = frozenset(
+    (
+        *("unknown", "not known", "unspecified", "not specified", "not stated", "not available", "no answer"),
+        *("n/a", "n.a.", "na", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?"),
+        *("unbekannt", "keine angabe", "k. a.", "k.a.", "inconnu", "desconocido"),
+    )
+)
+"""What reads as if a value were not known, in lower case. It is a value all the same unless the spec lists it."""
+
+
+def normalized(text: str) -> str:
+    """What a text is compared as.
+
+    >>> normalized(" Caf\u200be\u0301\u00a0"), normalized("\t\u2060"), normalized("New\u00a0York")
+    ('Café', '', 'New York')
+    """
+    if _TOUCHED.search(text):
+        text = text.translate(_CHARACTERS).strip(" ")
+    return unicodedata.normalize("NFC", text)
+
+
+def remarks(column: str, alike: int, unknown: int) -> list[str]:
+    """What to say of a column with so many distinct values that differ from another one in case alone, and so many that
+    read as unknown (`UNKNOWN`)."""
+    messages = []
+    if alike:
+        messages.append(
+            f"column {column!r}: {alike} values differ from another one in case alone, and count as different"
+        )
+    if unknown:
+        verb = "value reads" if unknown == 1 else "values read"
+        hint = "what means missing is listed under input.missing"
+        messages.append(f"column {column!r}: {unknown} {verb} as unknown, and count as known; {hint}")
+    return messages
 
 
 @dataclass(frozen=True)
@@ -19,20 +75,27 @@ class Missing:
     Attributes:
         texts: the texts that mean it, in the spec's order; the first one is what a release shows.
         null: whether a null means it. A null of a CSV is an empty field, which is the empty text, and means missing
-            only where the spec lists that; in a typed file a null is always missing.
+            only where that does; in a typed file a null is always missing.
+        normalize: whether texts are compared as `normalized` has them. Then the empty text means missing.
     """
 
     texts: tuple[str, ...] = ("",)
     null: bool = True
+    normalize: bool = True
 
     @classmethod
-    def in_format(cls, texts: tuple[str, ...], form: str) -> Missing:
-        """In a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return cls(texts, not form.startswith("csv") or "" in texts)
+    def in_format(cls, texts: tuple[str, ...], form: str, *, normalize: bool = True) -> Missing:
+        """In a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`. `texts`: the spec's."""
+        known = tuple(dict.fromkeys([*map(normalized, texts), ""])) if normalize else texts
+        return cls(known, not form.startswith("csv") or "" in known, normalize)
+
+    def compared(self, text: str) -> str:
+        """What a text is compared as."""
+        return normalized(text) if self.normalize else text
 
     def __contains__(self, text: str) -> bool:
         """Whether a text means missing."""
-        return text in self.texts
+        return self.compared(text) in self.texts
 
     @property
     def text(self) -> str:

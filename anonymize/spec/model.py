@@ -17,7 +17,7 @@ from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
 from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Rule, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
-from anonymize.spec.missing import Missing
+from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -83,11 +83,24 @@ class Input(Entry):
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = Field(
         default="utf8", description="How the CSV's text is encoded: utf8, latin-1, cp1252, ..."
     )
+    normalize: bool = Field(
+        default=True,
+        description="Whether values are compared without outer space and invisible characters, in Unicode NFC, a blank "
+        "one being missing. false: as they stand.",
+    )
 
     @property
     def missing_text(self) -> str:
         """What a release shows for a missing value, whatever its format."""
-        return Missing(self.missing).text
+        return self.meaning("csv").text
+
+    def compared(self, text: str) -> str:
+        """What a text is compared as."""
+        return normalized(text) if self.normalize else text
+
+    def meaning(self, form: str) -> Missing:
+        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
+        return Missing.in_format(self.missing, form, normalize=self.normalize)
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------
@@ -142,6 +155,31 @@ def _interval(template: str) -> str:
     return template
 
 
+def _open_high(template: str) -> str:
+    return _one_end(template, "{low}")
+
+
+def _open_low(template: str) -> str:
+    return _one_end(template, "{high}")
+
+
+def _one_end(template: str, end: str) -> str:
+    before, found, after = template.partition(end)
+    if not found or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
+        raise ValueError(
+            f'expected {end} once, no other braces, and text that is no part of a number, such as "{end}+"'
+        )
+    return template
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Output(Entry):
     """How the release is written."""
 
@@ -161,13 +199,22 @@ class Output(Entry):
     suppressed_rows: Literal["keep", "drop"] = Field(
         default="keep", description="Suppressed rows: keep (with every quasi-identifier suppressed) or drop."
     )
-    edges: Literal["tight", "rounded"] = Field(
-        default="tight",
-        description="Ends of intervals and bounds: tight, or rounded outward so that extremes are not published.",
+    open_high: Annotated[str, AfterValidator(_open_high)] = Field(
+        default="{low}+", description="How an interval without an upper end reads: text with {low}."
     )
-    row_order: Literal["keep", "shuffle"] = Field(
-        default="keep",
-        description="keep: the input's order, by which two releases can be joined. shuffle: a random order.",
+    open_low: Annotated[str, AfterValidator(_open_low)] = Field(
+        default="{high}-", description="How an interval without a lower end reads: text with {high}."
+    )
+    edges: Literal["open", "tight", "rounded"] = Field(
+        default="open",
+        description="Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer "
+        "than k rows), tight, or rounded outward.",
+    )
+    row_order: Literal["sorted", "shuffle", "keep"] = Field(
+        default="sorted",
+        description="sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: "
+        "the input's order, which tells more than the cells do where the input is sorted, and by which two releases "
+        "can be joined.",
     )
 
 
@@ -246,9 +293,15 @@ class Spec(Entry):
         file = None if self.path is None or replaced else str(self.path)
         return Problem(message, file, line, column, hint)
 
+    @property
+    def largest_k(self) -> int | None:
+        """The largest `k` that is required; None where there is none."""
+        further = (getattr(entry.parameters, "k", None) for entry in self.privacy.models)
+        return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
+
     def missing(self, form: str) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return Missing.in_format(self.input.missing, form)
+        return self.input.meaning(form)
 
     def roles(self) -> dict[str, Role]:
         """The role of every column of the spec, in the spec's order.

@@ -19,7 +19,8 @@ FORM = "MODEL [PARAMETER=VALUE ...] [attribute=NAME]"
 def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     """The spec with further entries of `privacy.models`, each written as a line of words: `t-closeness t=0.3`.
 
-    Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as YAML reads it.
+    Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as YAML reads it,
+    and a list as one of texts: `frequency-l-diversity l=2 "values=[positive, not known]"`.
     `models` is as in `load`. Raises UsageError, with all problems.
     """
     problems: list[Problem] = []
@@ -59,6 +60,9 @@ def _pair(word: str) -> tuple[str, Any]:
     if name == "attribute":
         return name, value
     try:
-        return name, yaml.safe_load(value)
+        loaded = yaml.safe_load(value)
+        if isinstance(loaded, list):
+            return name, yaml.load(value, Loader=yaml.BaseLoader)  # values are the texts that are written
+        return name, loaded
     except yaml.YAMLError:
         raise ValueError(word) from None

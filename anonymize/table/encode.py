@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
 from anonymize.table.named import column
+from anonymize.table.texts import compared, tidy
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _EXACT = 1 << 53  # up to here a float64 holds every integer
@@ -55,13 +57,13 @@ class Field:
 
 
 class TextColumn:
-    """A categorical column: after the last batch, the distinct texts, and a code for each row.
+    """A categorical column: after the last batch, the distinct texts as they are compared, and a code for each row.
 
     Every row is held as a code of the order in which texts first came, 0 for null, in as few bytes as that takes.
     """
 
     def __init__(self, field: Field, key: str) -> None:
-        self._missing = frozenset(field.missing.texts)
+        self._missing = field.missing
         self._key = key
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
@@ -76,21 +78,24 @@ class TextColumn:
 
     def distinct(self) -> tuple[list[str], bool]:
         """The distinct texts that are not missing, sorted, and whether any row is missing."""
-        texts = self._texts()
-        present = [text for text in texts if text not in self._missing]
+        present = {text for text in self._texts if text is not None}
         nulls = any(not piece.all() for piece in self._pieces)
-        return sorted(present), nulls or len(present) < len(texts)
+        return sorted(present), nulls or None in self._texts
 
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
         """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""
         absent = 0 if missing is None else missing
-        texts = self._texts()
-        coded = [absent if text in self._missing else code_of[text] for text in texts]
+        coded = [absent if text is None else code_of[text] for text in self._texts]
         table = np.array([absent, *coded], dtype=code_type(size))
         return _joined([table[piece] for piece in _drained(self._pieces)], table.dtype)
 
-    def _texts(self) -> list[str]:
-        return [text for text in self._categories.to_series().to_list() if text is not None]
+    @cached_property
+    def _texts(self) -> list[str | None]:
+        """What each text is compared as, in the order in which they first came; None: it means missing.
+
+        Known after the last batch.
+        """
+        return compared(self._categories.to_series().drop_nulls(), self._missing).to_list()
 
 
 @dataclass
@@ -117,7 +122,7 @@ class NumberColumn:
 
     def __init__(self, field: Field, key: str) -> None:
         self._key, self._rest = key, f"{key}?"
-        self._missing = field.missing.texts
+        self._missing = field.missing
         self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
         self._absent: list[NDArray[np.bool_] | None] = []
         self._lengths: list[int] = []
@@ -152,10 +157,16 @@ class NumberColumn:
 
         They are few in most columns, so that the slow reading is of them alone.
         """
-        left = rest.is_not_null() & ~rest.is_in(self._missing)
+        texts = rest.str.strip_chars() if self._missing.normalize else rest
+        left = rest.is_not_null() & ~texts.is_in(self._missing.texts)
         rows = np.flatnonzero(left.to_numpy())
         texts = rest.filter(left).str.strip_chars()
         whole, broken = texts.cast(pl.Int64, strict=False), texts.cast(pl.Float64, strict=False)
+        strange = broken.is_null()
+        if self._missing.normalize and strange.any():
+            plain = tidy(texts.filter(strange))
+            if not plain.equals(texts.filter(strange)):
+                return self._mended(values, absent, rest.clone().scatter(rows[strange.to_numpy()], plain))
         wrong = ~broken.is_finite().fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
         self.bad.add(self._rows + rows[wrong.to_numpy()])
         fractions = bool(whole.null_count())

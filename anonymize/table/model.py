@@ -34,7 +34,7 @@ class Table:
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
-    `populations`: those that the spec's models name, by path.
+    `populations`: those that the spec's models name, by path. `largest_k`: that is required, None where none is.
     """
 
     rows: int
@@ -48,6 +48,7 @@ class Table:
     selections: tuple[Selection, ...] = ()
     units: Codes | None = None
     populations: Mapping[str, Population] = field(default_factory=dict)
+    largest_k: int | None = None
 
     @property
     def people(self) -> dict[str, int]:

@@ -22,6 +22,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import QuasiIdentifier, Spec
 from anonymize.table.boxes import BoxTree, Ints
+from anonymize.table.coding import coded
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
 from anonymize.table.source import Source
@@ -67,13 +68,16 @@ class PopulationAxis:
         nodes: Ints = levels[-1 if top else min(level, len(levels) - 1)][leaves].astype(np.int64)
         return nodes
 
+    @property
+    def missing(self) -> int | None:
+        """The code of a missing value in the table."""
+        return self.attribute.domain.missing
+
     def interval(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The wide codes, both included, that lie under the region around codes of the table (C,)."""
         domain = self.attribute.domain
         if isinstance(domain, Numeric):
-            first, last = self.place[low], self.place[high]
-            hidden = domain.suppressed(low, high)
-            return np.where(hidden, 0, first), np.where(hidden, self.wide.domain.size - 1, last)
+            return self.place[low], self.place[high]
         assert isinstance(domain, Taxonomy)
         node, wide = domain.lca(low, high), self.wide.hierarchy
         above = np.empty(len(node), np.int64)
@@ -100,14 +104,26 @@ class Population:
         """The same people, of whom some of the attributes alone are looked at."""
         return replace(self, axes=tuple(self.axes[index] for index in attributes))
 
-    def within(self, low: Sequence[Ints], high: Sequence[Ints]) -> Ints:
-        """(C,) people under the regions around codes of the table, `low` and `high` (C,) for each attribute."""
-        ends = [axis.interval(a, b) for axis, a, b in zip(self.axes, low, high, strict=True)]
+    def within(self, low: Sequence[Ints], high: Sequence[Ints], highest: Sequence[Ints]) -> Ints:
+        """(C,) people under the regions around codes of the table, `low` and `high` (C,) for each attribute.
+
+        `highest` (C,): of numbers, the highest that is not missing. A region of numbers and missing values is two
+        boxes, so that one with m such attributes is counted as 2 ** m of them.
+        """
+        ends = [axis.interval(a, b) for axis, a, b in zip(self.axes, low, highest, strict=True)]
         starts, stops = (np.column_stack([end[side] for end in ends]) for side in (0, 1))
-        people = np.zeros(len(starts), np.int64)
+        owner = np.arange(len(starts))
+        for index, axis in enumerate(self.axes):
+            if axis.numeric and axis.missing is not None:
+                mixed = np.flatnonzero(((high[index] == axis.missing) & (low[index] != axis.missing))[owner])
+                other = axis.place[axis.missing]
+                starts, stops = np.append(starts, starts[mixed], axis=0), np.append(stops, stops[mixed], axis=0)
+                owner = np.append(owner, owner[mixed])
+                starts[len(starts) - len(mixed) :, index] = stops[len(stops) - len(mixed) :, index] = other
+        people = np.zeros(len(low[0]), np.int64)
         for first in range(0, len(starts), 1 << 14):
             piece = slice(first, first + (1 << 14))
-            people[piece] = self._tree.count(starts[piece], stops[piece])
+            np.add.at(people, owner[piece], self._tree.count(starts[piece], stops[piece]))
         return people
 
     @cached_property
@@ -179,14 +195,15 @@ def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:
     own = attribute.domain
     assert isinstance(own, Numeric)
-    values, codes, missing = column.encode()
+    values, codes, missing = coded(own.coding, *column.encode())
     both = np.union1d(values, own.values)
     absent = spec.input.missing_text if missing is not None or own.missing is not None else None
-    wide = Numeric(own.name, both, absent, tuple(own.taken))
+    wide = Numeric(own.name, both, absent, tuple(own.taken), own.coding)
     last = [len(both)]  # the code of missing, if there is any
     place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
-    hierarchy = numeric_hierarchy(definition, wide, spec.output.interval, spec.output.suppressed)
+    output = spec.output
+    hierarchy = numeric_hierarchy(definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize)
     return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
 
 
@@ -197,7 +214,7 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
     absent = spec.input.missing_text if any_missing or own.missing is not None else None
     values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
-    wide = build(own.name, definition, values, absent, spec.output.suppressed)
+    wide = build(own.name, definition, values, absent, spec.output.suppressed, normalize=spec.input.normalize)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
     place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)

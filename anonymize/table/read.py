@@ -22,15 +22,16 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.missing import Missing
 from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
+from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
 from anonymize.table.source import Source
+from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
 
@@ -64,6 +65,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     targets = _targets(spec, kinds, attributes, encoders.coded)
     warnings = (
         *_unique_warnings(encoders.passing),
+        *_text_warnings(encoders.coded),
         *(warning for column in encoders.weights for warning in column.warnings),
         *_constant_warnings(attributes),
         *rules.check(spec, attributes),
@@ -81,6 +83,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         selections=selected,
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
+        largest_k=spec.largest_k,
     )
 
 
@@ -133,7 +136,7 @@ def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are not numbers."""
     columns, wrong = {}, []
     for name, definition in spec.quasi_identifiers.items():
-        encoder = _encoder(definition, Field(name, frame.schema[name], Missing(spec.input.missing)), "value")
+        encoder = _encoder(definition, Field(name, frame.schema[name], spec.missing("arrow")), "value")
         encoder.add(frame.select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
@@ -227,11 +230,14 @@ def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
-    rules, identifying = definition.rules, definition.identifying
+    rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
+    identifying = definition.identifying
     categorize = _categorize(definition, spec.output.interval)
     if isinstance(encoder, NumberColumn):
-        values, codes, missing = encoder.encode()
-        numbers = Numeric(name, values, None if missing is None else spec.input.missing_text, spec.input.missing)
+        coding = coding_of(spec, definition)
+        values, codes, missing = coded(coding, *encoder.encode())
+        absent = spec.missing("arrow")
+        numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
     domain, codes = _taxonomy(spec, name, definition, encoder)
@@ -242,7 +248,7 @@ def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
     missing = spec.input.missing_text if any_missing else None
-    domain = build(name, definition, texts, missing, spec.output.suppressed)
+    domain = build(name, definition, texts, missing, spec.output.suppressed, normalize=spec.input.normalize)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
 
@@ -251,7 +257,10 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
     """What makes the hierarchy of a numeric attribute. A file is read at once, so that it is checked in any case."""
 
     def make() -> Generalization:
-        return numeric_hierarchy(definition, numbers, spec.output.interval, spec.output.suppressed)
+        output = spec.output
+        return numeric_hierarchy(
+            definition, numbers, output.interval, output.suppressed, normalize=spec.input.normalize
+        )
 
     if not isinstance(definition.hierarchy, Path):
         return make
@@ -325,6 +334,12 @@ def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:
                 f"column {column.name!r} passes through untouched and may identify people: more than "
                 f"{NEARLY_UNIQUE:.0%} of its values differ"
             )
+
+
+def _text_warnings(encoders: Mapping[str, Encoder]) -> Iterator[str]:
+    for name, column in encoders.items():
+        if isinstance(column, TextColumn):
+            yield from warnings_of(name, column.distinct()[0])
 
 
 def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:

@@ -62,6 +62,8 @@ def rebuilt_column(column: pl.Series) -> pl.Series:
         return _texts(column.bin.encode("hex")).str.decode("hex")
     if dtype.is_temporal() or dtype in _PLAIN:
         return _numbers(column)
+    if dtype.is_numeric():  # of more digits than NumPy has types for, decimals above all
+        return _texts(column.cast(pl.String)).cast(dtype)
     return pl.Series(column.to_list(), dtype=plain_type(dtype))
 
 

@@ -15,15 +15,25 @@ SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
 def check_columns(spec: Spec, source: Source) -> None:
     """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
     roles = spec.roles()
+    if source.format == "csv" and _other_separator(source, roles):
+        message = f"the header is one column when {source.separator!r} is the separator"
+        raise DataError(Problem(message, source.name, line=1, hint="set input.separator"))
+    if roles.keys().isdisjoint(source.columns):
+        raise DataError(Problem(f"no column of the spec is in it: {columns_in(source.columns, roles)}", source.name))
     absent = [name for name in roles if name not in source.schema]
     unlisted = [name for name in source.columns if name not in roles]
     problems = [_absent(spec, source, name, unlisted) for name in absent]
     problems += [unclassified(unlisted, source.name, absent)] if unlisted else []
-    if problems and _other_separator(source, roles):
-        message = f"the header is one column when {source.separator!r} is the separator"
-        problems = [Problem(message, source.name, line=1, hint="set input.separator")]
     if problems:
         raise DataError(problems)
+
+
+def columns_in(present: Sequence[str], wanted: Iterable[str]) -> str:
+    """Which columns a table has, for a message; how many, where none of those is there that are wanted: then its first
+    line may be somebody's cells and no header."""
+    if set(present).isdisjoint(wanted):
+        return f"it has {len(present)} columns, and none that is named; is its first line a header?"
+    return f"it has {', '.join(present)}"
 
 
 def unclassified(names: Sequence[str], file: str, absent: Sequence[str] = ()) -> Problem:
@@ -51,7 +61,7 @@ def _nearest(name: str, names: Iterable[str]) -> str | None:
 
 def _other_separator(source: Source, roles: Iterable[str]) -> bool:
     """Whether the header is a single column that another separator would part into columns of the spec."""
-    if source.format != "csv" or len(source.columns) > 1:
+    if len(source.columns) > 1 or source.columns[0] in roles:
         return False
     header = source.columns[0]
     return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,12 @@ def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...
     """
     by_name = {attribute.name: (index, attribute.domain) for index, attribute in enumerate(attributes)}
     return tuple(
-        Selection({by_name[name][0]: leaves(by_name[name][1], condition) for name, condition in selection.items()})
+        Selection(
+            {
+                by_name[name][0]: leaves(by_name[name][1], condition, spec.input.compared)
+                for name, condition in selection.items()
+            }
+        )
         for selection in spec.workload.selections
     )
 
@@ -38,10 +43,10 @@ def warnings(selections: Sequence[Selection]) -> list[str]:
     ]
 
 
-def leaves(domain: Domain, condition: Condition) -> NDArray[np.bool_]:
-    """(size,) whether the condition takes each leaf."""
+def leaves(domain: Domain, condition: Condition, compared: Callable[[str], str] = str) -> NDArray[np.bool_]:
+    """(size,) whether the condition takes each leaf. `compared`: what a text of the condition is compared as."""
     if isinstance(domain, Taxonomy):
-        return _below(domain, {str(value) for value in condition.in_ or ()})
+        return _below(domain, {compared(str(value)) for value in condition.in_ or ()})
     assert isinstance(domain, Numeric)
     taken = np.zeros(domain.size, np.bool_)
     if condition.in_ is not None:

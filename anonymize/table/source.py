@@ -15,7 +15,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.table import explain
+from anonymize.table import explain, memory
 from anonymize.table.files import reason
 from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
@@ -107,6 +107,7 @@ class Source:
         Sets `rows` and `sha256` at its end. Raises DataError for a CSV with a record that is not sound; batches of such
         a file may have been yielded before. With no expressions the batches have rows and no columns.
         """
+        memory.check(self.path, self.name, self.format, len(expressions), BATCH)
         with Scanner(self.path, self._layout, hashing=self._opened.sha256 is None) as scanner:
             if self._blank_lines:
                 self._accept(scanner.result())
@@ -186,7 +187,7 @@ class Source:
     def _typed_schema(self) -> pl.Schema:
         try:
             schema = self.scan().collect_schema()
-        except _POLARS_ERRORS:
+        except (*_POLARS_ERRORS, OSError):
             message = f"cannot be read as a file of the format {self.format}"
             raise DataError(Problem(message, file=self.name)) from None
         self._check_names(list(schema))
@@ -216,7 +217,7 @@ class Source:
         wrong = [f"column {number} has no name" for number, name in enumerate(names, 1) if not name]
         firsts = [names.index(name) for name in names]
         wrong += [
-            f"columns {first + 1} and {index + 1} have the same name, {names[index]!r}"
+            f"columns {first + 1} and {index + 1} have the same name"
             for index, first in enumerate(firsts)
             if first < index and names[index]
         ]

@@ -1,4 +1,7 @@
-"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8."""
+"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8.
+
+The copy has no name where the system allows it, so that nothing of it is left even by a process that is killed.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +169,7 @@ def _lines_before_error(piece: bytes, encoding: str, state: tuple[bytes, int]) -
 
 def _copied(pieces: Iterable[bytes]) -> Path:
     with _copying():
-        path = temporary.create("anonymize-")
+        path = temporary.unnamed("anonymize-")
     try:
         with open(path, "wb", buffering=0) as file:
             for piece in pieces:

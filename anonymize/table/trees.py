@@ -13,6 +13,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.model import Definition, Spec
 from anonymize.table.named import column
+from anonymize.table.texts import compared
 
 Paths = dict[str, tuple[str, ...]]
 """The labels from each leaf to the root, by the leaf's label, in the order of leaves."""
@@ -34,15 +35,17 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
 
 def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
     """The hierarchy of one column."""
+    normalize = spec.input.normalize
     if isinstance(definition.hierarchy, Path):
-        tree = files.read(definition.hierarchy, name)
-        return Taxonomy.of(name, tree, next((text for text in spec.input.missing[:1] if text in tree.leaves), None))
+        tree = files.read(definition.hierarchy, name, normalize=normalize)
+        return Taxonomy.of(name, tree, next((text for text in [spec.input.missing_text] if text in tree.leaves), None))
     texts = frame.select(column(name).cast(pl.String).unique().drop_nulls()).collect(engine="streaming").to_series()
-    present = sorted(set(texts) - set(spec.input.missing))
+    present = sorted(set(compared(texts, spec.missing("arrow")).drop_nulls()))
     if definition.type != "numeric":
-        return build(name, definition, present, None if present else "", spec.output.suppressed)
+        return build(name, definition, present, None if present else "", spec.output.suppressed, normalize=normalize)
     numbers = Numeric(name, _numbers(present).to_numpy())
-    return numeric_hierarchy(definition, numbers, spec.output.interval, spec.output.suppressed).hierarchy
+    output = spec.output
+    return numeric_hierarchy(definition, numbers, output.interval, output.suppressed, normalize=normalize).hierarchy
 
 
 def _numbers(texts: Sequence[str]) -> pl.Series:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from anonymize.errors import DataError, Problem
+from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
 from anonymize.table.encode import Field, TextColumn
 from anonymize.table.named import column
 from anonymize.table.source import Source
+from anonymize.table.texts import tidy
 
 
 class UnitColumn(TextColumn):
@@ -27,6 +29,8 @@ class UnitColumn(TextColumn):
         return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
 
 
-def units_of(table: pl.LazyFrame, name: str) -> pl.Series:
-    """(rows,) the unit of every row, as text, null where there is none."""
-    return table.select(column(name).cast(pl.String)).collect(engine="streaming").to_series()
+def units_of(table: pl.LazyFrame, name: str, missing: Missing) -> pl.Series:
+    """(rows,) the unit of every row, as text, null where there is none; normalized where texts are. Without the name of
+    its column."""
+    texts = table.select(column(name).cast(pl.String).alias("")).collect(engine="streaming").to_series()
+    return tidy(texts).replace("", None) if missing.normalize else texts

@@ -9,6 +9,7 @@ import polars as pl
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Spec
 from anonymize.table.encode import Field
+from anonymize.table.roles import columns_in
 from anonymize.table.source import Source
 
 WRONG = {1: "missing", 2: "not a number", 3: "negative", 4: "zero"}
@@ -98,7 +99,7 @@ def check(spec: Spec, source: Source) -> list[str]:
         source.check()
         return []
     if name not in source.schema:
-        hint = f"it has {', '.join(source.columns)}"
+        hint = columns_in(source.columns, spec.roles())
         raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
     column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format)), "0")
     for batch in source.examine(column.expressions):

@@ -12,17 +12,23 @@ measured once.
 
 from __future__ import annotations
 
+from anonymize.verify.cells import CellTemplates
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, text_of
+from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.twins import TWINS, TwinBound
-from anonymize.verify.verdict import THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
+from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
 
 __all__ = [
+    "BY_ORDER",
     "CSV",
     "THRESHOLD",
     "TWINS",
+    "CellTemplates",
     "Check",
+    "Ordering",
+    "OriginalRows",
     "People",
     "Result",
     "Shown",

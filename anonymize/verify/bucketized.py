@@ -23,12 +23,14 @@ COUNT = "count"
 
 @dataclass(frozen=True)
 class Reading:
-    """How the text is read: the column of groups, what means missing, and whether a null does."""
+    """How the text is read: the column of groups, what means missing, whether a null does, whether texts
+    are normalized."""
 
     group: str
     missing: Sequence[str] = ("",)
     null_missing: bool = True
     threshold: float = THRESHOLD
+    normalize: bool = False
 
 
 def measure_bucketized(
@@ -42,10 +44,14 @@ def measure_bucketized(
 
     `table`: the QIT, or all in one file. `sensitive`: the ST with the columns of groups, of a sensitive attribute, and
     `count`; None where the table has the sensitive values. Raises DataError where the files do not belong together, or
-    counts are no whole numbers above 0.
+    counts are not whole numbers above 0.
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
-    given = {"threshold": reading.threshold, "null_missing": reading.null_missing}
+    given = {
+        "threshold": reading.threshold,
+        "null_missing": reading.null_missing,
+        "normalize": reading.normalize,
+    }
     grouped = measure(values, [reading.group], checks, reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
     people = measure(table, quasi_identifiers, [], reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
     return replace(grouped, risk=people.risk)
@@ -60,7 +66,7 @@ def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.Lazy
     counted = sensitive.select(*texts, count=count).collect()
     wrong = int((counted[COUNT].fill_null(0) < 1).sum())
     if wrong:
-        raise DataError(f"{wrong} counts of the sensitive table are no whole numbers above 0")
+        raise DataError(f"{wrong} counts of the sensitive table are not whole numbers above 0")
     groups = table.select(group=by_position(table)[group].cast(pl.String)).group_by("group").agg(pl.len())
     own = next(key for key, name in names.items() if name == group)
     check_together(groups.collect(engine="streaming"), counted.select(pl.col(own).alias("group"), COUNT))

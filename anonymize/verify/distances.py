@@ -13,33 +13,51 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.errors import DataError
-from anonymize.verify.table import TextRows, texts_of
+from anonymize.verify.table import TextRows, plain, texts_of
 from anonymize.verify.verdict import Subject, Tree
 
 
 @dataclass(frozen=True)
 class Overall:
-    """A sensitive attribute in the table as a whole. `entries`: of its classes; `texts`: how its values read, in the
-    order of values; `tree`: its hierarchy."""
+    """A sensitive attribute in the table as a whole. `entries`: of its classes; `rows`: of the table, with what means
+    `missing`; `tree`: its hierarchy."""
 
     entries: pl.DataFrame
-    texts: pl.Series | None
+    rows: TextRows
+    subject: Subject
+    missing: Sequence[str]
     tree: Tree | None
-    attribute: str
 
-    @classmethod
-    def of(
-        cls, entries: pl.DataFrame, rows: TextRows, subject: Subject, missing: Sequence[str], tree: Tree | None
-    ) -> Overall:
-        """From the entries of a table's classes. Values of a categorical attribute are numbers of texts, from 1."""
-        attribute, numeric = subject
-        texts = None if numeric or tree is None else texts_of(rows, subject, missing)
-        return cls(entries, texts, tree, attribute or "")
+    @property
+    def attribute(self) -> str:
+        """Its name."""
+        return self.subject[0] or ""
+
+    @cached_property
+    def texts(self) -> pl.Series | None:
+        """How its values read, in the order of values; None of numbers. Values are numbers of texts, from 1."""
+        return None if self.subject[1] else texts_of(self.rows, self.subject, self.missing)
+
+    def codes_of(self, values: Sequence[str]) -> dict[str, float | None]:
+        """What `entries` calls each of some values; None for one that the table does not have."""
+        if self.texts is None:
+            known = {number: number for number in self.counts["value"]}  # whole ones stay whole
+            return {value: known.get(_number(value)) for value in values}
+        places = {text: place for place, text in enumerate(self.texts, 1)}
+        return {value: places.get(value, places.get(as_compared(value))) for value in values}
 
     @cached_property
     def counts(self) -> pl.DataFrame:
         """Its different values, in the order of values (`value`, `count`)."""
         return self.entries.group_by("value").agg(pl.col("count").sum()).sort("value")
+
+    def guarded(self, values: Sequence[str]) -> dict[str, object]:
+        """What figures need to know of protected values: what `entries` calls those that occur, and their share of the
+        table."""
+        codes = [code for code in self.codes_of(values).values() if code is not None]
+        mine = self.counts.filter(pl.col("value").is_in(codes))
+        share = mine["count"].to_numpy().sum() / max(self.counts["count"].to_numpy().sum(), 1)
+        return {"guarded": mine["value"].to_list(), "guarded share": float(share)}
 
     @property
     def shares(self) -> pl.DataFrame:
@@ -72,6 +90,11 @@ class Overall:
         if unknown:
             raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
         return [leaf for leaf in leaves if leaf is not None]
+
+
+def as_compared(text: str) -> str:
+    """A text of the spec in the form in which the values of a table are compared."""
+    return str(pl.select(plain(pl.lit(text))).item())
 
 
 def _number(text: str) -> float | None:

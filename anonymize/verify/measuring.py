@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, wildcard_risk
-from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, read, texts_of_classes, whole
+from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, plain, read, texts_of_classes, whole
+from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
-from anonymize.verify.verdict import THRESHOLD, Check, Figures, Parameters, Result, Subject, Tree, Verdict, Wildcard
+from anonymize.verify.verdict import (
+    THRESHOLD,
+    Check,
+    Figures,
+    Given,
+    OrderVerdict,
+    Parameters,
+    Result,
+    Subject,
+    Tree,
+    Verdict,
+    Wildcard,
+)
 from anonymize.verify.wildcard import Matched
+
+IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
+AS_WILDCARD = "the rows are narrower than what they show, and that is not measured where missing matches anything"
 
 _NONE = 2**32 - 1
 """No class has this number."""
@@ -29,6 +46,9 @@ def measure(
     null_missing: bool = True,
     units: pl.Series | None = None,
     missing_as: Literal["own-category", "wildcard"] = "own-category",
+    numbers: Iterable[str] = (),
+    ordering: Ordering | None = None,
+    normalize: bool = False,
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -37,33 +57,114 @@ def measure(
     text (an empty field of a CSV for which "" is not declared missing). `suppressed`: text of a suppressed cell.
     `threshold`: a record is at risk when its risk is higher. `units`: whom each row is about, in the order of the rows;
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
-    of a quasi-identifier is; as a wildcard everything is measured in both meanings. Raises DataError if a numeric
-    attribute has other values.
+    of a quasi-identifier is; as a wildcard everything is measured in both meanings. `numbers`: columns in which a
+    suppressed cell is a null, where they have numbers and not texts. `ordering`: what is asked about the order of the
+    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises DataError if a
+    numeric attribute has other values.
     """
+    if normalize:
+        missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units)
+    kinds = frame.collect_schema()
+    blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
     names = list(dict.fromkeys(name for name, _ in subjects if name))
-    rows = read(table, names, suppressed, keep=wild or looked_up)
+    rows = read(table, names, suppressed, keep=wild or looked_up or ordering is not None)
+    reading = None if ordering is None else read_order(table, rows, ordering)
+    if not wild and not looked_up:
+        rows = replace(rows, shown=())
     classes = classes_of(rows)
     if looked_up:
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
     sizes = classes.filter(~pl.col("suppressed"))["size"]
 
-    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         entries = entries_of(rows, subject, missing)
         return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
 
     return Verdict(
         rows=rows.count,
+        absent=_absent(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, plain, classes),
+        results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
+        blank=rows.blank,
+        order=None
+        if reading is None or ordering is None
+        else _of_order(reading, ordering, checks, missing, classes, wild=wild),
+        remarks=tuple(rows.remarks),
     )
+
+
+def _of_order(
+    reading: OrderReading,
+    ordering: Ordering,
+    checks: Sequence[Check],
+    missing: Sequence[str],
+    shown: pl.DataFrame,
+    *,
+    wild: bool,
+) -> OrderVerdict:
+    """The table measured once more, by what its rows read once their order has narrowed them. `shown`: its classes."""
+    verdict = OrderVerdict(reading.sorted, ordering.judged, reading.attributes)
+    if reading.rows is None:
+        return verdict
+    rows = reading.rows
+    able = [check for check in checks if check.people is None]
+    classes = classes_of(rows)
+
+    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        entries = entries_of(rows, subject, missing)
+        return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
+
+    measured = iter(_results(able, plain, classes))
+    results = [next(measured) if check.people is None else _unknown(check, IN_POPULATION) for check in checks]
+    return replace(
+        verdict,
+        results=tuple(_as_wildcard(result) if wild else result for result in results),
+        rows=rows.count,
+        singled_out=whole(risk(classes["size"], THRESHOLD)["uniques"]),
+        singled_out_as_shown=whole(risk(shown["size"], THRESHOLD)["uniques"]),
+    )
+
+
+def _unknown(check: Check, why: str) -> Result:
+    """That of a check which could not be made."""
+    required = dict(check.parameters)
+    return Result(check.model, check.attribute, required, {}, None, 0, 0, why if _requires(check) else None)
+
+
+def _as_wildcard(result: Result) -> Result:
+    """A result of rows in which missing is a value of its own, where it was to match anything, which was not measured:
+    only what sizes alone decide and is met so is met then, for a row's compatible rows are no fewer than its class."""
+    if result.satisfied is None or (result.satisfied and result.attribute is None):
+        return result
+    return replace(result, satisfied=None, unknown=AS_WILDCARD)
+
+
+def _absent(
+    checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
+) -> tuple[tuple[str, str], ...]:
+    """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""
+    protecting = [check for check in checks if check.protects]
+    lacking: dict[tuple[str, str], None] = {}
+    for subject in dict.fromkeys((check.attribute, check.numeric) for check in protecting):
+        overall = made(subject, None)[1]
+        for check in (each for each in protecting if (each.attribute, each.numeric) == subject):
+            codes = overall.codes_of(check.protects)
+            lacking |= dict.fromkeys((check.attribute or "", value) for value, code in codes.items() if code is None)
+    return tuple(lacking)
+
+
+def _plain(texts: Sequence[str]) -> list[str]:
+    """Texts as they are compared, each once."""
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    return frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series().to_list()
 
 
 def _overall(
@@ -71,7 +172,7 @@ def _overall(
 ) -> Overall:
     """The table as a whole: somebody who is in several classes is counted in each, and once here."""
     whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
-    return Overall.of(whole, rows, subject, missing, tree)
+    return Overall(whole, rows, subject, missing, tree)
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -142,13 +243,20 @@ def _requires(check: Check) -> bool:
     return any(bound.parameter in check.parameters for bound in TWINS[check.model])
 
 
-def _expressions(checks: Sequence[Check]) -> dict[str, pl.Expr]:
+def _expressions(checks: Sequence[Check], overall: Overall | None = None) -> dict[str, pl.Expr]:
     """The figures of the classes, `f` and the numbers of check and bound."""
     return {
-        f"f{index}.{number}": bound.figure(check.parameters)
+        f"f{index}.{number}": bound.figure(_given(check, overall))
         for index, check in enumerate(checks)
         for number, bound in enumerate(_bounds(check))
     }
+
+
+def _given(check: Check, overall: Overall | None) -> Given:
+    """The parameters of a check, and what is known of the values that it protects."""
+    if not check.protects or overall is None:
+        return check.parameters
+    return {**check.parameters, **overall.guarded(check.protects)}
 
 
 def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -159,7 +267,7 @@ def _of_classes(classes: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
 
 def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall) -> pl.DataFrame:
     """The figures of the checks that are about one attribute, in one go."""
-    figures = _expressions(checks)
+    figures = _expressions(checks, overall)
     kinds, entries = _alike(classes, entries)
     of_size = {name: figure for name, figure in figures.items() if figure.meta.root_names() == ["size"]}
     others = {name: figure for name, figure in figures.items() if name not in of_size}

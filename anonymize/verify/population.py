@@ -1,28 +1,31 @@
 """How many people of a population lie under what each class shows, from the texts of both.
 
-A released cell is read as it stands: the suppressed text shows everything; a label all leaves that have it above them;
-an interval, by the template of the spec or in two columns, the numbers in it; any other text itself.
+A released cell is read as it stands. The suppressed text shows everything; a label, all leaves that have it above them;
+an interval, written by the template of the spec or in two columns, the numbers in it, and all beyond where an end is
+open; what reads `or` missing, missing values as well; any other text, itself.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.table import by_position
+from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
-"""People of the population, those who are alike once, who are looked up at a time."""
+"""How many different people of the population are looked up at a time; people who are alike count once."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How a quasi-identifier reads: its released columns (two are the ends of intervals), whether it is a number, and
-    its hierarchy over the values of the population, if it has one."""
+    """How a quasi-identifier reads: its released columns (two are the ends of intervals, and a third one beside them
+    says whether a value may be missing), whether it is a number, and its hierarchy over the values of the population,
+    if it has one."""
 
     name: str
     columns: Sequence[str]
@@ -41,6 +44,10 @@ class People:
     interval: str
     null: str | None = None
     """What a null of the population is read as; None: missing."""
+    open_high: str = "{low}+"
+    open_low: str = "{high}-"
+    normalize: bool = False
+    """Whether texts are compared as `table.plain` has them; those of the release are already."""
 
     def count(self) -> int:
         """How many people there are."""
@@ -58,6 +65,9 @@ class People:
         own = [texts(columns[each.name], null).alias(name) for each, name in zip(self.columns, names, strict=True)]
         classes = classes.select(texts(column, absent) for column in by_position(classes).values())
         people = self.frame.select(own).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
+        if self.normalize:
+            texts_of = [plain(pl.col(name)).replace("", absent) for name in names]
+            people = people.with_columns(texts_of).group_by(names).agg(pl.col("people").sum())
         people = people.with_row_index("person")
         covers = [
             self._covers(each, classes, people[name].unique(), absent)
@@ -87,32 +97,48 @@ class People:
         return pl.concat([part.select("value", *columns) for part in parts]).unique()
 
     def _numbers(self, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
-        """Numbers in intervals; a value that is missing under the text of missing values."""
-        ends = texts.with_columns(self._ends(texts))
+        """Numbers in intervals; a value that is missing under the text of missing values, and under intervals that may
+        be missing instead."""
+        ends = texts.with_columns(self._ends(texts, absent))
         numbers = pl.DataFrame({"value": values}).with_columns(
             number=pl.when(pl.col("value") != absent).then(
                 pl.col("value").str.strip_chars().cast(pl.Float64, strict=False)
             )
         )
         inside = numbers.drop_nulls().join_where(
-            ends.drop_nulls(),
+            ends.filter(pl.col("low").is_not_null() & pl.col("high").is_not_null()),
             pl.col("low") <= pl.col("number"),
             pl.col("number") <= pl.col("high"),
         )
         inside = inside.filter(~pl.col("half") | (pl.col("number") < pl.col("high")))
-        gone = ends.filter(pl.all_horizontal(pl.col(name) == absent for name in texts.columns))
+        empty = pl.all_horizontal(pl.col(name) == absent for name in texts.columns[:2])
+        gone = ends.filter(empty | pl.col("maybe"))
         nobody = numbers.filter(pl.col("value") == absent).join(gone, how="cross")
         return pl.concat([part.select("value", *texts.columns) for part in (inside, nobody)])
 
-    def _ends(self, texts: pl.DataFrame) -> list[pl.Expr]:
-        """The ends of the interval that each text is, null where it is none; and whether it lacks its upper end."""
-        if texts.width == 2:
-            low, high = (pl.col(name).str.strip_chars().cast(pl.Float64, strict=False) for name in texts.columns)
-            return [low.alias("low"), high.alias("high"), pl.lit(False).alias("half")]
+    def _ends(self, texts: pl.DataFrame, absent: str) -> list[pl.Expr]:
+        """The ends of the interval that each text is, infinite where it is open, and null where it is none; whether it
+        lacks its upper end; and whether it may be missing instead."""
+        if texts.width > 1:
+            low, high = (pl.col(name).str.strip_chars().cast(pl.Float64, strict=False) for name in ("t0", "t1"))
+            no_low, no_high = (pl.col(name).str.strip_chars().is_in(["", absent]) for name in ("t0", "t1"))
+            maybe = pl.col("t2") == "maybe" if texts.width == 3 else pl.lit(False)
+            return [
+                pl.when(no_low & high.is_not_null()).then(-math.inf).otherwise(low).alias("low"),
+                pl.when(no_high & low.is_not_null()).then(math.inf).otherwise(high).alias("high"),
+                pl.lit(False).alias("half"),
+                maybe.alias("maybe"),
+            ]
+        words = "|".join(re.escape(word) for word in {*self.missing, "missing"} if word)
+        bare = pl.col("t0").str.extract(f"(?s)^(.*) or (?:{words})$")
+        return [*self._one_column(pl.coalesce(bare, "t0")), bare.is_not_null().alias("maybe")]
+
+    def _one_column(self, text: pl.Expr) -> list[pl.Expr]:
+        """The first three, of cells that are one text."""
         number = r"(-?[0-9.]+(?:[eE][+-]?[0-9]+)?)"
         closed = re.escape(self.interval).replace(r"\{low\}", number).replace(r"\{high\}", number)
         opened = closed[: -len(re.escape("]"))] + r"\)" if self.interval.endswith("]") else None
-        text, single = pl.col("t0"), pl.col("t0").str.strip_chars().cast(pl.Float64, strict=False)
+        single = text.str.strip_chars().cast(pl.Float64, strict=False)
         patterns = [pattern for pattern in (closed, opened) if pattern is not None]
         low, high = (
             pl.coalesce(
@@ -120,14 +146,22 @@ class People:
             )
             for group in (1, 2)
         )
+        above = re.escape(self.open_high).replace(r"\{low\}", number)
+        below = re.escape(self.open_low).replace(r"\{high\}", number)
+        least, most = (text.str.extract(f"^{each}$", 1).cast(pl.Float64, strict=False) for each in (above, below))
         half = pl.lit(False) if opened is None else text.str.contains(f"^{opened}$")
-        return [pl.coalesce(single, low).alias("low"), pl.coalesce(single, high).alias("high"), half.alias("half")]
+        return [
+            pl.coalesce(single, low, least, pl.when(most.is_not_null()).then(-math.inf)).alias("low"),
+            pl.coalesce(single, high, pl.when(least.is_not_null()).then(math.inf), most).alias("high"),
+            half.alias("half"),
+        ]
 
 
 def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
-    """Values under their own text, and under the labels above them in the hierarchy; of two columns, in both alike.
+    """Values under their own text, and under the labels above them in the hierarchy; where there are two columns, in
+    both alike.
 
-    Of numbers under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
+    Numbers are under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
     """
     tree: Mapping[str, tuple[str, ...]] = attribute.tree or {}
     root = next((path[-1] for path in tree.values()), None)

@@ -40,8 +40,17 @@ class Bound:
     missing: int | None
 
 
+@dataclass(frozen=True)
+class RatioBound:
+    """What is asked of the distortion of a sensitive attribute: a model, and its parameters."""
+
+    model: str
+    attribute: str
+    required: Mapping[str, float]
+
+
 def measure_randomized(
-    frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound]
+    frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound | RatioBound]
 ) -> tuple[Verdict, list[str]]:
     """The verdict, and what is wrong with the distortion (nothing, of a sound release).
 
@@ -58,7 +67,12 @@ def measure_randomized(
     if released.height != original.height:
         raise DataError("the table changed while it was being verified")
     wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], released[each["column"]])]
-    results = tuple(_result(bound, attributes, original) for bound in bounds)
+    results = tuple(
+        _ratio_result(bound, attributes, original)
+        if isinstance(bound, RatioBound)
+        else _result(bound, attributes, original)
+        for bound in bounds
+    )
     nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
     return Verdict(original.height, 0, results, *nothing), wrong
 
@@ -111,6 +125,42 @@ def _surprise(hits: int, tries: int, chance: float) -> float:
         if part > 0:
             divergence += part * math.log(part / expected) if expected > 1e-15 else (math.inf if part > 1e-15 else 0.0)
     return tries * divergence
+
+
+# --- what a row tells ------------------------------------------------------------------------------------------------
+
+
+def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame) -> Result:
+    """A bound on how much likelier one value than another makes what a row shows: over all that can be shown."""
+    own = next(each for each in attributes if each["name"] == bound.attribute)
+    size = len(own["values"]) if "values" in own else original[own["column"]].n_unique()
+    ratio = _largest_ratio(own["p"], size)
+    achieved: dict[str, Any] = {"epsilon": math.log(ratio) if math.isfinite(ratio) else None}
+    if bound.model == "amplification":
+        prior = bound.required["rho1"]
+        odds = ratio * prior / (1 - prior)
+        achieved = {"rho1": prior, "rho2": odds / (1 + odds) if math.isfinite(ratio) else 1.0}
+        allowed = bound.required["rho2"] / (1 - bound.required["rho2"])
+        satisfied = odds < allowed * (1 - 1e-9)
+    else:
+        satisfied = ratio <= math.exp(bound.required["epsilon"]) * (1 + _TOLERANCE)
+    return Result(
+        model=bound.model,
+        attribute=bound.attribute,
+        required=dict(bound.required),
+        achieved=achieved,
+        satisfied=satisfied,
+        failing_classes=0 if satisfied else size,
+        failing_rows=0 if satisfied else original.height,
+    )
+
+
+def _largest_ratio(p: float, size: int) -> float:
+    """Of one value that is shown, the probability with the value that shows it most, over that with the least."""
+    if size == 1:
+        return 1.0
+    chances = (p, (1 - p) / (size - 1))
+    return math.inf if min(chances) <= 0 else max(chances) / min(chances)
 
 
 # --- the risk --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Sizes of the classes, and the risk that somebody is found in them."""
+"""Sizes of the classes, and the risk that somebody is re-identified in them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WORSE: dict[str, Literal["higher", "lower"]] = {
     "records_at_risk": "higher",
     "uniques": "higher",
 }
-"""The figures of a risk, and which way each gets worse."""
+"""The figures of a risk, and the direction in which each gets worse."""
 GIVEN = "threshold"
-"""What stands beside them, and is given: the risk above which a record counts as at risk."""
+"""The parameter that stands beside them: the risk above which a record counts as at risk."""
 
 
 def class_sizes(sizes: pl.Series) -> Figures:
@@ -33,7 +33,8 @@ def class_sizes(sizes: pl.Series) -> Figures:
 
 
 def risk(sizes: pl.Series, threshold: float) -> Figures:
-    """Of the rows, suppressed ones included. The prosecutor knows that the person is in the table: 1 / class size.
+    """The risk of the rows, suppressed ones included. The prosecutor knows that the person is in the table: 1 / class
+    size.
 
     Without a population the journalist, who does not know it, is assumed to be as well off. The marketer's is the share
     of rows that are expected to be linked correctly, which is the mean of the prosecutor's: classes / rows.
@@ -57,8 +58,8 @@ def risk(sizes: pl.Series, threshold: float) -> Figures:
 def wildcard_risk(classes: pl.DataFrame, threshold: float) -> Figures:
     """The same where a missing cell matches anything: 1 / `size`, the compatible rows, for each of a class's `own`.
 
-    The marketer's is the mean: the share of rows that an attacker is expected to link correctly who picks one of the
-    compatible rows.
+    The marketer's is the mean: the share of rows that an attacker who picks one of the compatible rows is expected to
+    link correctly.
     """
     rows = int(classes["own"].sum())
     if not rows:

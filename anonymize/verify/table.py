@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.spec import UNKNOWN, remarks
 from anonymize.verify.verdict import Subject
 
 _MOST = 2**63
@@ -46,7 +47,8 @@ def by_position(frame: pl.LazyFrame | pl.DataFrame) -> dict[str, pl.Expr]:
 class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
-    `units`: (rows,) whom each row is about; None: every row is about somebody else.
+    `units`: (rows,) whom each row is about; None: every row is about somebody else. `normalize`: texts are compared as
+    `plain` has them. `numbers`: columns of numbers, in which a null is what a suppressed cell reads.
     """
 
     frame: pl.LazyFrame
@@ -54,14 +56,23 @@ class TextTable:
     missing: tuple[str, ...]
     fill: str | None
     units: pl.Series | None = None
+    normalize: bool = False
+    numbers: frozenset[str] = frozenset()
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
-        return text if self.fill is None else text.fill_null(self.fill)
+        return text if self.fill is None or column in self.numbers else text.fill_null(self.fill)
 
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
         return by_position(self.frame)
+
+
+def plain(text: pl.Expr) -> pl.Expr:
+    """A text as it is compared: without what cannot be seen, any space being a space, none at the ends, in NFC."""
+    visible = text.str.replace_all(r"[\t-\r\x{85}\x{2028}\x{2029}\p{Zs}]", " ")
+    visible = visible.str.replace_all(r"[\p{Cc}\x{AD}\x{200B}\x{2060}\x{FEFF}]", "")
+    return visible.str.strip_chars(" ").str.normalize("NFC")
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,8 @@ class TextRows:
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
     none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `shown`: the columns of the
-    quasi-identifiers, where they were asked for.
+    quasi-identifiers, where they were asked for. `blank`: every row reads as suppressed ones do; then everything is
+    generalized, and none of them is suppressed.
     """
 
     classes: Numbering
@@ -114,6 +126,9 @@ class TextRows:
     values: Mapping[str, NumberedColumn]
     units: Numbering | None
     shown: Sequence[NumberedColumn] = ()
+    blank: bool = False
+    remarks: Sequence[str] = ()
+    """What looks like a mistake among the texts, where they are normalized."""
 
     @property
     def count(self) -> int:
@@ -130,17 +145,35 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
 
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
-    columns = _columns(table, [*table.quasi_identifiers, *attributes])
+    columns = numbered(table, [*table.quasi_identifiers, *attributes])
     released = columns[: len(table.quasi_identifiers)]
     classes = released[0].numbers
     for column in released[1:]:
         classes = pair(classes, column.numbers)[0]
     values = dict(zip(attributes, columns[len(released) :], strict=True))
-    hidden, units = _hidden(released, suppressed, classes), _units(table, len(classes.of_row))
-    return TextRows(classes, hidden, values, units, released if keep else ())
+    typed = [name in table.numbers for name in table.quasi_identifiers]
+    hidden, units = _hidden(released, suppressed, typed, classes), _units(table, len(classes.of_row))
+    blank = hidden is not None and bool((classes.of_row == hidden).all())
+    names = [*table.quasi_identifiers, *attributes]
+    noted = [each for name, column in zip(names, columns, strict=True) for each in _remarks(name, column, table)]
+    kept = released if keep else ()
+    return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
-def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
+def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
+    """What to say about the texts of a column that differ in case alone, or read as unknown without being missing."""
+    if not table.normalize:
+        return []
+    texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))
+    alike = (
+        texts.group_by(pl.col("text").str.to_lowercase())
+        .len()
+        .select(unknown=pl.col("text").is_in(list(UNKNOWN)), n="len")
+    )
+    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), int(alike.filter("unknown")["n"].sum()))
+
+
+def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
     categories = [pl.Categories.random() for _ in names]
     kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
@@ -151,11 +184,29 @@ def _columns(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     coded = table.frame.select(queries).collect(engine="streaming")
     texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
     pairs = zip(coded.get_columns(), texts, strict=True)
-    return [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
+    numbered = [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
+    return [_merged(column) for column in numbered] if table.normalize else numbered
 
 
-def _hidden(columns: Sequence[NumberedColumn], suppressed: str, classes: Numbering) -> int | None:
-    codes = [column.texts.index_of(suppressed) for column in columns]
+def _merged(column: NumberedColumn) -> NumberedColumn:
+    """The column with the texts that are compared as one under one number. Where each begins and ends with a visible
+    ASCII character and has only ASCII characters and spaces in between, which a glance shows, none are."""
+    if column.texts.str.contains(r"^(?:[!-~](?:[ -~]*[!-~])?)?$").all():
+        return column
+    texts = column.texts.to_frame("text").select(plain(pl.col("text"))).to_series()
+    if texts.equals(column.texts):
+        return column
+    known = texts.unique(maintain_order=True)
+    ranks = texts.replace_strict(known, range(1, len(known) + 1), return_dtype=pl.UInt32)
+    number = pl.Series([0], dtype=pl.UInt32).append(ranks)
+    return NumberedColumn(Numbering(number.gather(column.numbers.of_row), len(known) + 1), known)
+
+
+def _hidden(
+    columns: Sequence[NumberedColumn], suppressed: str, blank: Sequence[bool], classes: Numbering
+) -> int | None:
+    """The number of the class that shows nothing. `blank`: whether it is a null of a column that shows nothing."""
+    codes = [-1 if null else column.texts.index_of(suppressed) for column, null in zip(columns, blank, strict=True)]
     if None in codes:
         return None
     frame = pl.DataFrame([column.numbers.of_row.alias(str(number)) for number, column in enumerate(columns)])
@@ -169,9 +220,12 @@ def _units(table: TextTable, rows: int) -> Numbering | None:
         return None
     if len(table.units) != rows:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
-    codes = table.units
+    codes = table.units.alias("")  # its methods would take its name for a pattern
     if not codes.dtype.is_unsigned_integer():
-        codes = codes.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+        codes = codes.cast(pl.String)
+        if table.normalize:
+            codes = codes.to_frame("unit").select(plain(pl.col("unit")).replace("", None)).to_series()
+        codes = codes.cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
         raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
     return Numbering(codes, len(codes) and whole(codes.max()) + 1)

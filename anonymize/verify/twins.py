@@ -26,6 +26,16 @@ TOLERANCE, NEGLIGIBLE = 1e-9, 1e-12
 Compared = Literal["at least", "at most", "below"]
 
 
+def guarded(given: Given) -> pl.Expr:
+    """Which values of a class are protected: all, unless the check names some."""
+    return VALUE.is_in(given["guarded"]) if "guarded" in given else pl.lit(True)
+
+
+def _most(given: Given) -> pl.Expr:
+    """Of one class, the rows of its most frequent protected value."""
+    return COUNT.filter(guarded(given)).max().fill_null(0)
+
+
 def crowd(given: Given) -> pl.Expr:
     """Of one class, the people of the population under what it shows."""
     return pl.col(f"{PEOPLE}{given['population']}")
@@ -71,7 +81,14 @@ def _perplexity(given: Given) -> pl.Expr:
 
 
 def _top_to_rest(given: Given) -> pl.Expr:
-    return COUNT.max() / COUNT.sort(descending=True).slice(int(given["l"]) - 1).sum()
+    """Of a protected value: the l - 2 most frequent others are among the l - 1 most frequent values, if it is one of
+    these, else they are the l - 2 most frequent values, whichever have fewer rows."""
+    most, l = _most(given), int(given["l"])  # noqa: E741
+    rest = COUNT.sort(descending=True).slice(l - 1).sum()
+    if "guarded" in given and l > 1:
+        excluded = pl.min_horizontal(COUNT.top_k(l - 2).sum(), COUNT.top_k(l - 1).sum() - most)
+        rest = COUNT.sum() - most - excluded
+    return pl.when(most == 0).then(0.0).otherwise(most / rest)
 
 
 def _spread(given: Given) -> pl.Expr:
@@ -83,23 +100,33 @@ def _distance(given: Given) -> pl.Expr:
     if given.get("distance", "equal") != "equal":
         return pl.col(str(given["distance"])).first()
     share = COUNT / TOTAL
-    return ((share - OVERALL).abs().sum() + 1 - OVERALL.sum()) / 2
+    if "guarded" not in given:
+        return ((share - OVERALL).abs().sum() + 1 - OVERALL.sum()) / 2
+    mine = guarded(given)
+    own, expected, whole = share.filter(mine).sum(), OVERALL.filter(mine).sum(), float(given["guarded share"])
+    return ((share - OVERALL).filter(mine).abs().sum() + (whole - expected) + (own - whole).abs()) / 2
 
 
 def _gain(given: Given) -> pl.Expr:
-    return ((COUNT / TOTAL - OVERALL) / OVERALL).max().clip(0)
+    return ((COUNT / TOTAL - OVERALL) / OVERALL).filter(guarded(given)).max().fill_null(0).clip(0)
 
 
 def _capped_gain(given: Given) -> pl.Expr:
     """As the gain, infinite where a value exceeds what no beta allows."""
     ratio = COUNT / TOTAL / OVERALL
     beyond = (ratio - 1) / (1 - OVERALL.log() - 1 + NEGLIGIBLE) > 1 + TOLERANCE
-    return pl.when((beyond & (ratio > 1 + NEGLIGIBLE)).any()).then(float("inf")).otherwise((ratio - 1).max().clip(0))
+    broken = (beyond & (ratio > 1 + NEGLIGIBLE) & guarded(given)).any()
+    gain = (ratio - 1).filter(guarded(given)).max().fill_null(0).clip(0)
+    return pl.when(broken).then(float("inf")).otherwise(gain)
 
 
 def _log_ratio(given: Given) -> pl.Expr:
-    ratio = (COUNT / TOTAL).log() - OVERALL.log()
-    return pl.when(pl.len() < KINDS.first()).then(float("inf")).otherwise(ratio.abs().max())
+    ratio = ((COUNT / TOTAL).log() - OVERALL.log()).abs()
+    if "guarded" not in given:
+        return pl.when(pl.len() < KINDS.first()).then(float("inf")).otherwise(ratio.max())
+    mine = guarded(given)
+    lacks = mine.sum() < len(given["guarded"])
+    return pl.when(lacks).then(float("inf")).otherwise(ratio.filter(mine).max().fill_null(0))
 
 
 def _riskier(than: Callable[[Given], float]) -> Callable[[Given], pl.Expr]:
@@ -135,12 +162,12 @@ def _at_risk(given: Given) -> pl.Expr:
 TWINS: dict[str, tuple[TwinBound, ...]] = {
     "k-anonymity": (TwinBound("k", lambda given: SIZE, whole=True),),
     "alpha-k-anonymity": (
-        TwinBound("alpha", lambda given: COUNT.max() / COUNT.sum(), "at most"),
+        TwinBound("alpha", lambda given: _most(given) / COUNT.sum(), "at most"),
         TwinBound("k", lambda given: SIZE, whole=True),
     ),
     "distinct-l-diversity": (TwinBound("l", lambda given: pl.len(), whole=True),),
     "entropy-l-diversity": (TwinBound("l", _perplexity),),
-    "frequency-l-diversity": (TwinBound("l", lambda given: COUNT.sum() / COUNT.max()),),
+    "frequency-l-diversity": (TwinBound("l", lambda given: COUNT.sum() / _most(given)),),
     "recursive-cl-diversity": (TwinBound("c", _top_to_rest, "below"),),
     "squared-error-diversity": (TwinBound("error", _spread),),
     "p-sensitivity": (TwinBound("p", lambda given: VALUE.n_unique(), whole=True),),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from anonymize.spec import Spec
 
 THRESHOLD = 0.2
 
+BY_ORDER = ", by what the order of the rows tells"
+"""Behind a result that is measured on the rows as their order narrows them."""
+
 Figures = dict[str, float | int | None]
-Parameters = dict[str, float | int | str | None]
+Parameters = dict[str, float | int | str | list[str] | None]
 Given = Mapping[str, Any]
 Tree = Mapping[str, tuple[str, ...]]
 """Of each leaf of a hierarchy, in their order, the labels from itself to the root. Of numbers, leaves are numbers."""
@@ -37,6 +40,12 @@ class Check:
     """The population, where the model is about one: see `population.People`."""
 
     @property
+    def protects(self) -> tuple[str, ...]:
+        """The sensitive values that it is restricted to; empty where it is about all."""
+        values = self.parameters.get("values", ())
+        return tuple(values) if isinstance(values, list | tuple) else ()
+
+    @property
     def needs_tree(self) -> bool:
         """Whether it is about a distance that a hierarchy says; of numbers, their order does."""
         distance = self.parameters.get("distance")
@@ -44,8 +53,14 @@ class Check:
 
 
 def _listed(figures: Parameters) -> str:
-    texts = {n: "none" if v is None else v if isinstance(v, str) else format(v, ".6g") for n, v in figures.items()}
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
+    return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
+
+
+def said(value: float | int | str | list[str] | None) -> str:
+    """A parameter, or what is achieved of it."""
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return "none" if value is None else value if isinstance(value, str) else format(value, ".6g")
 
 
 def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
@@ -56,7 +71,8 @@ def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a check found, over all rows. `satisfied` is None where nothing was required."""
+    """What a check found, over all rows. `satisfied` is None where nothing was required, and where something was that
+    could not be shown: then `unknown` says why."""
 
     model: str
     attribute: str | None
@@ -65,9 +81,21 @@ class Result:
     satisfied: bool | None
     failing_classes: int
     failing_rows: int
+    unknown: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in a report; without `unknown` where nothing is."""
+        return {name: value for name, value in asdict(self).items() if name != "unknown" or value is not None}
+
+    @property
+    def unmet(self) -> bool:
+        """Whether it was required and is not met, or not shown to be."""
+        return self.satisfied is False or self.unknown is not None
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
+        if self.unknown is not None:
+            return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
         failing = f"{self.failing_rows} rows in {self.failing_classes} classes fail"
         return f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
 
@@ -82,13 +110,55 @@ class Wildcard:
 
 
 @dataclass(frozen=True)
+class NarrowedAttribute:
+    """A quasi-identifier that the order of rows narrows: in which `direction` they are in order, `within` runs of rows
+    that show the same in which column (None: all rows), the shares of its cells that say one value exactly, as shown
+    and once narrowed."""
+
+    name: str
+    direction: Literal["ascending", "descending"]
+    within: str | None
+    exact_as_shown: float
+    exact: float
+
+
+@dataclass(frozen=True)
+class OrderVerdict:
+    """What the order of rows tells, and the table measured once more by what rows read then.
+
+    `sorted`: rows are in the order of what they show, which tells nothing. `attributes`: those that the order narrows;
+    without any, nothing was measured again. `results` count where the table is `judged` by them.
+    """
+
+    sorted: bool
+    judged: bool
+    attributes: tuple[NarrowedAttribute, ...] = ()
+    results: tuple[Result, ...] = ()
+    rows: int = 0
+    singled_out: int = 0
+    singled_out_as_shown: int = 0
+
+    @property
+    def cautions(self) -> list[str]:
+        """What the reader has to know of it."""
+        if not self.attributes:
+            return []
+        names = ", ".join(f"{each.name} ({each.exact:.1%} of cells exact)" for each in self.attributes)
+        return [
+            f"the order of the rows narrows {names}; by it {self.singled_out} of {self.rows} rows are singled out, and "
+            f"{self.singled_out_as_shown} by what they show"
+        ]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A table, measured.
 
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
     There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
-    for, and then they are what is judged.
+    for, and then they are what is judged. `order`: what the order of rows tells, where that was asked for. `blank`:
+    every row reads as a suppressed one does; then none of them counts as suppressed.
     """
 
     rows: int
@@ -97,6 +167,12 @@ class Verdict:
     classes: Figures
     risk: Figures
     wildcard: Wildcard | None = None
+    blank: bool = False
+    order: OrderVerdict | None = None
+    absent: tuple[tuple[str, str], ...] = ()
+    """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
+    remarks: tuple[str, ...] = ()
+    """What looks like a mistake in the text, which is measured as it stands."""
 
     @property
     def judged(self) -> tuple[Result, ...]:
@@ -105,8 +181,19 @@ class Verdict:
 
     @property
     def satisfied(self) -> bool | None:
-        """Whether everything required is met; None where nothing is required."""
-        return met(self.judged)
+        """Whether everything required is met; None where nothing is required, or something could not be shown."""
+        return met([*self.judged, *self.by_order])
+
+    @property
+    def by_order(self) -> tuple[Result, ...]:
+        """The results by which the order of the rows is judged; none where it tells nothing, or is not judged."""
+        return self.order.results if self.order is not None and self.order.judged else ()
+
+    @property
+    def unmet(self) -> list[str]:
+        """What is required and is not met, or could not be shown."""
+        told = [f"{each}{BY_ORDER}" for each in self.by_order if each.unmet]
+        return [*(str(each) for each in self.judged if each.unmet), *told]
 
     @property
     def only_as_wildcard(self) -> tuple[Result, ...]:
@@ -118,12 +205,18 @@ class Verdict:
 
     @property
     def cautions(self) -> list[str]:
-        """What the reader of a verdict in which missing is a wildcard has to know."""
+        """What the reader of a verdict has to know: that the rows say nothing, or what is met as a wildcard alone."""
+        blank = ["every row is suppressed in every quasi-identifier: the table tells nothing about anybody"]
         hint = "only if a missing or suppressed cell matches anything, and an attacker may know better"
-        return [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
+        met_so = [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
+        order = self.order.cautions if self.order is not None else []
+        return [*(blank if self.blank else []), *met_so, *order]
 
 
 def met(results: Iterable[Result]) -> bool | None:
-    """Whether all results are met; None where nothing is required."""
-    judged = [result.satisfied for result in results if result.satisfied is not None]
-    return all(judged) if judged else None
+    """Whether all results are met: False where one is not; else None where one could not be shown, or nothing is
+    required; True only where every one is known to be met."""
+    required = [result.satisfied for result in results if result.satisfied is not None or result.unknown is not None]
+    if not required or (None in required and False not in required):
+        return None
+    return False not in required

@@ -1,10 +1,10 @@
 """Missing as a wildcard: a cell that is missing or suppressed matches anything.
 
-Two rows are compatible when no column has two different present values in them. That is no equivalence relation, so
+Two rows are compatible when no column has two different present values in them. That is not an equivalence relation, so
 there are no classes: each row is measured by the rows that are compatible with it, itself included. Rows that read the
 same have the same compatible rows; so classes are compared, not rows.
 
-Classes are sorted by the columns that they have present: their pattern. Those of one pattern and those of another are
+The classes that have the same columns present share a pattern. A class of one pattern and a class of another are
 compatible where they agree on the columns that both have, which is one `group_by` and one join for each pattern and
 each set of columns that it shares with others. Patterns are few next to classes.
 
@@ -23,7 +23,7 @@ from anonymize.verify.table import NumberedColumn, TextRows, entries_of, values_
 from anonymize.verify.verdict import Subject
 
 ENTRIES = 20_000_000
-"""Entries of a histogram that are made at once, about."""
+"""The approximate number of entries of a histogram that are made at once."""
 
 
 # --- which classes meet ----------------------------------------------------------------------------------------------
@@ -58,9 +58,8 @@ def meetings(keys: pl.DataFrame, columns: Sequence[str]) -> Iterator[list[Meetin
 
 
 def matching(keys: pl.DataFrame, columns: Sequence[str], sums: Sequence[str]) -> pl.DataFrame:
-    """Of each class (column `class`), the columns `sums` summed over all classes compatible with it.
-
-    In the order of `class`; sums of floats are added in one order, whatever the number of threads.
+    """The columns `sums` summed over all classes compatible with each class (column `class`), in the order of `class`.
+    Floats are always added in the same order, whatever the number of threads.
     """
     parts = [
         _joined(meeting.own, _summed(meeting.others, [*meeting.shared], sums), meeting.shared)
@@ -77,7 +76,7 @@ def _summed(frame: pl.DataFrame, by: Sequence[str], sums: Sequence[str]) -> pl.D
 
 
 def _joined(own: pl.DataFrame, totals: pl.DataFrame, shared: Sequence[str]) -> pl.DataFrame:
-    """Own classes beside what was found for their values in the shared columns."""
+    """A pattern's own classes, joined with the sums for their values in the shared columns."""
     classes = own.select("class", *shared)
     return classes.join(totals, on=list(shared)) if shared else classes.join(totals, how="cross")
 
@@ -89,9 +88,9 @@ def _joined(own: pl.DataFrame, totals: pl.DataFrame, shared: Sequence[str]) -> p
 class Matched:
     """The classes of a table, each with what it is compatible with.
 
-    `classes`: as those of the table, but `size` counts all compatible rows (or units); `rows` are the class's own, and
-    so is `own`, what the size was.
-    `keys`: the number of rows that are compatible with each (`reach`), and its values, null where anything matches.
+    `classes`: as those of the table, but `size` counts all compatible rows (or individuals); `rows` are the class's
+    own, and so is `own`, what the size was. `keys`: the number of rows that are compatible with each (`reach`), and its
+    values, null where anything matches.
     """
 
     rows: TextRows
@@ -101,7 +100,7 @@ class Matched:
 
     @classmethod
     def of(cls, rows: TextRows, classes: pl.DataFrame, wild: Sequence[str]) -> Matched:
-        """Of rows that were read with their columns. `wild`: texts that match anything, as a null does."""
+        """The classes of rows that were read with their columns. `wild`: texts that match anything, as a null does."""
         keys = _keys(rows, wild)
         columns = [name for name in keys.columns if name != "class"]
         reach = matching(keys.with_columns(classes["rows"]), columns, ["rows"])["rows"]
@@ -120,7 +119,7 @@ class Matched:
 
 
 def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
-    """One row a class, in their order: `class`, and a number of what each column shows, null if anything matches."""
+    """One row per class, in order: `class`, and a number for what each column shows, null if anything matches."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
     values = [_shown(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.shown)]
@@ -135,7 +134,8 @@ def _shown(column: NumberedColumn, rows: pl.Series, wild: Sequence[str]) -> pl.S
 
 
 def _entries(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
-    """The sensitive values in each class, with the rows that have each; or, one by one, with the units that do."""
+    """The sensitive values in each class, with the number of rows that have each; or listed with every individual that
+    does."""
     if rows.units is None:
         return entries_of(rows, subject, missing)
     owners = pl.DataFrame([rows.classes.dense.of_row.cast(pl.UInt32).alias("class"), values_of(rows, subject, missing)])
@@ -143,7 +143,7 @@ def _entries(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Dat
 
 
 def _units(rows: TextRows, keys: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """The number of units that each class is compatible with."""
+    """The number of individuals that each class is compatible with."""
     assert rows.units is not None
     owners = pl.DataFrame([rows.classes.dense.of_row.cast(pl.UInt32).alias("class"), rows.units.of_row.alias("unit")])
     entries = owners.unique().with_columns(value=pl.lit(0, pl.UInt32))
@@ -159,8 +159,8 @@ class _Spread:
 
 
 def _spread(keys: pl.DataFrame, columns: Sequence[str], entries: pl.DataFrame) -> Iterator[_Spread]:
-    """Entries of each class (`class`, `value`, `count` or `unit`) to those of what it is compatible with, with counts;
-    a unit counts once for a value, however many of its rows have it."""
+    """Turns the entries of each class (`class`, `value`, `count` or `unit`) into those of everything that it is
+    compatible with, with counts. An individual counts once for a value, however many of its rows have it."""
     each = [name for name in ("value", "unit") if name in entries.columns]
     sums = [name for name in ("count",) if name in entries.columns]
     for row in meetings(keys, columns):

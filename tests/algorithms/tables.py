@@ -252,10 +252,12 @@ def cost(domain: Domain, codes: Iterable[int]) -> float:
         size, weight = min(covering, key=lambda node: node[0])
         return float(min(1.0, weight * size / domain.size))
     assert isinstance(domain, Numeric)
-    if domain.missing in present:
-        return 1.0
     values = domain.values.tolist()
-    return float((values[max(present)] - values[min(present)]) / (values[-1] - values[0]))
+    span = values[-1] - values[0]
+    if domain.missing in present:  # what lies between is not known, so up to the highest of all
+        to_the_end = (values[-1] - values[min(present)]) / span if span else 0.0
+        return min(1.0, float(to_the_end) + 1 / domain.size)
+    return float((values[max(present)] - values[min(present)]) / span)
 
 
 def nearest_below(codes: Sequence[int], wanted: float, minimum: int, cuts: Iterable[int] | None = None) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from anonymize.algorithms import ALGORITHMS, Algorithm, Needs, draws, without_effect, wrong_values
-from anonymize.algorithms.base import Range, option
+from anonymize.algorithms.base import OptionRange, option
 from anonymize.errors import UsageError
 from anonymize.families.steps import check_needs
 from anonymize.privacy import PARAMETERS
@@ -37,15 +37,15 @@ def request(algorithm: str, options: dict[str, Any], **more: Any) -> Request:
 @pytest.mark.parametrize(
     ("numbers", "text", "inside", "outside"),
     [
-        (Range(0), "at least 0", [0, 0.5, 7, 10**400], [-1, -1e-9, math.inf, math.nan]),
-        (Range(0, 1), "from 0 to 1", [0, 0.5, 1], [-0.1, 1.1, math.nan]),
-        (Range(0, 1, min_open=True), "above 0 and at most 1", [1e-9, 1], [0, 1.1]),
-        (Range(0, 1, min_open=True, max_open=True), "above 0 and below 1", [0.5], [0, 1]),
-        (Range(2, 3, max_open=True), "at least 2 and below 3", [2, 2.9], [1.9, 3]),
-        (Range(None, 5), "at most 5", [-7, 5], [5.1, -math.inf]),
+        (OptionRange(0), "at least 0", [0, 0.5, 7, 10**400], [-1, -1e-9, math.inf, math.nan]),
+        (OptionRange(0, 1), "from 0 to 1", [0, 0.5, 1], [-0.1, 1.1, math.nan]),
+        (OptionRange(0, 1, min_open=True), "above 0 and at most 1", [1e-9, 1], [0, 1.1]),
+        (OptionRange(0, 1, min_open=True, max_open=True), "above 0 and below 1", [0.5], [0, 1]),
+        (OptionRange(2, 3, max_open=True), "at least 2 and below 3", [2, 2.9], [1.9, 3]),
+        (OptionRange(None, 5), "at most 5", [-7, 5], [5.1, -math.inf]),
     ],
 )
-def test_ranges(numbers: Range, text: str, inside: list[float], outside: list[float]) -> None:
+def test_ranges(numbers: OptionRange, text: str, inside: list[float], outside: list[float]) -> None:
     assert str(numbers) == text
     assert [number in numbers for number in inside] == [True] * len(inside)
     assert [number in numbers for number in outside] == [False] * len(outside)

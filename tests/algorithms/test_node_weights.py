@@ -48,7 +48,9 @@ def test_a_heavy_node_is_avoided(name: str) -> None:
 def test_the_report_counts_the_weight(name: str) -> None:
     table = four_rows(0.3)
     found: Any = ALGORITHMS[name]
-    released = render(found.run(table, (k_anonymity(2),), found.Options(), Context()), table, Output(), drop=False)
+    released = render(
+        found.run(table, (k_anonymity(2),), found.Options(), Context()), table, Output(edges="tight"), drop=False
+    )
     assert [of_class.tolist() for of_class in released.ncp] == [[pytest.approx(0.6 / 8)] * 2, [0, 0]]
     assert [of_class.tolist() for of_class in released.loss] == [[1 / 7] * 2, [0, 0]]
 

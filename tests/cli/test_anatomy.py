@@ -25,6 +25,7 @@ def records(desk: Desk, name: str) -> list[dict[str, str]]:
 
 
 def test_two_files(call: Call, filled: Desk) -> None:
+    filled.spec.write_text(ANATOMY + "output: {row_order: keep}\n", encoding="utf-8")
     ended = call("anatomy", filled.spec, "-o", "out.csv", "-r", "out.json", "--seed", 1, "-q")
     assert ended.code == 0, ended.err
     people, values = records(filled, "out.qit.csv"), records(filled, "out.st.csv")

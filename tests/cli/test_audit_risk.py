@@ -77,7 +77,7 @@ def test_a_release_is_judged_by_what_its_spec_declares(desk: Desk, call: Call, m
 def test_persons_are_counted_in_both_meanings(desk: Desk, call: Call) -> None:
     (desk.folder / "who.csv").write_text("p\n1\n1\n2\n3\n1\n")
     (desk.folder / "gaps.csv").write_text(GAPS)
-    options = ("--unit", "p", "--unit-from", "who.csv", "--missing-as", "wildcard", "--json")
+    options = ("--unit", "p", "--unit-from", "who.csv", "--by-position", "--missing-as", "wildcard", "--json")
     ended = call("audit", "-i", "gaps.csv", *OPTIONS, *options)
     report = json.loads(ended.out)
     own, other = (block["models"][0] for block in (report["privacy"], report["privacy"]["wildcard"]))

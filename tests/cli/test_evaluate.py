@@ -19,12 +19,13 @@ WORKLOAD = SPEC.replace("insensitive: [ward]", "workload: {targets: [ward], sele
 @pytest.fixture
 def released(desk: Desk, call: Call) -> str:
     desk.fill(spec=WORKLOAD)
-    assert call("mondrian", desk.spec, "-o", "out.csv", "-r", "report.json", "-q").code == 0
+    own = ("-r", "report.json", "--save-link", "link.json")
+    assert call("mondrian", desk.spec, "-o", "out.csv", *own, "-q").code == 0
     return "out.csv"
 
 
 def test_it_prints_json_that_equals_the_report(desk: Desk, call: Call, released: str) -> None:
-    ended = call("evaluate", desk.spec, released, "--json", "-q")
+    ended = call("evaluate", desk.spec, released, "--link", "link.json", "--json", "-q")
     assert ended.code == 0
     found, told = json.loads(ended.out), json.loads((desk.folder / "report.json").read_text())
     attributes = told["utility"].pop("attributes")
@@ -48,6 +49,7 @@ def test_of_a_release_made_with_a_unit_it_says_that_rows_are_counted(desk: Desk,
     """Three individuals with two rows each: a class of 3 for the report, and of 6 rows here."""
     (desk.folder / "s.yaml").write_text(
         "version: 1\ninput: {path: in.csv}\nunit: id\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 3}\n"
+        "output: {edges: tight}\n"
     )
     (desk.folder / "in.csv").write_text("id,age\n" + "".join(f"{row // 2},{row}\n" for row in range(6)))
     assert call("mondrian", "s.yaml", "-o", "out.csv", "-r", "r.json", "-q").code == 0
@@ -89,12 +91,42 @@ def test_rows_that_do_not_correspond_are_said(desk: Desk, call: Call, released: 
     assert found["utility"]["targets"]["ward"] == pytest.approx(straight["utility"]["targets"]["ward"])
 
 
-def test_means_need_rows_that_correspond(desk: Desk, call: Call) -> None:
-    desk.fill(spec=WORKLOAD + "output: {numeric: mean, row_order: shuffle}\n")
+@pytest.mark.parametrize("order", ["sorted", "shuffle"])
+@pytest.mark.parametrize("drop", ["keep", "drop"])
+def test_a_link_gives_what_the_order_of_the_input_gave(desk: Desk, call: Call, order: str, drop: str) -> None:
+    """Means, and a target that is a quasi-identifier, need rows that correspond."""
+    figures = []
+    for rows in ("keep", order):
+        spec = WORKLOAD.replace("targets: [ward]", "targets: [ward, job]")
+        desk.fill(spec=spec + f"output: {{numeric: mean, row_order: {rows}, suppressed_rows: {drop}}}\n")
+        made = ("-o", "out.csv", "--save-link", "link.csv", "--force", "--allow-unsafe")
+        assert call("mondrian", desk.spec, *made, "-q").code == 0
+        ended = call("evaluate", desk.spec, "out.csv", "--link", "link.csv", "--json")
+        figures.append(json.loads(ended.out))
+    assert figures[1]["rows_correspond"] and figures[1]["left_out"] == figures[0]["left_out"]
+    assert figures[1]["utility"]["gcp"] is not None and figures[1]["utility"]["targets"]["job"]
+    utility = [each["utility"] for each in figures]
+    for name in ("gcp", "ncp", "loss"):
+        assert utility[1][name] == pytest.approx(utility[0][name]), name
+    for name in ("targets", "attributes"):
+        assert utility[1][name].keys() == utility[0][name].keys()
+        assert all(utility[1][name][each] == pytest.approx(utility[0][name][each]) for each in utility[0][name])
+
+
+def test_a_link_of_another_release_is_refused(desk: Desk, call: Call, released: str) -> None:
+    content = (desk.folder / released).read_text(encoding="utf-8")
+    (desk.folder / "other.csv").write_text(content.rstrip("\n"), encoding="utf-8")
+    ended = call("evaluate", desk.spec, "other.csv", "--link", "link.json")
+    assert ended.code == 3 and "is about another release" in ended.err
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffle"])
+def test_means_need_rows_that_correspond(desk: Desk, call: Call, order: str) -> None:
+    desk.fill(spec=WORKLOAD + f"output: {{numeric: mean, row_order: {order}}}\n")
     assert call("mondrian", desk.spec, "-o", "out.csv", "-q", "--seed", "1").code == 0
     found = json.loads(call("evaluate", desk.spec, "out.csv", "--json").out)
     assert found["utility"]["gcp"] is None and found["utility"]["attributes"]["age"]["ncp"] is None
-    assert "the spec shuffles rows" in found["left_out"]["gcp"]
+    assert "there is no --link" in found["left_out"]["gcp"]
     assert found["utility"]["attributes"]["zip"]["ncp"] is not None
 
 
@@ -103,6 +135,7 @@ def test_means_need_rows_that_correspond(desk: Desk, call: Call) -> None:
     [
         ((), "nothing to evaluate"),
         (("out.csv", "--algorithm", "mondrian"), "give --models"),
+        (("--models", "--algorithm", "mondrian", "--link", "link.json"), "--link: needs a release"),
         (("out.csv", "--tree", "age"), "is no target"),
         (("--models", "--algorithm", "nothing"), "is none of mondrian"),
         (("--models", "--algorithm", "mondrian", "--option", "cut=none"), "expected one of"),

@@ -47,7 +47,7 @@ BAD_TABLES = {
     "too few fields": (with_row("CANARY,8675301"), "csv:5: 2 fields where the header has 6"),
     "a stray quotation mark": (with_row('"CANARY" 2,8675301'), "csv:5: a quotation mark is followed by neither"),
     "a quotation mark is not closed": (table() + '"CANARY,8675301\n', "csv:62: a quotation mark is never closed"),
-    "the same name twice": (table().replace("ward", "zip", 1), "columns 3 and 6 have the same name, 'zip'"),
+    "the same name twice": (table().replace("ward", "zip", 1), "columns 3 and 6 have the same name"),
     "a column without a name": (table().replace("ward", "", 1), "column 6 has no name"),
     "no UTF-8": (with_row(plain_row(job="CANARY \xe9")).encode("latin-1"), "csv:5: bytes that are not UTF-8"),
     "a NUL byte": (with_row(plain_row(job="CANARY \0")), "csv:5: a NUL byte"),

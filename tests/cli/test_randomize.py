@@ -60,6 +60,7 @@ def report_of(call: Call, desk: Desk, *arguments: object) -> dict[str, Any]:
 
 
 def test_a_release_comes_with_its_parameters(call: Call, filled: Desk) -> None:
+    filled.spec.write_text(SPEC + "output: {row_order: keep}\n", encoding="utf-8")
     report = report_of(call, filled)
     told = json.loads((filled.folder / "out.params.json").read_text(encoding="utf-8"))
     assert [each["name"] for each in told["attributes"]] == ["age", "sex", "ill"]
@@ -167,8 +168,11 @@ def test_a_group_of_one_value_makes_the_sensitive_attribute_alone_infeasible(cal
     ("privacy", "message"),
     [
         ("{k: 3, l: 2}", "k: randomize gives no k-anonymity"),
-        ("{models: [{model: entropy-l-diversity, l: 2}]}", "entropy-l-diversity: randomize takes disclosure and l"),
-        ("{}", "randomize needs l, or the model disclosure"),
+        (
+            "{models: [{model: entropy-l-diversity, l: 2}]}",
+            "entropy-l-diversity: randomize takes disclosure, amplification, local-dp and l",
+        ),
+        ("{}", "randomize needs l, or one of the models disclosure, amplification, local-dp"),
     ],
 )
 def test_what_cannot_be_asked_of_it(call: Call, filled: Desk, privacy: str, message: str) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,22 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    """Until there is a file in a folder."""
+    """Until there is a file in a folder, or the process has one open there that has no name."""
     for _ in range(2000):
-        if any(path.iterdir()):
+        if any(path.iterdir()) or any(target.startswith(f"{path}/") for target in open_files(process.pid)):
             return
         assert process.poll() is None
         time.sleep(0.005)
     raise AssertionError("it never began to write")
+
+
+def open_files(process: int) -> list[str]:
+    """Where the descriptors of a process point, as far as the system says it."""
+    targets = []
+    for each in Path(f"/proc/{process}/fd").glob("*"):
+        with suppress(OSError):
+            targets.append(os.readlink(each))
+    return targets
 
 
 def tells_of_interruption(told: bytes) -> bool:

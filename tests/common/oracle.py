@@ -295,7 +295,10 @@ class Truth:
     def columns_of(self, name: str) -> list[str]:
         """The released columns of a column."""
         numeric = self.spec["quasi_identifiers"].get(name, {}).get("type") == "numeric"
-        return [name + "_low", name + "_high"] if numeric and self.output["numeric"] == "bounds" else [name]
+        if not numeric or self.output["numeric"] != "bounds":
+            return [name]
+        beside = [column for column in (name + "_missing",) if column in self.shown_header]
+        return [name + "_low", name + "_high", *beside]
 
     def cells(self, name: str) -> list[str]:
         """A released column."""
@@ -315,7 +318,12 @@ class Truth:
 
     @cached_property
     def suppressed(self) -> Path_:
-        """What the quasi-identifiers of a suppressed row show."""
+        """What the quasi-identifiers of a suppressed row show; where all rows show it, none of them is suppressed."""
+        return () if set(self.classes) == {self.hidden} else self.hidden
+
+    @property
+    def hidden(self) -> Path_:
+        """What quasi-identifiers show where they show nothing."""
         return (self.output["suppressed"],) * len(self._released_names())
 
     # --- privacy ---
@@ -403,7 +411,7 @@ class Truth:
         """Released cells that do not show what they came from: not at all, or not as closely as the spec has it."""
         text_of: dict[tuple[str, str], list[str]] = {}
         for key, rows in self.classes.items():
-            if key == self.suppressed:
+            if key == self.hidden:
                 continue
             shown = dict(zip(self._released_names(), key, strict=True))
             for name, definition in self.spec["quasi_identifiers"].items():
@@ -424,20 +432,45 @@ class Truth:
 
     def _shows_numbers(self, texts: list[str], cells: list[str]) -> bool:
         numbers = [Fraction(cell.strip()) for cell in cells if cell not in self.missing]
-        if len(numbers) < len(cells):
-            return set(texts) == {self.output["suppressed"] if numbers else self.missing[0]}
+        if not numbers:
+            return set(texts[:2]) == {self.missing[0]} and texts[2:] in ([], ["yes"])
+        if not (texts := self._bare(texts, len(numbers) < len(cells))):
+            return False
         low, high = min(numbers), max(numbers)
+        if self.output["edges"] == "open" and self.output["suppressed"] in texts:
+            return True
         if self.output["numeric"] in ("mean", "median"):
-            rounding = Fraction(1, 10**6) + max(abs(low), abs(high)) / 10**13
-            return low - rounding <= Fraction(texts[0]) <= high + rounding
+            if self.output["edges"] == "open":  # of values that are clamped
+                return bool(re.fullmatch(NUMBER, texts[0]))
+            return self._near(texts[0], low, high)
         ends = self._ends(texts)
         if ends is None or self.output["edges"] == "tight":
             return ends == (low, high)
         return ends[0] <= low and high <= ends[1]
 
-    def _ends(self, texts: list[str]) -> tuple[Fraction, Fraction] | None:
+    def _near(self, text: str, low: Fraction, high: Fraction) -> bool:
+        """Whether a number is one of these or between them, as far as it was rounded."""
+        rounding = Fraction(1, 10**6) + max(abs(low), abs(high)) / 10**13
+        return low - rounding <= Fraction(text) <= high + rounding
+
+    def _bare(self, texts: list[str], mixed: bool) -> list[str]:
+        """The texts of numbers alone, of cells that say rightly whether they may be missing; none where they do not."""
+        if len(texts) == 3:
+            return texts[:2] if texts[2] == ("maybe" if mixed else "no") else []
+        if len(texts) == 2:
+            return [] if mixed else texts
+        suffix = f" or {self.missing[0] or 'missing'}"
+        if texts[0].endswith(suffix) != mixed:
+            return []
+        return [texts[0].removesuffix(suffix)] if mixed else texts
+
+    def _ends(self, texts: list[str]) -> tuple[Fraction | float, Fraction | float] | None:
         if all(re.fullmatch(NUMBER, text) for text in texts):
             return Fraction(texts[0]), Fraction(texts[-1])
+        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})[+]", "+".join(texts))):
+            return Fraction(found[1]), math.inf
+        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})-", "-".join(texts[::-1]))):
+            return -math.inf, Fraction(found[1])
         template = re.escape(self.output["interval"])
         for end in ("low", "high"):
             template = template.replace(re.escape("{" + end + "}"), f"({NUMBER})")
@@ -476,7 +509,7 @@ class Truth:
         there is no such."""
         numeric = self.spec["quasi_identifiers"][name].get("type") == "numeric"
         found: list[float] = []
-        if len(set(texts)) == 1:
+        if len(set(texts)) == 1 or len(set(texts[:2])) == 1:
             found += (self._number_nodes if numeric else self._label_nodes)(name, texts[0], cells)
         if self.kind == "single-dimensional":
             found += self._wide_intervals(name, texts, cells) if numeric else self._wide_sets(name, texts[0], cells)
@@ -488,18 +521,22 @@ class Truth:
             yield self._node_penalty(name, shown)
 
     def _wide_intervals(self, name: str, texts: list[str], cells: list[str]) -> Iterator[float]:
-        if any(cell in self.missing for cell in cells):
+        column = self._numbers(name)
+        numbers = [Fraction(cell.strip()) for cell in cells if cell not in self.missing]
+        mixed = not self._bare(texts, mixed=False)  # an interval with the missing leaf in it, whatever the class has
+        texts = self._bare(texts, mixed)
+        if not texts or (not mixed and len(numbers) < len(cells)):
             return
-        column, numbers = self._numbers(name), [Fraction(cell.strip()) for cell in cells]
         if self.output["numeric"] in ("mean", "median"):
-            if re.fullmatch(NUMBER, texts[0]) and self._shows_numbers(texts, [str(number) for number in column]):
+            if re.fullmatch(NUMBER, texts[0]) and self._near(texts[0], min(column), max(column)):
                 yield 0.0
             return
         ends = self._ends(texts)
-        tight = ends is not None and (self.output["edges"] == "rounded" or {*ends} <= {*column})
-        if ends and tight and ends[0] <= min(numbers) and max(numbers) <= ends[1]:
+        tight = ends is not None and (self.output["edges"] != "tight" or {*ends} <= {*column})
+        if ends and tight and all(ends[0] <= number <= ends[1] for number in numbers):
             span = max(column) - min(column)
-            yield float((ends[1] - ends[0]) / span) if span else 0.0
+            width = float((ends[1] - ends[0]) / span) if span and self.output["edges"] != "open" else 0.0
+            yield min(width + (1 / (len({*column}) + 1) if mixed else 0.0), 1.0)
 
     def _label_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
         leaves = list(self.tree(name).values())
@@ -530,8 +567,8 @@ class Truth:
             low = math.floor(min(present) / Fraction(str(width))) * Fraction(str(width))
             high = low + Fraction(str(width))
             if all(low <= number < high for number in present) and self._reads(text, low, high, column):
-                under = [number for number in column if low <= number < high]
-                yield float((max(under) - min(under)) / span) if span else 0.0
+                shown = high - low - all(number.denominator == 1 for number in (*column, low, high))
+                yield min(float(shown / span), 1.0) if span else float(shown > 0)
 
     def _reads(self, text: str, low: Fraction, high: Fraction, column: list[Fraction]) -> bool:
         """Whether the text is the interval from low to high."""
@@ -560,7 +597,7 @@ class Truth:
             for name in self.spec["quasi_identifiers"]:
                 texts = [shown[column] for column in self.columns_of(name)]
                 found = [1.0]
-                if key != self.suppressed:
+                if key != self.hidden:
                     found = self.penalties(name, texts, [self.originals(name)[row] for row in rows])
                 least, most = least + len(rows) * min(found), most + len(rows) * max(found)
         return least, most
@@ -572,7 +609,7 @@ class Truth:
         whole = len(self.spec["quasi_identifiers"])
         lost = float(self.dropped * whole)
         for key, rows in self.classes.items():
-            if key == self.suppressed:
+            if key == self.hidden:
                 lost += len(rows) * whole
                 continue
             for name in self.spec["quasi_identifiers"]:
@@ -583,12 +620,13 @@ class Truth:
         present = [cell for cell in cells if cell not in self.missing]
         if self.spec["quasi_identifiers"][name].get("type") != "numeric":
             return self._node_penalty(name, {*present, *([self.missing[0]] if len(present) < len(cells) else [])})
-        if len(present) < len(cells):
-            return 1.0 if present else 0.0
+        if not present:
+            return 0.0
         column = self._numbers(name)
-        numbers = [Fraction(cell.strip()) for cell in cells]
+        numbers = [Fraction(cell.strip()) for cell in present]
         span = max(column) - min(column)
-        return float((max(numbers) - min(numbers)) / span) if span else 0.0
+        width = float((max(numbers) - min(numbers)) / span) if span else 0.0
+        return min(1.0, width + (1 / (len({*column}) + 1) if len(present) < len(cells) else 0.0))
 
     def _node_penalty(self, name: str, values: set[str]) -> float:
         leaves = list(self.tree(name).values())

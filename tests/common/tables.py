@@ -238,8 +238,8 @@ output = st.fixed_dictionaries(
         "categorical": st.sampled_from(["node", "node", "set"]),
         "suppressed": st.sampled_from(SUPPRESSED),
         "suppressed_rows": st.sampled_from(["keep", "drop"]),
-        "edges": st.sampled_from(["tight", "tight", "rounded"]),
-        "row_order": st.sampled_from(["keep", "keep", "shuffle"]),
+        "edges": st.sampled_from(["tight", "tight", "rounded", "open"]),
+        "row_order": st.sampled_from(["sorted", "sorted", "keep", "shuffle"]),
     }
 )
 

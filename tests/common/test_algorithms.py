@@ -65,7 +65,8 @@ def request_of(case: Case, folder: Path, algorithm: str, options: dict[str, Any]
         seed=5,
         threads=threads,
         force=True,
-        allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees,
+        # In the input's order the classes are judged by what the order tells as well; here, by what they show.
+        allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees or case.spec["output"]["row_order"] == "keep",
     )
 
 
@@ -145,8 +146,8 @@ def check_rows(truth: Truth, report: dict[str, Any]) -> None:
     assert truth.shown_header == truth.expected_header()
     assert len(set(truth.origin)) == len(truth.origin)
     assert truth.dropped == report["output"]["dropped_rows"] <= report["output"]["suppressed_rows"]
-    limit = report["recoding"].get("allowed_rows", truth.spec["privacy"]["suppression"] * len(truth.rows))
-    assert report["recoding"]["suppressed_rows"] <= limit
+    limit = truth.spec["privacy"]["suppression"] * len(truth.rows) + 1e-9
+    assert max(report["recoding"]["suppressed_rows"], report["output"]["suppressed_rows"]) <= limit
     assert report["output"]["rows"] == len(truth.shown)
     hidden = len(truth.classes.get(truth.suppressed, []))
     assert report["output"]["suppressed_rows"] == truth.dropped + hidden

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -22,6 +23,8 @@ from anonymize.domain.cells import (
 )
 from anonymize.domain.numeric import Numeric, template
 from anonymize.recoding.categories import escaped
+from anonymize.recoding.spans import Spans
+from anonymize.spec import Output
 
 TEMPLATES = ["[{low}-{high}]", "{low}..{high}", "[{low}, {high}[", "from {low}\nto {high}", "({low} | {high}]"]
 FORMAT = CellFormat("[{low}-{high}]", "*", frozenset({"?", "-99"}))
@@ -94,7 +97,7 @@ def test_cells_of_categories(text: str | None, kind: CellKind) -> None:
         ("*", "*", CellKind.SUPPRESSED),
         ("?", None, CellKind.MISSING),
         ("*", "9", CellKind.LABEL),
-        ("5", "?", CellKind.LABEL),
+        ("5", "?", CellKind.OPEN),
         ("5", "x", CellKind.LABEL),
         ("[5-9]", "9", CellKind.LABEL),
         ("[5-9]", "[5-9)", CellKind.LABEL),
@@ -145,7 +148,7 @@ def test_intervals_as_domains_write_them(values: list[float], interval: str) -> 
     distinct = np.unique(np.array(values) + 0)
     domain = Numeric("x", distinct.astype(np.int64) if distinct.dtype.kind == "i" else distinct)
     low, high = (each.ravel() for each in np.triu_indices(domain.size))
-    texts = pl.Series(domain.interval_text(low, high, interval))
+    texts = pl.Series(Spans.of(domain, low, high).intervals(Output(interval=interval, edges="tight")))
     cells = read_cells(texts, texts, CellFormat(interval, "*", frozenset()), numeric=True)
     assert cells.kind.tolist() == np.where(low == high, CellKind.NUMBER, CellKind.INTERVAL).tolist()
     assert [end.tolist() for end in cells.closed()] == [domain.values[low].tolist(), domain.values[high].tolist()]
@@ -181,3 +184,30 @@ def test_sets_as_they_are_written(values: list[str]) -> None:
 def test_what_another_tool_did_not_escape_stands_for_itself() -> None:
     assert unescaped("a|b\\") == "a|b\\"
     assert members("{a{|b\\}") == ["a{", "b\\"]
+
+
+@given(
+    low=FINITE, templates=st.sampled_from([("{low}+", "{high}-"), ("ab {low}", "bis {high}"), (">={low}", "<={high}")])
+)
+def test_intervals_with_an_open_end(low: float, templates: tuple[str, str]) -> None:
+    high, below = (each.replace("{low}", repr(low)).replace("{high}", repr(low)) for each in templates)
+    column = pl.Series([high, below])
+    cells = read_cells(column, column, CellFormat("[{low}-{high}]", "*", frozenset(), *templates), numeric=True)
+    assert cells.kind.tolist() == [CellKind.OPEN] * 2 and cells.numeric.all()
+    assert [ends.tolist() for ends in cells.closed()] == [[low, -math.inf], [math.inf, low]]
+
+
+def test_numbers_or_missing() -> None:
+    texts = pl.Series(["[20-60] or ?", "77+ or ?", "4 or missing", "* or ?", "tea or ?", "4"])
+    cells = read_cells(texts, texts, CellFormat("[{low}-{high}]", "*", frozenset({"?"})), numeric=True)
+    kinds = [CellKind.INTERVAL, CellKind.OPEN, CellKind.NUMBER, CellKind.LABEL, CellKind.LABEL, CellKind.NUMBER]
+    assert cells.kind.tolist() == kinds and cells.maybe.tolist() == [True, True, True, False, False, False]
+
+
+def test_bounds_with_an_open_end_and_beside_missing_values() -> None:
+    low = pl.Series(["1", None, "5", "*", ""])
+    high, maybe = pl.Series(["2", "7", "", "*", ""]), pl.Series(["maybe", "no", "maybe", "*", "yes"])
+    cells = read_cells(low, high, CellFormat("[{low}-{high}]", "*", frozenset({""})), numeric=True, maybe=maybe)
+    kinds = [CellKind.INTERVAL, CellKind.OPEN, CellKind.OPEN, CellKind.SUPPRESSED, CellKind.MISSING]
+    assert cells.kind.tolist() == kinds and cells.maybe.tolist() == [True, False, True, False, False]
+    assert [ends[:3].tolist() for ends in cells.closed()] == [[1, -math.inf, 5], [2, 7, math.inf]]

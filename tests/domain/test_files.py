@@ -49,8 +49,21 @@ def test_csv(tmp_path: Path, text: str | bytes) -> None:
     assert rows(taxonomy(tmp_path, text)) == ["a/g/*", "b/g/*", "c/h/*"]
 
 
-def test_csv_fields_are_taken_as_they_stand(tmp_path: Path) -> None:
-    assert rows(taxonomy(tmp_path, '"a;1, ""x""\ny"; g ;*\n02138; g ;*\n')) == ['a;1, "x"\ny/ g /*', "02138/ g /*"]
+def test_csv_labels_are_normalized_unless_they_are_taken_as_they_stand(tmp_path: Path) -> None:
+    text = '"a;1, ""x""\ny"; g ;*\n02138; g ;*\n'
+    assert rows(taxonomy(tmp_path, text)) == ['a;1, "x" y/g/*', "02138/g/*"]
+    (tmp_path / "h.csv").write_text(text)
+    assert [*files.read(tmp_path / "h.csv", normalize=False).leaves] == ['a;1, "x"\ny', "02138"]
+    assert [*files.read(tmp_path / "h.csv").leaves] == ['a;1, "x" y', "02138"]
+
+
+def test_leaves_that_are_one_when_normalized_are_refused(tmp_path: Path) -> None:
+    assert problems(tmp_path, "SECRET;*\nb;*\nSECRET\u200b;*\n") == [
+        (3, "the leaf stands in line 1 already, on the same path")
+    ]
+
+
+def test_csv_separators(tmp_path: Path) -> None:
     assert rows(taxonomy(tmp_path, "Fishing, hunting;Primary;*\nb;Primary;*\n"))[0] == "Fishing, hunting/Primary/*"
     assert rows(taxonomy(tmp_path, '"a;b",g,*\nc,g,*\n')) == ["a;b/g/*", "c/g/*"]
 

@@ -84,9 +84,30 @@ def test_intervals_have_the_codes_of_the_column() -> None:
     over = made(Definition(type="numeric", hierarchy=Intervals(intervals=(5, 10))), ages(1, 4, 6, 21, missing="?"))
     assert over.leaves is None
     assert texts(over, 1) == ["[0-4]", "[0-4]", "[5-9]", "[20-24]", "?"]
-    assert costs(over, 1) == pytest.approx([3 / 20, 3 / 20, 0, 0, 0])
-    assert costs(over, 2) == pytest.approx([5 / 20, 5 / 20, 5 / 20, 0, 0])
+    assert costs(over, 1) == pytest.approx([4 / 20, 4 / 20, 4 / 20, 4 / 20, 0])  # of what is shown, not of what occurs
+    assert costs(over, 2) == pytest.approx([9 / 20, 9 / 20, 9 / 20, 9 / 20, 0])
     assert costs(over, 3) == [1] * 5
+
+
+def test_half_open_intervals_cost_what_they_show() -> None:
+    over = made(Definition(type="numeric", hierarchy=Intervals(intervals=(5,))), ages(1.5, 4, 21.5))
+    assert texts(over, 1) == ["[0-5)", "[0-5)", "[20-25)"]
+    assert costs(over, 1) == pytest.approx([5 / 20] * 3)
+
+
+def test_an_interval_wider_than_the_column_costs_no_more_than_a_suppressed_cell() -> None:
+    over = made(Definition(type="numeric", hierarchy=Intervals(intervals=(50,))), ages(3, 13))
+    assert costs(over, 1) == [1, 1]
+
+
+def test_labels_of_a_file_that_are_intervals_cost_what_they_show(tmp_path: Path) -> None:
+    over = from_file(tmp_path, "1;[0-9];*\n5;[0-9];*\n15;[10-19];*\n21;late;*\n", ages(1, 5, 15, 21))
+    assert costs(over, 1) == pytest.approx([9 / 20, 9 / 20, 9 / 20, 0])
+
+
+def test_no_node_costs_less_than_one_below_it(tmp_path: Path) -> None:
+    over = from_file(tmp_path, "1;[0-9];all of it;*\n5;[0-9];all of it;*\n21;late;late;*\n", ages(1, 5, 21))
+    assert costs(over, 2) == pytest.approx([9 / 20, 9 / 20, 0])
 
 
 def test_numbers_without_a_hierarchy_have_a_root_alone() -> None:

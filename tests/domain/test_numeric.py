@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.domain.coding import Coding
 from anonymize.domain.numeric import Numeric, template
 
 wholes = st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1, max_size=8).map(sorted)
@@ -38,8 +39,9 @@ def test_costs_with_missing_are_in_the_unit_interval(values: list[float]) -> Non
     domain = Numeric("x", np.array(values), "?")
     low, high = pairs(domain.size)
     cost, mixed = domain.cost(low, high), (high == domain.missing) & (low != domain.missing)
-    assert np.all((cost >= 0) & (cost <= 1)) and np.all(cost[mixed] == 1)
-    assert np.all(cost[low == high] == 0) and np.array_equal(domain.suppressed(low, high), mixed)
+    assert np.all((cost >= 0) & (cost <= 1)) and np.all(cost[low == high] == 0)
+    to_the_highest = domain.cost(low[mixed], np.full(mixed.sum(), domain.size - 2))
+    assert np.allclose(cost[mixed], np.minimum(to_the_highest + 1 / domain.size, 1))
 
 
 def test_costs_of_numbers_that_a_float_cannot_hold() -> None:
@@ -54,12 +56,11 @@ def test_a_column_of_missing_values_only() -> None:
     code = np.array([0])
     assert (domain.size, domain.missing, domain.leaf_text()) == (1, 0, [""])
     assert domain.cost(code, code).tolist() == [0.0]
-    assert domain.interval_text(code, code) == domain.interval_text(code, code, edges="rounded") == [""]
 
 
 def test_shape_of_costs_is_that_of_the_codes() -> None:
     low = np.zeros((2, 3), dtype=np.uint16)
-    assert ages("?").cost(low, low + 1).shape == ages().suppressed(low, low + 1).shape == (2, 3)
+    assert ages("?").cost(low, low + 1).shape == (2, 3)
 
 
 def test_leaves_read_as_numbers_then_missing() -> None:
@@ -67,26 +68,27 @@ def test_leaves_read_as_numbers_then_missing() -> None:
     assert Numeric("x", np.array([-1.0, 0.25])).leaf_text() == ["-1", "0.25"]
 
 
-def test_intervals_read_tight() -> None:
-    low, high = np.array([0, 1, 2, 4, 3]), np.array([1, 1, 3, 4, 4])
-    assert ages("").interval_text(low, high) == ["[17-20]", "20", "[41-90]", "", "*"]
-    assert ages("").interval_text(low, high, "{low} to {high}", "tight", "(hidden)")[::2] == [
-        "17 to 20",
-        "41 to 90",
-        "(hidden)",
-    ]
-    assert ages("").bounds_text(low, high) == (["17", "20", "41", "", "*"], ["20", "20", "90", "", "*"])
+def test_ends_read_tight_and_rounded() -> None:
+    low, high = np.array([0, 1, 2]), np.array([1, 1, 3])
+    assert ages("").ends(low, high) == ages("").ends(low, high, "open") == (["17", "20", "41"], ["20", "20", "90"])
+    assert ages("").ends(low, high, "rounded") == (["15", "20", "40"], ["20", "25", "90"])
 
 
-def test_intervals_read_rounded() -> None:
-    low, high = np.array([0, 1, 2, 4, 3]), np.array([1, 1, 3, 4, 4])
-    assert ages("").interval_text(low, high, edges="rounded") == ["[15-20]", "[20-25]", "[40-90]", "", "*"]
-    assert ages("").bounds_text(low, high, "rounded") == (["15", "20", "40", "", "*"], ["20", "25", "90", "", "*"])
+def test_codes_read_open() -> None:
+    """A value that stands for others beyond it says so."""
+    coding = Coding(18, 90, "from {low}", "to {high}")
+    values, place = coding.applied(np.array([3, 18, 20, 41, 90, 138]))
+    assert values.tolist() == [18, 20, 41, 90] and place.tolist() == [0, 0, 1, 2, 3, 3]
+    assert Numeric("age", values, "?", (), coding).leaf_text() == ["to 18", "20", "41", "from 90", "?"]
+    assert Numeric("age", values[1:3], None, (), coding).leaf_text() == ["20", "41"]
 
 
-def test_negative_intervals_keep_their_signs() -> None:
-    domain = Numeric("x", np.array([-5, -1]))
-    assert domain.interval_text(np.array([0]), np.array([1])) == ["[-5--1]"]
+@given(st.one_of(wholes, floats), st.floats(-1e6, 1e6), st.floats(1, 1e6))
+def test_coded_numbers_lie_between_their_codes(values: list[float], bottom: float, span: float) -> None:
+    coding, before = Coding(bottom, bottom + span), np.array(values)
+    left, place = coding.applied(before)
+    assert np.array_equal(left[place], np.clip(before, bottom, bottom + span)) and np.all(np.diff(left) > 0)
+    assert coding.lowest(left) == (min(values) <= bottom) and coding.highest(left) == (max(values) >= bottom + span)
 
 
 @given(st.one_of(wholes, floats, st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, min_size=1).map(sorted)))
@@ -94,7 +96,7 @@ def test_rounded_intervals_are_proper_and_cover(values: list[float]) -> None:
     domain = Numeric("x", np.array(values))
     low, high = pairs(domain.size)
     read = int if domain.values.dtype.kind == "i" else float
-    lows, highs = domain.bounds_text(low, high, "rounded")
+    lows, highs = domain.ends(low, high, "rounded")
     for a, b, left, right in zip(low, high, lows, highs, strict=True):
         assert read(left) <= values[a] <= values[b] <= read(right)
         assert read(left) < read(right)
@@ -121,13 +123,3 @@ def test_no_number_reads_as_what_means_missing() -> None:
     """Of what is released alone; an end within an interval is read as no cell."""
     domain = Numeric("x", np.array([98.0, 99.0, 99.5]), "99", ["99", "99.0", "99.5"])
     assert domain.leaf_text() == ["98", "99.00", "99.50", "99"]
-    low, high = np.array([1, 2, 3, 0, 0]), np.array([1, 2, 3, 1, 3])
-    assert domain.interval_text(low, high) == ["99.00", "99.50", "99", "[98-99]", "*"]
-    assert domain.bounds_text(low, high) == (
-        ["99.00", "99.50", "99", "98", "*"],
-        ["99.00", "99.50", "99", "99.00", "*"],
-    )
-    rounded = Numeric("x", np.array([9, 31]), None, ["32"])
-    ends = np.array([0]), np.array([1])
-    assert rounded.interval_text(*ends, edges="rounded") == ["[8-32]"]
-    assert rounded.bounds_text(*ends, "rounded") == (["8"], ["32.0"])

@@ -136,7 +136,7 @@ def test_a_large_taxonomy_walks_its_levels() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int64, np.uint64])
-@pytest.mark.parametrize("method", [Taxonomy.lca, Taxonomy.cost, Taxonomy.loss, Taxonomy.suppressed])
+@pytest.mark.parametrize("method", [Taxonomy.lca, Taxonomy.cost, Taxonomy.loss])
 def test_codes_of_any_type_and_shape(method: Callable[..., np.ndarray], dtype: type) -> None:
     domain = Taxonomy.of("x", Tree.from_steps([str(code) for code in range(200)], [], "*"))
     low: np.ndarray = np.array([[0, 199], [7, 0]], dtype=dtype)

@@ -45,19 +45,20 @@ def test_figures_equal_those_of_the_report(algorithm: str, options: dict[str, An
     needs = replace(module.NEEDS, target=reads_workload(module, module.Options(**options)) and module.NEEDS.target)
 
     @settings(max_examples=max(settings().max_examples // 8, 1))
-    @given(cases(needs), st.sampled_from(["node", "set", "bounds"]), st.sampled_from(["csv", "parquet"]))
-    def check(case: Case, categorical: str, suffix: str) -> None:
+    @given(cases(needs), st.sampled_from(["node", "set", "bounds"]), st.sampled_from(["csv", "parquet"]), st.booleans())
+    def check(case: Case, categorical: str, suffix: str, linked: bool) -> None:
         case.spec["output"]["categorical"] = categorical
         with tempfile.TemporaryDirectory() as name:
-            check_case(case, Path(name), algorithm, options, suffix)
+            check_case(case, Path(name), algorithm, options, suffix, linked=linked)
 
     check()
 
 
-def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any], suffix: str) -> None:
+def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any], suffix: str, *, linked: bool) -> None:
     module = ALGORITHMS[algorithm]
     spec = load(case.write(folder), PARAMETERS)
     output, path = str(folder / f"out.{suffix}"), folder / "report.json"
+    link = str(folder / "link.json") if linked else None
     request = Request(
         spec,
         algorithm,
@@ -65,14 +66,16 @@ def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]
         output=output,
         reports=[str(path)],
         seed=5,
-        allow_unsafe=not module.NEEDS.guarantees,
+        allow_unsafe=not module.NEEDS.guarantees or spec.output.row_order == "keep",
+        save_link=link,
     )
     try:
         release(request)
     except InfeasibleError:
         return
     report = json.loads(path.read_text(encoding="utf-8"))
-    found = evaluate(Evaluate(spec, output, queries=5))
+    found = evaluate(Evaluate(spec, output, queries=5, link=link))
+    assert found["rows_correspond"] or not linked
     numeric = [name for name, definition in spec.quasi_identifiers.items() if definition.type == "numeric"]
     categorical = [name for name in spec.quasi_identifiers if name not in numeric]
     check_report(found, report, case.spec["output"], categorical, spec.unit is not None)
@@ -125,7 +128,7 @@ def test_a_mean_that_would_read_as_missing(tmp_path: Path, numeric: str) -> None
         "quasi_identifiers": {"age": {"type": "numeric"}},
         "sensitive": ["ill"],
         "privacy": {"k": 2},
-        "output": {"numeric": numeric},
+        "output": {"numeric": numeric, "edges": "tight"},
     }
     spec, output, path = make(given, PARAMETERS), str(tmp_path / "out.csv"), tmp_path / "report.json"
     release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output, reports=[str(path)]))

@@ -189,11 +189,11 @@ def changed(path: str, column: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("file", "column", "value", "message"),
     [
-        ("out.qit.csv", "age", "99", "age: 1 cells of the release are no values of the original"),
+        ("out.qit.csv", "age", "99", "age: 1 cells of the release are not values of the original"),
         ("out.qit.csv", "group", "9999", "2 groups have other numbers of rows in the sensitive table"),
         ("out.st.csv", "count", "7", "1 groups have other numbers of rows in the sensitive table"),
-        ("out.st.csv", "ill", "zz", "ill: 1 cells of the release are no values of the original"),
-        ("out.st.csv", "count", "-1", "1 counts are no whole numbers above 0"),
+        ("out.st.csv", "ill", "zz", "ill: 1 cells of the release are not values of the original"),
+        ("out.st.csv", "count", "-1", "1 counts are not whole numbers above 0"),
     ],
 )
 def test_files_that_do_not_belong_to_the_original(spec: Any, file: str, column: str, value: str, message: str) -> None:

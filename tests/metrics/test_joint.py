@@ -135,7 +135,7 @@ def test_texts_of_no_value_are_refused_without_showing_them(original: Path) -> N
     for name, attribute in (("age", axes.attributes[0]), ("sex", axes.attributes[1])):
         with pytest.raises(DataError) as raised:
             axes.leaves(attribute, pl.Series(name, ["9999", *rows[name][1:]]))
-        assert str(raised.value) == f"{name}: 1 cells of the release are no values of the original"
+        assert str(raised.value) == f"{name}: 1 cells of the release are not values of the original"
     with pytest.raises(DataError, match="1 cells"):
         axes.values(pl.Series("ill", ["zz"]))
 

@@ -28,12 +28,16 @@ class Example:
 
 
 def examples(model: Model) -> list[Example]:
-    """Both examples. AssertionError for a manual without."""
-    found = FORM.search(re.sub(r"(?<=\S)\n(?=\S)", " ", model.manual))
-    assert found, f"{model.id}: its manual has no example of the form {FORM.pattern}"
-    given = yaml.safe_load(f"{{{found['given']}}}")
-    pairs = ((found["passing"], found["many"], True), (found["failing"], found["few"], False))
-    return [_example(given, found["table"], *each) for each in pairs]
+    """Both classes of each example. AssertionError for a manual without."""
+    matches = list(FORM.finditer(re.sub(r"(?<=\S)\n(?=\S)", " ", model.manual)))
+    assert matches, f"{model.id}: its manual has no example of the form {FORM.pattern}"
+    return [each for match in matches for each in _pair(match)]
+
+
+def _pair(match: re.Match[str]) -> list[Example]:
+    given = yaml.safe_load(f"{{{match['given']}}}")
+    pairs = ((match["passing"], match["many"], True), (match["failing"], match["few"], False))
+    return [_example(given, match["table"], *each) for each in pairs]
 
 
 def _example(given: dict[str, Any], table: str | None, values: str, people: str | None, passes: bool) -> Example:

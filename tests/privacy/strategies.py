@@ -9,6 +9,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 PEOPLE = Path("people.csv")
+NAMES = ("flu", "cold", "ulcer", "absent")
+"""Sensitive values that may be protected."""
 REACH = 8
 """How far above its lowest value a number goes, where nothing bounds it."""
 
@@ -30,6 +32,8 @@ def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     if get_origin(field.annotation) is Literal:
         return st.sampled_from(kinds)
+    if get_origin(kinds[0]) is tuple:
+        return st.none() | st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True).map(tuple)
     drawn = _number(kinds[0], field.metadata) if kinds[0] in (int, float) else st.just(PEOPLE)
     return st.none() | drawn if NoneType in get_args(field.annotation) else drawn
 

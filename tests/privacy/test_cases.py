@@ -46,7 +46,9 @@ def groups_of(case: dict[str, Any]) -> Groups:
         missing=len(kinds),
         values=np.array([*numbers, np.nan]) if numbers else None,
         whole=Whole(
-            np.bincount(codes, minlength=len(kinds) + 1) * (np.arange(len(kinds) + 1) < len(kinds)), nodes(case)
+            np.bincount(codes, minlength=len(kinds) + 1) * (np.arange(len(kinds) + 1) < len(kinds)),
+            nodes(case),
+            np.array([*numbers, np.nan]) if numbers else [*kinds, ""],
         ),
     )
     return Groups(np.bincount(classes, minlength=count), {"s": histogram}, crowds(case))
@@ -59,7 +61,8 @@ def crowds(case: dict[str, Any]) -> dict[str, Crowd]:
 
 def parameters_of(case: dict[str, Any], model: dict[str, Any]) -> Any:
     named = {"population": Path("people.csv")} if "population" in case else {}
-    return PARAMETERS[model["model"]](**{key: model[key] for key in model.keys() - EXPECTED}, **named)
+    given = {key: tuple(value) if isinstance(value := model[key], list) else value for key in model.keys() - EXPECTED}
+    return PARAMETERS[model["model"]](**given, **named)
 
 
 def nodes(case: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]] | None:

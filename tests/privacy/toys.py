@@ -81,7 +81,7 @@ TWINS = """TWINS: dict[str, tuple[TwinBound, ...]] = {
 """
 EDITS = {
     "privacy/__init__.py": (
-        ("    k_map,\n    p_sens", "    k_map,\n    simpson_l_diversity,\n    collision,\n    p_sens"),
+        ("    local_dp,\n    p_sens", "    local_dp,\n    simpson_l_diversity,\n    collision,\n    p_sens"),
         (
             "        sample_uniqueness,\n    )",
             "        sample_uniqueness,\n        simpson_l_diversity,\n        collision,\n    )",

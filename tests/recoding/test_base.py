@@ -84,7 +84,7 @@ class Numbered(Recoding):
 
 
 def test_a_new_kind_is_rendered_as_it_says() -> None:
-    released = rendered(Numbered(HALVES, NONE), TABLE, Output(), drop=False)
+    released = rendered(Numbered(HALVES, NONE), TABLE, Output(edges="tight"), drop=False)
     (column,) = released.columns
     assert [column.texts[number] for number in column.of_class[released.class_of].tolist()] == [
         "class 0",
@@ -97,7 +97,7 @@ def test_a_new_kind_is_rendered_as_it_says() -> None:
 
 def test_a_new_kind_says_whether_it_can_be_saved() -> None:
     recoding = Numbered(HALVES, NONE)
-    released = rendered(recoding, TABLE, Output(), drop=False)
+    released = rendered(recoding, TABLE, Output(edges="tight"), drop=False)
     spec = Spec.model_validate({"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}}})
     with pytest.raises(UsageError, match="cannot be saved: it is made up"):
         save(recoding, TABLE, released, spec, "toy", drop=False)

@@ -13,7 +13,7 @@ import pytest
 
 from anonymize.errors import UsageError
 from anonymize.report import RENDERERS, as_json, kind_of
-from anonymize.report.data import Clock, public
+from anonymize.report.data import Clock
 from anonymize.report.markdown import markdown
 from anonymize.report.section import figure
 from anonymize.report.tables import sections
@@ -136,25 +136,6 @@ def test_the_suffix_says_the_kind(path: str, kind: str) -> None:
 def test_a_suffix_that_there_is_not(path: str) -> None:
     with pytest.raises(UsageError, match="a report is one of"):
         kind_of(path)
-
-
-# --- public ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_public_report_lacks_what_could_be_used_against_the_release() -> None:
-    shown = public(REPORT)
-    assert shown["spec"] == {"sha256": "aa"}
-    assert shown["input"] == {"rows": 12345, "columns": 3}
-    assert "path" not in shown["output"] and "seed" not in shown["algorithm"]
-    untouched = REPORT.keys() - {"spec", "input", "output", "algorithm"}
-    assert {key: shown[key] for key in untouched} == {key: REPORT[key] for key in untouched}
-    assert list(shown) == list(REPORT)
-
-
-@pytest.mark.parametrize("kind", RENDERERS)
-def test_every_form_of_a_public_report(kind: str) -> None:
-    text = RENDERERS[kind](public(REPORT))
-    assert not re.search(r"/in/|/s/|out\.csv|\bbb\b|\b17\b", text)
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ import pyarrow.parquet
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.audit import Audit, audit
+from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
 from anonymize.recode import Recode, recode
 from anonymize.release import release
@@ -121,6 +123,7 @@ def typed(name: str, column: pa.ChunkedArray) -> pl.Series:
         "bool": pl.Boolean,
         "date32[day]": pl.Date,
     }
+    names |= {"bool": pl.Boolean, "date32[day]": pl.Date}
     kinds = names | {"uint32": pl.UInt32, "decimal128(8, 2)": pl.Decimal(8, 2)}
     return pl.Series(name, column.to_pylist(), dtype=kinds.get(str(column.type), pl.String))
 
@@ -224,6 +227,13 @@ def test_what_lies_under_a_null_is_gone(tmp_path: Path) -> None:
         check(tmp_path / f"o.{suffix}")
 
 
+def test_gzip_has_no_time_and_no_name(tmp_path: Path) -> None:
+    with OutputFile(tmp_path / "o.csv.gz") as output:
+        output.write([pl.DataFrame({"a": [1]})])
+        output.commit()
+    assert (tmp_path / "o.csv.gz").read_bytes()[:8] == b"\x1f\x8b\x08\0\0\0\0\0"
+
+
 def test_pieces_and_what_is_known_of_the_order_do_not_show(tmp_path: Path) -> None:
     frame = pl.DataFrame({"n": range(1000), "t": [f"text of row {number:09}" for number in range(1000)]})
     known = frame.with_columns(pl.col("n").set_sorted(), pl.col("t").set_sorted())
@@ -236,3 +246,49 @@ def test_pieces_and_what_is_known_of_the_order_do_not_show(tmp_path: Path) -> No
                 output.commit()
             content.add(path.read_bytes())
         assert len(content) == 1
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numeric", ["bounds", "mean", "median"])
+@pytest.mark.parametrize("rows", ["keep", "drop"])
+@pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_numbers_are_numbers(numeric: str, rows: str, algorithm: str, missing: bool, tmp_path: Path) -> None:
+    """What a CSV shows a typed file has as numbers; it is measured, evaluated and recoded alike."""
+    table = people() if missing else people().with_columns(pl.col("age").fill_null(33))
+    source = written(table, tmp_path / "people.parquet")
+    figures, shown = [], []
+    for suffix in ("csv", "parquet", "arrow"):
+        out = tmp_path / f"o.{suffix}"
+        spec = spec_of(source, algorithm, numeric=numeric, suppressed_rows=rows)
+        saved = tmp_path / f"{suffix}.json"
+        given = ALGORITHMS[algorithm].Options()
+        report = release(Request(spec, algorithm, given, output=str(out), save_recoding=str(saved)))
+        audited = audit(Audit(spec, out)).report
+        measured = evaluate(Evaluate(spec, str(out), queries=10))
+        recode(Recode(str(saved), str(source), str(tmp_path / f"again.{suffix}")))
+        frame = read(out)
+        assert frame.equals(read(tmp_path / f"again.{suffix}"))
+        shown.append(numbers_of(frame, suffix))
+        blocks = [report[name] for name in ("privacy", "classes")] + [audited[name] for name in ("privacy", "classes")]
+        blocks += [] if missing else [measured[name] for name in ("classes", "utility")]
+        figures.append([*blocks, report["output"]["suppressed_rows"]])
+    assert shown[0] == shown[1] == shown[2]
+    assert figures[0] == figures[1] == figures[2]
+
+
+def read(path: Path) -> pl.DataFrame:
+    readers: dict[str, Callable[..., pl.DataFrame]]
+    readers = {".csv": pl.read_csv, ".parquet": pl.read_parquet, ".arrow": pl.read_ipc}
+    return readers[path.suffix](path, **({"infer_schema": False} if path.suffix == ".csv" else {}))
+
+
+def numbers_of(frame: pl.DataFrame, suffix: str) -> dict[str, list[float | None]]:
+    """The columns of age as numbers, whatever else a CSV shows being none."""
+    columns = {column.name: column for column in frame.iter_columns() if column.name.startswith("age")}
+    assert columns
+    if suffix != "csv":
+        assert all(column.dtype in (pl.Int64, pl.Float64) for column in columns.values())
+    return {name: column.cast(pl.Float64, strict=False).to_list() for name, column in columns.items()}

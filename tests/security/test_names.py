@@ -173,3 +173,27 @@ def test_names_make_no_difference_to_distortions(tmp_path: Path) -> None:
     plain = unclassed(PLAIN, tmp_path / "plain", "randomize")
     for number, names in enumerate(windows()[::2]):
         assert unclassed(names, tmp_path / str(number), "randomize") == plain, names
+
+
+@pytest.mark.parametrize("names", [["^u.*$", "*"], ["*", "^w.*$"], ["size", "rows"], ["q0", "c0"]])
+def test_names_make_no_difference_to_units_weights_and_populations(names: list[str], tmp_path: Path) -> None:
+    figures_of = []
+    for number, (unit, weight) in enumerate([("person", "share"), names]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        called = ["age", "^a.*$", "job", "ill", "note"] if number else PLAIN
+        columns = people(called) | {
+            unit: [f"p{n // 2}" for n in range(60)],
+            weight: [str(1 + n % 3) for n in range(60)],
+        }
+        path = table(folder / "i.csv", columns)
+        population = table(folder / "p.csv", {name: columns[name] * 3 for name in called[:3]})
+        models = [{"model": "k-map", "k": 2, "population": str(population)}]
+        described = content(path, called, k=4, l=2, models=models) | {"unit": unit, "sampling_weight": weight}
+        spec, out = make(described, PARAMETERS), folder / "o.csv"
+        made = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=str(out)))
+        further = Deeper(subsets=2, population=population)
+        measured = audit(Audit(spec, out, unit_from=path, further=further)).report
+        kept = [row[name] for row in rows_of(out) for name in called]
+        figures_of.append([kept, figures(made), figures(measured)])
+    assert figures_of[0] == figures_of[1]

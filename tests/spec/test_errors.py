@@ -563,3 +563,23 @@ def test_a_spec_by_whatever_name_is_no_table(tmp_path: Path, models: Any, name: 
     for text in (START, "{version: 1, quasi_identifiers: [age, sex]}\n# a, b\n", quoted):
         path.write_text(text)
         assert list(load(path, models).quasi_identifiers) == ["age", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("age", "message"),
+    [
+        ("{top: 90}", "`quasi_identifiers.age.top`: only numbers have a top"),
+        ("{type: numeric, bottom: 90, top: 18}", "`quasi_identifiers.age.bottom`: is not below `top`"),
+        ("{type: numeric, bottom: 18, hierarchy: ages.csv}", "cannot stand beside a hierarchy file"),
+    ],
+)
+def test_bottom_and_top_codes(read: Read, age: str, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        read("version: 1\nquasi_identifiers:\n  age: " + age + "\nprivacy: {k: 2}\n")
+    assert [message in str(problem) for problem in caught.value.problems] == [True]
+
+
+@pytest.mark.parametrize("key", ["open_high: '{low}'", "open_high: '{high}+'", "open_low: '-{high}'", "open_low: 'x'"])
+def test_templates_of_open_ends_cannot_be_mistaken(read: Read, key: str) -> None:
+    with pytest.raises(SpecError, match="once, no other braces"):
+        read("version: 1\nquasi_identifiers: [age]\nprivacy: {k: 2}\noutput: {" + key + "}\n")

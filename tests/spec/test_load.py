@@ -58,8 +58,8 @@ output:
   categorical: node
   suppressed: "*"
   suppressed_rows: keep
-  edges: tight
-  row_order: keep
+  edges: open
+  row_order: sorted
 """
 
 

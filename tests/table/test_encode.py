@@ -20,6 +20,9 @@ def fed(
         encoder.add(frame[start : start + size])
 
 
+AS_THEY_STAND = Field("x", pl.String(), Missing(("", "?"), normalize=False))
+
+
 def numbers(values: list[object], field: Field = TEXT, size: int = 3) -> NumberColumn:
     column = NumberColumn(field, "0")
     fed(column, values, field.dtype, size)
@@ -62,13 +65,20 @@ def test_negative_zero_is_zero() -> None:
 
 
 NO_NUMBERS = ["x", "nan", "NaN", "inf", "-Infinity", "1e999", "1,5", "1 000", "1_000", "0x1f", "--1", "1e", "true"]
-NO_NUMBERS += ["9223372036854775808", "-99999999999999999999", "٣", "1;", "\u00a0"]
+NO_NUMBERS += ["9223372036854775808", "-99999999999999999999", "٣", "1;"]
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number(text: str) -> None:
     column = numbers(["1", "2", "3", "?", "4.5", text, "5", text])
     assert (column.bad.count, column.bad.row) == (2, 5)
+
+
+@pytest.mark.parametrize("text", [" ", "\u00a0", "\u200b\t"])
+def test_a_blank_is_missing_unless_texts_are_taken_as_they_stand(text: str) -> None:
+    assert decoded(numbers(["1", text, " 2\u200b"])) == [1, None, 2]
+    column = numbers(["1", text], Field("x", pl.String(), Missing(("", "?"), normalize=False)))
+    assert (column.bad.count, column.bad.row) == (1, 1)
 
 
 def test_an_empty_text_is_no_number_where_it_does_not_mean_missing() -> None:
@@ -135,10 +145,12 @@ def text_column(values: list[object], field: Field = TEXT) -> TextColumn:
 
 
 def test_texts_are_sorted_and_missing_is_apart() -> None:
-    column = text_column(["b", "?", "a", None, "", "b ", "B"])
-    assert column.distinct() == (["B", "a", "b", "b "], True)
-    codes = column.codes({"a": 5, "b": 3, "b ": 2, "B": 0}, 300, 301)
-    assert (codes.dtype, codes.tolist()) == (np.dtype(np.uint16), [3, 300, 5, 300, 300, 2, 0])
+    values: list[object] = ["b", "?", "a", None, "", "b ", "B"]
+    column = text_column(values)
+    assert column.distinct() == (["B", "a", "b"], True)
+    codes = column.codes({"a": 5, "b": 3, "B": 0}, 300, 301)
+    assert (codes.dtype, codes.tolist()) == (np.dtype(np.uint16), [3, 300, 5, 300, 300, 3, 0])
+    assert text_column(values, AS_THEY_STAND).distinct() == (["B", "a", "b", "b "], True)
 
 
 def test_an_empty_text_is_a_value_where_it_does_not_mean_missing() -> None:
@@ -153,7 +165,7 @@ def test_texts_without_missing_values() -> None:
 
 @given(st.lists(st.text(max_size=3) | st.none(), min_size=1, max_size=30))
 def test_texts_survive(values: list[str | None]) -> None:
-    column = text_column(list(values))
+    column = text_column(list(values), AS_THEY_STAND)
     texts, any_missing = column.distinct()
     codes = column.codes({text: code for code, text in enumerate(texts)}, len(texts), len(texts) + 1)
     assert [[*texts, None][code] for code in codes] == [None if v in ("", "?") else v for v in values]

@@ -74,8 +74,8 @@ def test_gzip_is_told_by_its_bytes(spec: Spec, file_of: Callable[..., Path], spo
         assert read(spec, source).rows == 2
         assert source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
         assert names(source) == ["Zoë", "Ann"]
-        (spool,) = spools.iterdir()
-        assert stat.S_IMODE(spool.stat().st_mode) == 0o600
+        assert stat.S_IMODE(source.path.stat().st_mode) == 0o600
+        assert [source.path] == list(spools.iterdir()) or not source.path.stat().st_nlink
     assert not list(spools.iterdir())
 
 
@@ -196,7 +196,7 @@ def test_a_path_is_no_pattern(spec: Spec, file_of: Callable[..., Path]) -> None:
     [
         (b"", "the file is empty"),
         (b"\n\n1,2\n", "the first line is empty"),
-        (b"age,name,age,\n1,2,3,4\n", "columns 1 and 3 have the same name, 'age'"),
+        (b"age,name,age,\n1,2,3,4\n", "columns 1 and 3 have the same name"),
         (b"age,,name,\n1,2,3,4\n", "column 4 has no name"),
     ],
 )

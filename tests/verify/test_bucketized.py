@@ -41,7 +41,7 @@ def test_a_missing_value_does_not_count() -> None:
     [
         ({"count": ["1", "1", "1", "1"]}, "1 groups have other numbers of rows"),
         ({"g": ["1", "1", "2", "3"]}, "2 groups have other numbers of rows"),
-        ({"count": ["1", "1", "3", "0"]}, "1 counts of the sensitive table are no whole numbers"),
+        ({"count": ["1", "1", "3", "0"]}, "1 counts of the sensitive table are not whole numbers"),
         ({"count": ["1", "x", None, "1"]}, "2 counts"),
     ],
     ids=["fewer", "another group", "none", "no number"],

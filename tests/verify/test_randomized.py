@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from anonymize.errors import DataError
 from anonymize.randomization.draw import distorted, representable, seeded_bits
 from anonymize.randomization.joint import Guarded, JointAxis, pose
-from anonymize.verify.randomized import Bound, measure_randomized
+from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 
 ROWS = 5000
 SIZES = {"a": 2, "b": 4, "s": 3}
@@ -127,3 +128,26 @@ def test_attributes_may_be_called_anything() -> None:
     verdict, wrong = measure_randomized(text.lazy(), table, {"attributes": attributes}, [Bound("group", 1, {}, None)])
     assert not wrong
     assert verdict.satisfied
+
+
+@pytest.mark.parametrize(
+    ("p", "bound", "achieved", "satisfied"),
+    [
+        (0.5, RatioBound("local-dp", "s", {"epsilon": 0.7}), {"epsilon": math.log(2)}, True),
+        (0.5, RatioBound("local-dp", "s", {"epsilon": 0.69}), {"epsilon": math.log(2)}, False),
+        (1.0, RatioBound("local-dp", "s", {"epsilon": 99.0}), {"epsilon": None}, False),
+        (0.5, RatioBound("amplification", "s", {"rho1": 0.2, "rho2": 0.34}), {"rho1": 0.2, "rho2": 1 / 3}, True),
+        (0.5, RatioBound("amplification", "s", {"rho1": 0.2, "rho2": 0.33}), {"rho1": 0.2, "rho2": 1 / 3}, False),
+        (1.0, RatioBound("amplification", "s", {"rho1": 0.2, "rho2": 0.99}), {"rho1": 0.2, "rho2": 1.0}, False),
+    ],
+)
+def test_what_a_row_tells(p: float, bound: RatioBound, achieved: dict[str, float | None], satisfied: bool) -> None:
+    """Of three values, p = 1/2 and q = 1/4: the odds of two values change by 2, those of 1 : 4 to 2 : 4."""
+    table = original(1)
+    chances = {"s": p} if p < 1 else {}
+    verdict, wrong = measure_randomized(shown(table, chances), table, told(chances), [bound])
+    (result,) = verdict.results
+    assert not wrong
+    assert result.achieved == pytest.approx(achieved)
+    assert result.satisfied == satisfied
+    assert result.failing_rows == (0 if satisfied else ROWS)

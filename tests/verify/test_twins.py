@@ -40,7 +40,9 @@ def groups_of(rows: list[tuple[str, str]]) -> Groups:
     counts = np.bincount(codes, minlength=len(ORDER) + 1)
     counts[-1] = 0
     nodes = np.column_stack((NODES, NODES[:, -1]))
-    histogram = Histogram.from_rows(classes, codes, len(names), len(ORDER) + 1, len(ORDER), whole=Whole(counts, nodes))
+    histogram = Histogram.from_rows(
+        classes, codes, len(names), len(ORDER) + 1, len(ORDER), whole=Whole(counts, nodes, [*ORDER, ""])
+    )
     return Groups(np.bincount(classes), {"s": histogram})
 
 
@@ -58,9 +60,10 @@ def test_three_opinions(model: str, data: st.DataObject, rows: list[tuple[str, s
     own = assess(groups_of(rows), wanted)
     frame = pl.DataFrame(rows, schema={"q": pl.String, "s": pl.String}, orient="row")
     (twin,) = measure(frame, ["q"], [Check(model, "s", wanted.required(), tree=PATHS)]).results
-    assert twin.achieved == pytest.approx(own.achieved)
+    near = {name: pytest.approx(v) if isinstance(v, int | float) else v for name, v in own.achieved.items()}
+    assert twin.achieved == near
     assert (twin.satisfied, twin.failing_rows) == (own.satisfied, own.failing_rows)
-    if not knows(model):
+    if not knows(model) or "values" in wanted.required():
         return
     demand, whole = Demand(model, "s", wanted.required()), whole_of(rows)
     classes = defaultdict(list)

@@ -46,7 +46,8 @@ class _State:
 
     @classmethod
     def of(cls, counts: Ints, l: int) -> _State:  # noqa: E741
-        """At the start: tied is who is as large as the l-th largest; below are the others, the largest first."""
+        """The state at the start: buckets as large as the l-th largest are tied; those below are ordered with the
+        largest first."""
         order = np.argsort(-counts, kind="stable")
         ranked = counts[order]
         level = ranked[l - 1] if len(ranked) >= l else 0
@@ -54,7 +55,7 @@ class _State:
 
     @property
     def going(self) -> bool:
-        """Whether l buckets have rows."""
+        """Whether at least l buckets have rows."""
         left = np.count_nonzero(self.left[self.tied])
         return bool(left and len(self.above) + left >= self.l)
 
@@ -92,7 +93,8 @@ class _State:
         return high
 
     def _turns(self, number: int, turns: int, random: np.random.Generator) -> Ints:
-        """So many turns of the tied buckets, who change their order after every so many rounds as they are many."""
+        """The given number of turns of the tied buckets, whose order changes after as many rounds as there are tied
+        buckets."""
         larger = int(np.count_nonzero(self.left[self.tied] == self.left[self.tied].max()))
         block = len(self.tied) * turns
         blocks = -(-number // block)

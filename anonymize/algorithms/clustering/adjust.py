@@ -114,7 +114,8 @@ class Offers:
         return np.where(able, self.k * self.penalty(low, high), np.inf)
 
     def _greedy(self, small: Ints, giver: Ints) -> list[Offer]:
-        """The offer of each giver (an index into the givers) to each small group, in parallel arrays (p,)."""
+        """The offer of each giver (an index into the givers) to each small group, in parallel arrays (p,). The pairs do
+        not depend on each other, so each step takes one row for every pair that still lacks one."""
         rows, free = self.rows[giver], self.there[giver].copy()
         codes = self.codes[:, rows]
         low, high = self.boxes.low[:, small].copy(), self.boxes.high[:, small].copy()

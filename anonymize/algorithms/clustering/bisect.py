@@ -18,14 +18,14 @@ from anonymize.algorithms.clustering.seeds import seeds
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges, starts_of
 
 ALONE = 25
-"""A part that goes by itself takes about the time of so many steps."""
+"""A part that is assigned by itself takes about as long as this many steps."""
 AHEAD = (128, 4096)
 """Fewest and most rows that are worked out ahead."""
 FARTHEST = np.iinfo(np.int32).max
 
 JOINS = {"rise": 1.0, "sum": 0.0}
-"""Which group a row joins: the one whose NCP rises least, or the one whose NCP is lower with it. What of the NCP that
-a group has without the row is taken off."""
+"""Which group a row joins: the one whose NCP rises least, or the one whose NCP is lower with it. The share of the
+group's NCP without the row that is subtracted."""
 
 
 def bisect(
@@ -41,7 +41,7 @@ def bisect(
     """The groups that parts fall into when each of more than k rows, not all equal, is cut in two, again and again.
 
     `codes` (attributes, n) of the rows 0 ... n - 1, all of which `parts` holds; `rounds` of scans find the seeds;
-    `join` is a key of JOINS. `progress` is told how many more rows have found their group.
+    `join` is a key of JOINS. `progress` is called with the number of further rows that have reached their group.
     """
     labels, count = parts.class_of(len(parts.order)), parts.count
     rows, sizes = parts.order.astype(np.int64), parts.sizes

@@ -10,7 +10,8 @@ from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges
 
 TRIED = (4, 16, 64)
-"""So many of the neighbours that raise the NCP least are tried, until one mends; then the first of them is taken."""
+"""How many of the neighbours that raise the NCP least are tried until one mends the group; if none does, the first is
+taken."""
 CELLS = 1 << 20
 """Cells of (breaking groups x groups) that are worked on at once."""
 

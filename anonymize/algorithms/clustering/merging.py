@@ -1,9 +1,9 @@
 """One round in which groups merge, each with the group that makes the union of least NCP at its turn.
 
 The nearest groups are looked up once, for all groups of the round at their start. A union never has less NCP with a
-third group than either of its parts would, and it has more rows; so at a group's turn nothing can have come up that
-beats its first neighbour that is as it was, but a union that took in a neighbour ahead of that one. Those few are
-measured anew. The result is that of scanning all groups at every turn.
+third group than either of its parts would, and it has more rows; so at a group's turn, the only thing that can beat its
+first unchanged neighbour is a union that has taken in a neighbour ahead of that one. Those few are measured again. The
+result is that of scanning all groups at every turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anonymize.algorithms.clustering.nearest import nearest
 from anonymize.classes import Floats, Ints
 
 NEIGHBOURS = 24
-"""So many nearest groups are looked up; who finds none of them left scans all."""
+"""How many nearest groups are looked up for each; a group that finds none of them left scans all groups."""
 
 
 class Merging:
@@ -39,7 +39,7 @@ class Merging:
         self._all = neighbourhoods.groups.shape[1] >= boxes.count - 1
 
     def turns(self) -> list[int]:
-        """The groups of the round in order of the NCP of their best union at its start, of equal ones by number."""
+        """The groups of the round in order of the NCP of their best union at its start, then by number."""
         return self._turns
 
     def now(self, group: int) -> int:
@@ -57,7 +57,8 @@ class Merging:
     def partner(self, group: int) -> tuple[float, int] | None:
         """NCP and number of the group that makes the union of least NCP with one that has not changed in this round.
 
-        Of equal ones that of fewer rows, then the lower number. Closed groups are passed over. None if there is none.
+        Ties go to the group of fewer rows, then to the lower number. Closed groups are passed over. None if no group is
+        left.
         """
         last, unchanged, unions = 0.0, None, []
         for other, ncp in zip(*self._near[group], strict=True):
@@ -90,7 +91,7 @@ class Merging:
         return keep
 
     def touched(self, group: int) -> bool:
-        """Whether a group is no more what it was at the start of the round."""
+        """Whether a group has changed since the start of the round."""
         return self.closed[group] or self.changed[group] or self._into[group] != group
 
     def give(self, giver: int, group: int, codes: Corners) -> None:

@@ -21,10 +21,10 @@ Corners = NDArray[np.int32]
 """(attributes, ...) codes: one end of boxes, or rows."""
 
 TABLE_SIZE = 512
-"""Up to so many leaves, the penalties of all intervals of an attribute are looked up in a table."""
+"""With at most this many leaves, the penalties of all intervals of an attribute are looked up in a table."""
 
 PAIRED_BOXES = 1024
-"""Up to so many different intervals, the penalties of all unions of two are looked up in a table."""
+"""With at most this many different intervals, the penalties of all unions of two are looked up in a table."""
 
 
 def codes_of(attributes: Sequence[Attribute], rows: Integers | slice = slice(None)) -> Corners:
@@ -35,8 +35,8 @@ def codes_of(attributes: Sequence[Attribute], rows: Integers | slice = slice(Non
 class Penalty:
     """Weighted NCP of one row of a box: the sum over attributes of weight x cost, added up in their order.
 
-    A box inside another never has the greater penalty, down to the last bit, as long as that holds of each domain's
-    cost. What prunes the searches counts on it.
+    A box inside another never has the greater penalty, down to the last bit, as long as that holds for each domain's
+    cost. The pruning of the searches relies on it.
     """
 
     def __init__(self, domains: Sequence[Domain], weights: Sequence[float]) -> None:
@@ -76,7 +76,7 @@ class Penalty:
         return self._flat.take(cells)
 
     def _table(self, index: int) -> Floats:
-        """(size * size,) of one attribute, by low x size + high."""
+        """(size * size,) the penalties of one attribute, at low x size + high."""
         low, high = np.divmod(np.arange(self.domains[index].size ** 2), max(self.domains[index].size, 1))
         return self.part(index, low, high)
 

@@ -22,15 +22,15 @@ BLOCK = 24
 QUERIES = 48
 """The most groups that are searched for together."""
 FIRST_LOOK = 160
-"""So many groups of the nearest blocks set the first bound."""
+"""How many groups of the nearest blocks set the first bound."""
 
 
 @dataclass(frozen=True)
 class NearestGroups:
     """The nearest groups of some groups, best first.
 
-    `groups` (queries, m) int64, -1 where there are fewer others; `ncp` (queries, m) of the unions, inf there. Of equal
-    ones the one of fewer rows comes first, then the one of the lower number.
+    `groups` (queries, m) int64, -1 where there are fewer others; `ncp` (queries, m) of the unions, inf there. Ties go
+    to the group of fewer rows, then to the lower number.
     """
 
     groups: Ints
@@ -110,7 +110,7 @@ class BlockSearch:
         return np.asarray(np.partition(ncp, self.m - 1, axis=1)[:, self.m - 1])
 
     def _best(self, query: Ints, group: Ints, ncp: Floats, queries: int) -> tuple[Ints, Floats]:
-        """The first m of each query's finds, given in parallel arrays."""
+        """The m best candidates of each query; the candidates are given in parallel arrays."""
         order = np.lexsort((group, self.boxes.sizes[group], ncp, query))
         query, group, ncp = query[order], group[order], ncp[order]
         rank = np.arange(len(query)) - np.searchsorted(query, query)

@@ -23,7 +23,8 @@ Inside = Callable[[Corners], Partition]
 
 
 def parts(penalty: Penalty, codes: Corners, k: int, threads: int) -> Partition:
-    """The parts of rows 0 ... n - 1, by Mondrian with the rule `rate`; of several classes of k rows each."""
+    """The parts of rows 0 ... n - 1, cut by Mondrian with the rule `rate`; each is large enough for several classes of
+    k rows."""
     count, least = codes.shape[1], max(PART_ROWS, SEVERAL * k)
     whole = Batch.whole(np.arange(count, dtype=np.uint32), tuple(codes.astype(np.uint32)), ())
     rule = RULES["rate"](list(penalty.domains), list(penalty.weights), least, False)

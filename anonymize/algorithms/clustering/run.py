@@ -1,4 +1,4 @@
-"""What the clustering methods do alike: rows are given up where they must be, groups that break a model are mended."""
+"""What the clustering methods have in common: giving up rows where necessary, and mending groups that break a model."""
 
 from __future__ import annotations
 

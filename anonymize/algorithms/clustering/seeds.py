@@ -12,8 +12,8 @@ def seeds(penalty: Penalty, codes: Corners, starts: Ints, rounds: int) -> tuple[
     """Positions (parts,) of two rows of each part, different ones: the last pair of the scans that still gained.
 
     `codes` (attributes, n) of rows laid part after part, `starts` (parts + 1,) where each part of at least two rows
-    begins. The first scan starts at a part's first row. A part is scanned for as long as the penalty of the pair
-    grows, `rounds` times at most. Of equal rows the first is taken.
+    begins. The first scan starts at a part's first row. A part is scanned for as long as the penalty of the pair grows,
+    `rounds` times at most. Ties go to the first row.
     """
     part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     from_row = starts[:-1].copy()

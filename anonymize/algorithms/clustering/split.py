@@ -19,7 +19,7 @@ def split_large(penalty: Penalty, codes: Corners, partition: Partition, k: int) 
     """The partition with every group of m >= 2k rows cut into floor(m / k) groups of at least k rows.
 
     `codes` (attributes, n) of the rows 0 ... n - 1, all of which the partition holds. All groups of one depth are cut
-    together. Of equally good places the one nearest to the middle is taken, of two such the first.
+    together. Among equally good places the one nearest to the middle is taken, and the first of two such.
     """
     large = np.flatnonzero(partition.sizes >= 2 * k)
     if not len(large):

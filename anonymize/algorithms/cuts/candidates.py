@@ -32,10 +32,11 @@ from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
 SAMPLE = 1 << 10
-"""Of a class of more rows, so many at most, evenly spread, say where it is cut."""
+"""In a class of more rows, at most this many, evenly spread, decide where it is cut."""
 
 BINS_BITS = 7
-"""Of a class of more than twice as many rows, numbers fall into at most 2 ** BINS_BITS items of equally many codes."""
+"""In a class of more than twice that many rows, numbers are put into at most 2 ** BINS_BITS items of equally many
+codes."""
 
 Unsigned = NDArray[np.unsignedinteger[Any]]
 Integers = NDArray[np.integer[Any]]
@@ -241,7 +242,7 @@ class ItemCells:
         return np.searchsorted(self.starts, self.begins)
 
     def items(self, item: Ints, owner: Ints) -> Ints:
-        """What some items (n,), in classes (n,), are: codes."""
+        """The codes of some items (n,) in classes (n,)."""
         return self.place[self.starts[item]].astype(np.int64) - self.offset[owner]
 
 

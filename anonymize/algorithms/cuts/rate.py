@@ -10,7 +10,7 @@ in a class is
 - Numeric: halving is taken to halve the range, so the score is half the NCP. The cut is made near the median, where the
   lower side holds half of the classes that can still be made (whole multiples of the minimum size): 35 rows at k = 10
   become 10 and 25, not 17 and 18, and so three classes instead of two.
-  A class that mixes missing and present values is released as suppressed: parting the two saves all of its NCP.
+  Missing values come last.
 - Categorical: the best of (a) parting one node of the taxonomy, at any level, from the rest, and (b) parting all nodes
   of a level from each other, which looks ahead over several cuts. The cut made is the best of kind (a); where none is
   allowed, the cut of the leaf order nearest the median.
@@ -28,15 +28,12 @@ import numpy as np
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.cuts.nodes import Nodes
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Codes, Floats, Ints, Runs
+from anonymize.classes import Floats, Ints, Runs
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
 FINE = 64
 """Classes of more than this many times the minimum are simply halved: whole multiples no longer matter."""
-
-LEAST_BITS = 0.1
-"""Parting missing from present values is charged at least so many bits a row: rare ones are not worth everything."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +55,7 @@ class Rate(CutRule):
 
     def _numeric(self, domain: Domain, weight: float, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         low, high = batch.low[classes, attribute], batch.high[classes, attribute]
-        medians = Candidates.near_median(weight * domain.cost(low, high) / 2)
-        mixed = np.flatnonzero(domain.suppressed(low, high) & (batch.attempts[classes, attribute] == 0))
-        if len(mixed) and domain.missing is not None:
-            self._part_missing(domain.missing, weight, medians, mixed, *batch.codes_of(attribute, classes[mixed]))
-        return medians
-
-    def _part_missing(
-        self, missing: int, weight: float, candidates: Candidates, mixed: Ints, labels: Ints, codes: Codes
-    ) -> None:
-        """In classes that mix missing and present values, which are released as suppressed: part the two."""
-        rows = np.bincount(labels, minlength=len(mixed))
-        absent = np.bincount(labels[codes == missing], minlength=len(mixed))
-        share = absent / rows
-        candidates.score[mixed] = weight / np.maximum(_entropy(share), LEAST_BITS)
-        enough = (absent >= self.minimum) & (rows - absent >= self.minimum)
-        candidates.start[mixed[enough]], candidates.stop[mixed[enough]] = missing, missing + 1
-
-
-def _entropy(share: Floats) -> Floats:
-    """Bits per row of parting a class into a share, strictly between 0 and 1, and the rest."""
-    return -share * np.log2(share) - (1 - share) * np.log2(1 - share)
+        return Candidates.near_median(weight * domain.cost(low, high) / 2)
 
 
 @dataclass(frozen=True)
@@ -130,7 +107,7 @@ class NodeCuts:
 
 
 def _all_at_once(nodes: Nodes, loss: Floats, before: Floats, sizes: Ints) -> Floats:
-    """(m,) NCP saved per bit by parting all nodes of the level; 0 where there is but one."""
+    """(m,) NCP saved per bit by parting all nodes of the level; 0 where there is only one."""
     share = nodes.rows / sizes[nodes.owner]
     saved = np.add.reduceat(share * (before[nodes.owner] - loss), nodes.starts)
     spent = np.add.reduceat(-share * np.log2(share), nodes.starts)

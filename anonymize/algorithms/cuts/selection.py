@@ -5,8 +5,8 @@ every class whose region overlaps the selection; the imprecision is the number o
 selections. A class is cut at the boundaries of the selections, and one child of a node from the rest, as long as that
 lessens the sum. Where it does not, the rule that `auto` takes for the targets of the workload goes on, or for none.
 
-A region is what a release shows: an interval of numbers; the lowest node that covers a class's categories; everything,
-of numbers mixed with missing values.
+A region is an interval of numbers, up to the highest of all where missing values are mixed in; or the lowest node that
+covers a class's categories.
 
 Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, section 3.4.
 """
@@ -43,7 +43,7 @@ class Selecting(CutRule):
 
     @property
     def tries(self) -> int:
-        """The cut at a boundary, and those of the other rule."""
+        """One attempt for the cut at a boundary, and those of the other rule."""
         return 1 + (self.then.tries if self.then else 0)
 
     def choose(self, batch: Batch) -> Cuts:
@@ -118,7 +118,7 @@ class Selecting(CutRule):
         rows = np.bincount(labels * count + segment[codes], minlength=len(classes) * count).reshape(-1, count)
         lower = np.cumsum(rows, axis=1)[:, :-1]
         upper = batch.sizes[classes][:, None] - lower
-        ends = SegmentReach.of(rows, count - 1 if domain.missing is not None else count)
+        ends = SegmentReach.of(rows)
         gain = np.zeros(lower.shape)
         for each, its in zip(taken, crossed, strict=True):
             low_hit, high_hit = ends.hit(each[np.append(0, firsts)], its)
@@ -155,31 +155,29 @@ class Selecting(CutRule):
 
 @dataclass(frozen=True)
 class SegmentReach:
-    """Of m classes, which segments (s) the parts below and above each of the s - 1 boundaries reach: `low` (m, 1) to
-    `under` (m, s - 1), and `above` (m, s - 1) to `high` (m, 1). `present`: how many segments are numbers."""
+    """The segments (s) that the parts of m classes below and above each of the s - 1 boundaries reach: `low` (m, 1) to
+    `under` (m, s - 1), and `above` (m, s - 1) to `high` (m, 1)."""
 
     low: Ints
     under: Ints
     above: Ints
     high: Ints
-    present: int
 
     @classmethod
-    def of(cls, rows: Ints, present: int) -> SegmentReach:
-        """From the rows of each class in each segment (m, s)."""
+    def of(cls, rows: Ints) -> SegmentReach:
+        """The reach that follows from the number of rows of each class in each segment (m, s)."""
         count = rows.shape[1]
         under = np.maximum.accumulate(np.where(rows > 0, np.arange(count), -1), axis=1)
         above = np.minimum.accumulate(np.where(rows > 0, np.arange(count), count)[:, ::-1], axis=1)[:, ::-1]
-        return cls(above[:, :1], under[:, :-1], above[:, 1:], under[:, -1:], present)
+        return cls(above[:, :1], under[:, :-1], above[:, 1:], under[:, -1:])
 
     def hit(self, taken: Bools, classes: Bools) -> tuple[Bools, Bools]:
         """(classes, s - 1) whether the part below, and that above, each boundary overlaps the segments taken (s,)."""
         rows = _taken_before(taken)
         low, under = self.low[classes], self.under[classes]
         above, high = self.above[classes], self.high[classes]
-        mixed = (high >= self.present) & (above < self.present)
         below_hit = rows[np.maximum(under, low - 1) + 1] > rows[low]
-        above_hit = np.where(mixed, rows[-1] > 0, rows[np.maximum(high, above - 1) + 1] > rows[above])
+        above_hit = rows[np.maximum(high, above - 1) + 1] > rows[above]
         return below_hit, above_hit
 
 
@@ -188,8 +186,7 @@ def _region(domain: Domain, low: Integers, high: Integers) -> tuple[Ints, Ints]:
     if isinstance(domain, Taxonomy):
         node = domain.lca(low, high)
         return domain.start[node], domain.stop[node]
-    hidden = domain.suppressed(low, high)
-    return np.where(hidden, 0, low).astype(np.int64), np.where(hidden, domain.size, high + 1).astype(np.int64)
+    return low.astype(np.int64), high.astype(np.int64) + 1
 
 
 def _taken_before(taken: Bools) -> Ints:

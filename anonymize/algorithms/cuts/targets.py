@@ -73,7 +73,7 @@ class ByTarget(Widest):
 
     @property
     def tries(self) -> int:
-        """Two places of its own, and those near the median."""
+        """Two attempts at places of its own, and those near the median."""
         return OWN_TRIES + len(SHARES)
 
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
@@ -102,8 +102,9 @@ class ByTarget(Widest):
         return best.picked(places), uncut[places]
 
     def _best_of_rows(self, batch: Batch, attribute: int, rows: SampledRows) -> tuple[BestCuts, Bools]:
-        """The same of the classes of some rows. Only in a class that is judged by all of its rows, and on a numeric
-        attribute, is it certain that no boundary does; and where equal rows may part, one may all the same."""
+        """The same for the classes of some rows. That no boundary leaves enough rows is certain only in a class that is
+        judged by all of its rows, on a numeric attribute; and where equal rows may be parted, one may exist all the
+        same."""
         classes, domain = rows.classes, self.domains[attribute]
         items = Items.of(domain, batch, attribute, rows)
         cells = [items.cells(codes, target.size) for target, codes in zip(self.targets, rows.targets, strict=True)]
@@ -125,7 +126,7 @@ class ByTarget(Widest):
         return BestCuts(best.gain, best.start, items.code_of(best.stop)), uncut
 
     def _changing(self, cells: Sequence[ItemCells], item: Ints) -> Ints:
-        """Those of the items at which a label changes; all of them where a target has no labels."""
+        """The items at which a label changes; all of them where a target has no labels."""
         kept = np.zeros(len(item), np.bool_)
         for target, its in zip(self.targets, cells, strict=True):
             changes = target.changes(its, item)

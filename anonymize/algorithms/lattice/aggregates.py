@@ -1,6 +1,7 @@
 """Figures of attributes put together: mean, geometric, max, sum, rank.
 
-Of whole arrays of nodes, attribute by attribute, so that a node's result does not depend on which others are there.
+Whole arrays of nodes are aggregated attribute by attribute, so that a node's result does not depend on which other
+nodes are in the array.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ AGGREGATES = ("mean", "geometric", "max", "sum", "rank")
 
 
 def aggregate(name: str, figures: Sequence[Floats]) -> Floats:
-    """(n, 1), of `rank` (n, attributes), from the weighted figures (n,) of each attribute; see `scores`."""
+    """(n, 1) the scores, or (n, attributes) for `rank`, from the weighted figures (n,) of each attribute; see
+    `scores`."""
     if name == "rank":
         return -np.sort(-np.stack(figures, axis=1), axis=1)
     total = np.zeros(len(figures[0])) if name != "geometric" else np.ones(len(figures[0]))
@@ -42,7 +44,7 @@ def below(scores: Floats, bound: Sequence[float]) -> Bools:
 
 
 def larger(scores: Floats, bounds: Floats) -> Floats:
-    """(n, length) of each two scores the one that comes later."""
+    """(n, length) the later one of each two scores."""
     if scores.shape[1] == 1:
         return np.maximum(scores, bounds)
     first = np.zeros(len(scores), np.bool_)

@@ -85,8 +85,8 @@ class FrequencySet:
         return check(self.groups(), self.tally.requirements)
 
     def meets(self, labels: Integers, count: int) -> Bools:
-        """(count,) whether each class of distinct rows meets every requirement, given that of each (m,), below 0 for
-        none; people under those of no class are under them all the same."""
+        """(count,) whether each class of distinct rows meets every requirement, given the class (m,) of each, below 0
+        for none. People under the distinct rows of no class still count as people under these."""
         groups = self.groups().merge(np.where(labels < 0, count, labels), count + 1)
         return check(groups, self.tally.requirements)[:count]
 
@@ -100,7 +100,7 @@ class FrequencySet:
         return self._at(vector, grouping, columns), grouping.group
 
     def subset(self, kept: Bools) -> FrequencySet:
-        """The frequency set of the rows that are behind some of the distinct rows alone."""
+        """The frequency set of only those rows that some of the distinct rows stand for."""
         columns = tuple(column[kept] for column in self.columns)
         return replace(self, columns=columns, tally=self.tally.subset(kept))
 
@@ -115,7 +115,8 @@ class FrequencySet:
         return replace(self, ladders=ladders, populations=populations)._at(vector, grouping, columns)
 
     def grouping(self, vector: Vector) -> tuple[KeyGroups, list[Ordinals]]:
-        """How the distinct rows come together at a node, and (m,) per attribute the ordinals there."""
+        """How the distinct rows come together at a node, and (m,) per attribute the ordinals there. Rows that show the
+        same nodes have the same mixed-radix number, so grouping equal numbers is enough."""
         columns = [
             column if low == high else ladder.step(low, high)[column]
             for column, ladder, low, high in zip(self.columns, self.ladders, self.vector, vector, strict=True)

@@ -24,7 +24,7 @@ class Ladder:
 
     @classmethod
     def of(cls, attribute: Attribute) -> Ladder:
-        """That of an attribute's hierarchy."""
+        """The ladder of an attribute's hierarchy."""
         levels = attribute.hierarchy.levels
         ordinals = np.zeros(levels.shape, np.int32)
         np.cumsum(levels[:, 1:] != levels[:, :-1], axis=1, out=ordinals[:, 1:])
@@ -57,5 +57,6 @@ class Ladder:
         return np.asarray(nodes[np.flatnonzero(np.diff(self.ordinals[level], prepend=-1))])
 
     def of_leaves(self, level: int, of_node: Floats) -> Floats:
-        """(leaves,) a figure (taxonomy's nodes,) of the node of a level that each leaf lies under."""
+        """(leaves,) the figure of the node of a level that each leaf lies under, given a figure of every node of the
+        taxonomy."""
         return np.asarray(of_node[self.attribute.hierarchy.levels[level]])

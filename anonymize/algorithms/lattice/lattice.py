@@ -24,7 +24,7 @@ class Lattice:
 
     @classmethod
     def of(cls, table: Table) -> Lattice:
-        """That of a table's quasi-identifiers."""
+        """The lattice of a table's quasi-identifiers."""
         return cls(tuple(attribute.hierarchy.height for attribute in table.attributes))
 
     def __iter__(self) -> Iterator[Vector]:

@@ -92,7 +92,7 @@ class Checker:
         models = [(MODELS[r.model], r.parameters) for r in requirements]
         self.compares = any(model.compares or model.needs_everybody(given) for model, given in models)
         self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
-        self._progress, self._told = progress, 0
+        self._progress, self._reported = progress, 0
 
     @property
     def bottom(self) -> FrequencySet:
@@ -162,15 +162,15 @@ class Checker:
         return Levels(partition, levels, suppressed, {"levels": named, **self.counters, **(more or {})})
 
     def settled(self, nodes: int) -> None:
-        """Tells the progress that so many of the nodes are settled, checked or not."""
+        """Reports to the progress that this many of the nodes are settled, checked or not."""
         rows = self.rows * min(nodes, self.total) // self.total
-        if rows > self._told:
-            self.tell(rows - self._told)
+        if rows > self._reported:
+            self.tell(rows - self._reported)
 
     def tell(self, rows: int) -> None:
-        """Tells the progress that so many more rows are done, or as good as."""
+        """Reports to the progress that this many further rows are done, or as good as done."""
         self._progress(rows)
-        self._told += rows
+        self._reported += rows
 
     def infeasible(self) -> InfeasibleError:
         """Why no node is safe: which requirement binds, and what would be feasible."""
@@ -179,9 +179,9 @@ class Checker:
     def _failing(self, frequency_set: FrequencySet) -> Bools:
         """(m,) which distinct rows, each a class, fail.
 
-        Where classes are compared with the whole, and the rest is to be released without those that fail, it has to
-        meet the models by itself: what does not then fails too, until nothing more does or it is more than may be
-        suppressed.
+        Where classes are compared with the whole, the classes that remain without the failing ones have to meet the
+        models by themselves. Those that do not meet them then count as failing as well, and so on until no further
+        class fails or more rows fail than may be suppressed.
         """
         groups = frequency_set.groups()
         failing = ~check(groups, self.requirements)
@@ -217,5 +217,5 @@ class Checker:
 
 
 def _squares(sizes: Ints) -> int:
-    """Sum of the squares; exact, as float64 is not where they are many."""
+    """Sum of the squares, as an exact integer; a sum in float64 would be rounded where it is large."""
     return int((sizes * sizes).sum())

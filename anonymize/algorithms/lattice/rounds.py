@@ -6,8 +6,10 @@ found company, so the classes of a release stand on many level vectors.
 
 When time is up, one last round releases all rows that are left but those that may be suppressed.
 
-A round leaves rows behind only if these can be finished: they are safe as one class, or few enough to be suppressed. So
-a table that is safe as one class always comes to an end.
+A round leaves rows behind only if these can be finished: they are few enough to be suppressed, or all but so many of
+them are safe at one node. That may be the top only where it shows something: rows that read as suppressed beside others
+that do not are suppressed rows, and count as such. Where the rounds come to no end in this way, all rows are released
+at the top, if they are safe there: then nothing is shown of anybody.
 
 Where the models are growing (see `nodes`), what is safe at a node in one round bounds what is in later ones, and each
 round's node is the best there is. Where they are not, it is the best on the first path that has one.
@@ -49,10 +51,14 @@ class ReleasedClasses:
 
 
 class Rounds:
-    """The rounds of one table. `share`: of the rows that are left, so many are released in each round at least."""
+    """The rounds of one table. `share`: the share of the remaining rows that each round releases at least."""
 
-    def __init__(self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline) -> None:
+    def __init__(
+        self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline, suppressed: str = "*"
+    ) -> None:
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
+        roots = [attribute.hierarchy.labels[attribute.hierarchy.root] for attribute in checker.table.attributes]
+        self.top_hides = all(root == suppressed for root in roots)
         self.grid = NodeGrid(checker.lattice)
         self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
         self.left: Ints = np.arange(checker.bottom.size)
@@ -71,12 +77,25 @@ class Rounds:
             self._release(remaining, vector)
         self._settle()
         rest = int(self.checker.bottom.counts[self.left].sum())
-        return self._levels() if rest <= self.checker.suppression_limit and self.classes.vectors else None
+        if rest > self.checker.suppression_limit or not self.classes.vectors:
+            return self._at_top() if self.top_hides else None
+        return self._levels()
+
+    def _at_top(self) -> Levels | None:
+        """All rows as one class that shows nothing; None where that is not safe."""
+        self.checks += 1
+        top = self.checker.lattice.top
+        if self.checker.failing(top).any():
+            return None
+        self.left = np.empty(0, np.int64)
+        self.classes = ReleasedClasses(np.zeros(self.checker.bottom.size, np.int64), [top])
+        self.rounds = 1
+        return self._levels()
 
     def _settle(self) -> None:
         """Takes back the classes that do not meet the models once the rows that are left are withheld.
 
-        Only a model that compares classes with all that is released can find such.
+        Only a model that compares classes with the whole release can make that necessary.
         """
         while self.checker.compares and len(self.left):
             kept = self.classes.of >= 0
@@ -128,13 +147,15 @@ class Round:
 
     def __init__(self, rounds: Rounds, remaining: FrequencySet, share: float) -> None:
         whole = rounds.checker
-        self.remaining, self.grid = remaining, rounds.grid
+        self.remaining, self.grid, self.top_hides = remaining, rounds.grid, rounds.top_hides
         self.limit, self.growing = whole.suppression_limit, whole.growing
         self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit)
-        self.least = max(1, int(np.ceil(share * self.checker.rows)) - (self.limit if share == 1 else 0))
+        self.least = max(1, min(int(np.ceil(share * self.checker.rows)), self.checker.rows - self.limit))
         self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
         self.bounds: Floats = rounds.scorer.over(self.checker).lower_bounds(self.grid.vectors, suppressed=0)
         self.open: Bools = self.most >= self.least
+        if self.top_hides:
+            self.open[self.grid.number(whole.lattice.top)] = False
         self.best: int | None = None
 
     def run(self) -> Vector | None:
@@ -166,11 +187,22 @@ class Round:
         return True
 
     def _finishable(self, vector: Vector, rest: int) -> bool:
-        """Whether the rows that a node leaves can be suppressed, or are safe as one class."""
+        """Whether the rows that a node leaves can be suppressed, or are safe at another node but for as many."""
         if rest <= self.limit:
             return True
-        failed = self.checker.failed(vector)
-        one = self.remaining.subset(failed)
+        one = self.remaining.subset(self.checker.failed(vector))
+        if self.top_hides:
+            return any(self._lost(one, node) <= self.limit for node in self.checker.lattice.below(self._top))
         into = np.zeros(one.size, np.int64)
         root = replace(one, populations={}).groups().merge(into, 1).as_root(self.checker.table.people)
         return bool(check(root, self.checker.requirements).all())
+
+    @property
+    def _top(self) -> Vector:
+        return self.checker.lattice.top
+
+    @staticmethod
+    def _lost(left: FrequencySet, vector: Vector) -> int:
+        """Rows that are not safe at a node."""
+        there = left.roll_up(vector)
+        return int(there.counts[~there.safe].sum())

@@ -50,7 +50,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.metrics.research_value import research_values
 
 Score: TypeAlias = tuple[float, ...]
-"""Compared in order; of all aggregates but rank it is one number."""
+"""Compared in order; a single number for all aggregates except rank."""
 Vectors: TypeAlias = NDArray[np.integer[Any]]
 """Level vectors (n, attributes)."""
 
@@ -63,7 +63,7 @@ DECIMALS = 1e10
 
 
 def as_json(score: Sequence[float]) -> Any:
-    """A score as a JSON file has it: a number, of `rank` a list; null in place of what is infinite."""
+    """A score as a JSON file has it: a number, or a list for `rank`; null in place of an infinite figure."""
     figures = [figure if np.isfinite(figure) else None for figure in score]
     return figures[0] if len(figures) == 1 else figures
 
@@ -96,11 +96,12 @@ class Scorer:
         return self._as_score(self._figures(np.array([vector]), extra, checked.suppressed))
 
     def lower_bound(self, vector: Vector, suppressed: int | None = None) -> Score:
-        """What the node's score is not below, without a check. `suppressed`: as many rows are; None: not known."""
+        """A lower bound of the node's score, without a check. `suppressed`: how many rows are; None if that is not
+        known."""
         return tuple(self.lower_bounds(np.array([vector]), suppressed)[0].tolist())
 
     def lower_bounds(self, vectors: Vectors, suppressed: int | None = None) -> Floats:
-        """(n, length of a score) what each node's score is not below."""
+        """(n, length of a score) a lower bound of each node's score."""
         if self.metric in ("discernibility", "c_avg"):
             return np.full((len(vectors), 1), float(self._rows) if self.metric == "discernibility" else 1.0)
         if self.metric == "research-value":
@@ -108,7 +109,8 @@ class Scorer:
         return self._aggregated(self._figures(vectors, None, suppressed))
 
     def bounds_above(self, checked: NodeCheck) -> Score | None:
-        """What the scores of all nodes above a checked one are not below; None where `lower_bounds` knows better."""
+        """A lower bound of the scores of all nodes above a checked one; None where `lower_bounds` is at least as
+        good."""
         if self.metric == "discernibility":  # a row costs at least the size of its class, which grows
             return (float(checked.squares + checked.failing_squares),)
         if self.metric == "c_avg":

@@ -31,12 +31,12 @@ from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
 
 MOST = 1 << 21
-"""Nodes of a lattice that `walk` is for."""
+"""The largest number of nodes of a lattice for which `walk` is used."""
 
 
 @dataclass(frozen=True)
 class BestNode:
-    """The best node, its score, and how far at most it is from the optimum: 0 where it is the optimum."""
+    """The best node, its score, and how far it can be from the optimum at most: 0 where it is the optimum."""
 
     vector: Vector
     score: Score

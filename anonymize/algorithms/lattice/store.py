@@ -10,7 +10,7 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 
 CELLS = 1 << 24
-"""So many cells of frequency sets are kept beside the bottom's."""
+"""How many cells of frequency sets are kept besides those of the bottom."""
 
 
 class Store:
@@ -35,7 +35,7 @@ class Store:
         return made
 
     def nearest(self, vector: Vector) -> FrequencySet:
-        """The set below a node that has the fewest distinct rows; of several the one made first."""
+        """The set below a node that has the fewest distinct rows; ties go to the one made first."""
         under = np.flatnonzero((self._vectors <= np.array(vector, np.int16)).all(axis=1))
         if not len(under):
             return self.bottom
@@ -45,7 +45,7 @@ class Store:
         return self._sets[tuple(self._vectors[best].tolist())]
 
     def _keep(self, made: FrequencySet) -> None:
-        """Keeps a set; those that were not used for the longest time go where there is no room."""
+        """Keeps a set; the least recently used ones are dropped where room is needed."""
         self._sets[made.vector] = made
         self._vectors = np.vstack([self._vectors, np.array([made.vector], np.int16)])
         self._sizes = np.append(self._sizes, made.size)

@@ -36,7 +36,7 @@ class Strings:
     def of(cls, levels: Columns, values: Sequence[Floats]) -> Strings:
         """These strings (attributes, n), given the research value (levels,) of each attribute's levels.
 
-        Those of equal research value stay in their order.
+        Strings of equal research value stay in their order.
         """
         research_value = totals(levels, values)
         order = np.argsort(research_value, kind="stable")
@@ -54,9 +54,9 @@ class Strings:
         """What is left to be looked at once a string, of this research value, has been checked.
 
         After a success, no string of lower research value, and none that is more general (at the same level or a higher
-        one in every attribute). After a failure, none that is more specific, if that follows; else the string is all
-        that goes. More general strings are of lower or equal value and more specific ones of higher or equal value, so
-        those are looked at alone.
+        one in every attribute). After a failure, none that is more specific, if failure carries over to them; otherwise
+        only the string itself is dropped. More general strings have a lower or equal value and more specific ones a
+        higher or equal value, so only the strings on that side are looked at.
         """
         first = int(np.searchsorted(self.totals, total, side="left"))
         last = int(np.searchsorted(self.totals, total, side="right"))
@@ -107,8 +107,7 @@ class StringSearch:
 
     @property
     def successes(self) -> list[Vector]:
-        """The safe strings that were met, the highest research value first; of equal ones the first in lexicographic
-        order."""
+        """The safe strings that were met, the highest research value first, ties in lexicographic order."""
         safe = [vector for vector, outcome in self.tested.items() if outcome.safe]
         return sorted(safe, key=lambda vector: (-self.total(vector), vector))
 

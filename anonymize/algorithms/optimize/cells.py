@@ -52,8 +52,9 @@ class Splits:
 
 
 def _places(attribute: Attribute, level: int) -> Ints:
-    """Where neighbouring values that occur differ at the level. Of the leaves between two of them, which do not occur,
-    the split stands before the one that parts the highest node, so that intervals are nodes as often as may be."""
+    """Where neighbouring values that occur differ at the level. Among the leaves between two such values, which do not
+    occur, the split stands before the one that parts the highest node, so that intervals are nodes as often as
+    possible."""
     hierarchy = attribute.hierarchy
     node = hierarchy.levels[min(level, hierarchy.height)][
         attribute.generalization.leaf_of(np.arange(attribute.domain.size))
@@ -83,7 +84,7 @@ class SplitCells:
 
     @classmethod
     def of(cls, distinct: DistinctRows, targets: Sequence[TargetColumn]) -> SplitCells:
-        """One cell a distinct row."""
+        """The cells that are the distinct rows."""
         count = len(distinct.counts)
         labels = [
             np.bincount(
@@ -102,7 +103,7 @@ class SplitCells:
 
     @property
     def counts(self) -> Ints:
-        """(m,) rows of each."""
+        """(m,) rows of each cell."""
         return self.tally.counts
 
     @cached_property

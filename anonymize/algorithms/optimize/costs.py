@@ -1,4 +1,4 @@
-"""What a set of classes costs, and how little at least what its cells become can cost.
+"""The cost of a set of classes, and a lower bound on what any regrouping of its cells can cost.
 
 Source: Bayardo and Agrawal, Data privacy through optimal k-anonymization, ICDE 2005, sections 3.2 and 5.
 """
@@ -24,8 +24,8 @@ class Cost(Protocol):
         """(n,) cost of each as a class that is not suppressed."""
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
-        """(n,) the least that its rows cost in any class that has all of them and is not suppressed; of two groups
-        together never less than of both by themselves."""
+        """(n,) the least that the rows of each group cost in any class that has all of them and is not suppressed. For
+        the union of two groups it is never less than the sum for both."""
 
     def no_gain(self, kept: Ints, lost: Ints) -> Bools:
         """(n,) whether it never pays to suppress `lost` rows, or any of them, to part them from `kept` rows, or any."""

@@ -13,12 +13,12 @@ from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_range
 from anonymize.privacy import Groups, Histogram
 
 BATCH = 1 << 22
-"""Numbers in a table of sums at a time."""
+"""How many numbers a table of sums holds at a time."""
 
 Own: TypeAlias = tuple[Ints, Ints, Ints]
-"""Of some heads the first and the last run, and (runs,) the head of each run, all counted from the first."""
+"""The first and the last run of some heads, and (runs,) the head of each run, all counted from the first."""
 Side: TypeAlias = tuple[Ints, Bools, Bools]
-"""Of the halves on one side, (runs,) each: their rows, which fail, and which are hopeless."""
+"""For the halves on one side, (runs,) each: their rows, which fail, and which are hopeless."""
 Halves: TypeAlias = tuple[slice, Own, tuple[Side, Side]]
 """Which runs, of whole heads; what `sides` needs; the halves before and after each run."""
 
@@ -41,7 +41,7 @@ class Values:
 
     @classmethod
     def of(cls, histogram: Histogram, head: Ints, heads: int) -> Values:
-        """Those of the cells of a histogram, given the head (cells,) of each."""
+        """The values of a histogram of cells, given the head (cells,) of each cell."""
         size = int(histogram.codes.max(initial=0)) + 1
         above = head[histogram.classes]
         grouping = KeyGroups.of(above * size + histogram.codes, heads * size)
@@ -90,7 +90,8 @@ def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, Own]]
 
 
 def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
-    """Sums of figures (r,) or (r, n) over the runs of the same head up to each, and after it."""
+    """Sums of figures (r,) or (r, n) over the runs of the same head up to each, and after it. As the runs of a head are
+    neighbours, both are differences of one running total over all heads."""
     first, last, local = own
     total = np.cumsum(figures, axis=0)
     start = (total - figures)[first]
@@ -116,11 +117,12 @@ def _side(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, 
 
 
 Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
-"""Of the halves at some runs, which fail, and which are hopeless."""
+"""Which of the halves at some runs fail, and which are hopeless."""
 
 
 def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
-    """(runs,) which halves fail, and which are hopeless: those that are not looked at, and what is found of others."""
+    """(runs,) which halves fail, and which are hopeless: all those that are not looked at, and of the others those for
+    which the verdict says so."""
     failing, hopeless = ~looked, ~looked
     runs = np.flatnonzero(looked)
     failing[runs], hopeless[runs] = verdict(runs)
@@ -128,8 +130,9 @@ def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
 
 
 def _grown(verdict: Verdict, looked: Bools, own: Own, after: bool) -> tuple[Bools, Bools]:
-    """As `_each`, where a half that has all of another fails only if that one does: by bisection in all heads at once.
-    Of each head, the runs that are looked at are neighbours."""
+    """As `_each`, where a half that contains another fails only if that one does. Passing halves are then the widest
+    ones of a head, so bisection, in all heads at once, finds where they begin. The runs of a head that are looked at
+    are neighbours."""
     first, last, local = own
     count = np.add.reduceat(looked, first, dtype=np.int64)
     begin = first if after else last - count
@@ -161,7 +164,7 @@ class Sums:
 
     @classmethod
     def of(cls, values: Values, heads: slice, run_of: Ints, own: Own) -> Sums:
-        """Those of some heads; `run_of` (cells,): the run of each cell, counted as in `own`."""
+        """The sums for some heads; `run_of` (cells,): the run of each cell, counted as in `own`."""
         first, last, _ = own
         of_head = values.of_head[heads.start : heads.stop + 1]
         skipped = int(of_head[0])
@@ -176,7 +179,7 @@ class Sums:
         return cls(values, own, table, np.diff(summed), ends[:-1], of_head - skipped, skipped)
 
     def histogram(self, runs: Ints, after: bool) -> Histogram:
-        """Of the runs up to each of some runs (n,), or after it."""
+        """The histogram of the runs up to each of some runs (n,), or after it."""
         first, _, local = self.own
         head = local[runs]
         begin, count = self.of_head[head], self.of_head[head + 1] - self.of_head[head]

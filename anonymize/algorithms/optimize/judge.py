@@ -20,7 +20,7 @@ class SplitJudge:
 
     @cached_property
     def growing(self) -> tuple[Requirement, ...]:
-        """Those that a group which meets them still meets with any further rows."""
+        """The requirements that a group which meets them still meets with any further rows."""
         return tuple(requirement for requirement in self.requirements if MODELS[requirement.model].grows)
 
     @property
@@ -35,7 +35,7 @@ class SplitJudge:
 
     @property
     def by_size(self) -> bool:
-        """Whether the size of a group says it all."""
+        """Whether the size of a group alone decides."""
         return all(MODELS[requirement.model].by_size for requirement in self.requirements)
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:

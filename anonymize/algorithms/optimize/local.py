@@ -19,7 +19,7 @@ TENURE = 7
 PATIENCE = 20
 """Steps without a better set after which the search starts again."""
 RESTARTS = 50
-"""New starts without a better set after which there is no hope of one."""
+"""New starts without a better set after which the search gives up."""
 KICK = 3
 """Splits that are changed at random at a new start."""
 

@@ -22,9 +22,9 @@ from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 
 OVERHEAD = 50_000
-"""What a look at one attribute takes at least, in numbers read."""
+"""The least work of a look at one attribute, in numbers read."""
 JUDGING = 20
-"""What a sensitive value of a cell takes, in numbers read, where the size of a class does not say it all."""
+"""The work per sensitive value of a cell, in numbers read, where the size of a class alone does not decide."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class SplitView:
 
     @cached_property
     def values(self) -> dict[str, Values]:
-        """The sensitive values of each class; of no attribute where the size says it all."""
+        """The sensitive values of each class; of no attribute where the size alone decides."""
         histograms = {} if self.problem.judge.by_size else self.cells.tally.histograms
         return {name: Values.of(each, self.class_of, len(self.classes.counts)) for name, each in histograms.items()}
 
@@ -141,7 +141,7 @@ class SplitView:
         return (len(self.cells.counts) + JUDGING * judged + OVERHEAD) * len(self.cells.columns)
 
     def additions(self) -> Additions:
-        """For every split of the allset; of those in the head, and of others, 0."""
+        """The additions for every split of the allset; 0 for those in the head and for all others."""
         figures = np.zeros((5, len(self.allset)), np.int64)
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
@@ -149,7 +149,7 @@ class SplitView:
         return Additions(*figures)
 
     def exclusions(self) -> Ints:
-        """(splits,) how much the bound grows without each split of the allset; of those in the head without meaning."""
+        """(splits,) how much the bound grows without each split of the allset; meaningless for those in the head."""
         growth = np.zeros(len(self.allset), np.int64)
         for attribute, one, other, place in self._neighbours(self.cells):
             sizes = self.cells.counts[one] + self.cells.counts[other]
@@ -159,7 +159,7 @@ class SplitView:
         return growth
 
     def removals(self) -> tuple[Ints, Ints]:
-        """(splits,) how much cost and suppressed rows grow without each split of the head; of others 0."""
+        """(splits,) how much cost and suppressed rows grow without each split of the head; 0 for all others."""
         cost, suppressed = np.zeros((2, len(self.allset)), np.int64)
         lost = np.where(self.verdict[0], self.classes.counts, 0)
         for attribute, one, other, place in self._neighbours(self.classes):
@@ -172,8 +172,9 @@ class SplitView:
         return cost, suppressed
 
     def _neighbours(self, cells: SplitCells) -> Iterator[tuple[int, Ints, Ints, Ints]]:
-        """Of each attribute, the pairs of cells that lie in neighbouring intervals of it and agree in all others: the
-        attribute, the two cells, and the number of the interval of the first."""
+        """For each attribute, the pairs of cells that lie in neighbouring intervals of it and agree in all others: the
+        attribute, the two cells, and the number of the interval of the first. Keys that count this attribute last
+        differ by 1 in such pairs, so sorting by key brings them side by side."""
         for attribute, span in enumerate(cells.spans):
             if span > 1:
                 order = [other for other in range(len(cells.spans)) if other != attribute] + [attribute]
@@ -186,7 +187,7 @@ class SplitView:
                 yield attribute, rank[:-1][beside], rank[1:][beside], place[beside]
 
     def _splits_of(self, attribute: int, mask: Bools) -> Ints:
-        """Numbers of the splits of a set that are of an attribute, ascending."""
+        """Numbers of the splits of a set that belong to an attribute, ascending."""
         return np.flatnonzero(mask & (self.problem.splits.attribute == attribute))
 
     def _halved(self, attribute: int, span: int) -> Ints:

@@ -56,7 +56,7 @@ class SplitTree:
             heapq.heappush(self._open, (bound, -self._pushed, np.packbits(head).tobytes(), np.packbits(tail).tobytes()))
 
     def step(self) -> None:
-        """Looks at the open node of the lowest bound, of several the one that came last."""
+        """Looks at the open node of the lowest bound; ties go to the most recent."""
         bound, _, *packed = heapq.heappop(self._open)
         head, tail = (
             np.unpackbits(np.frombuffer(each, np.uint8), count=self.problem.splits.count).astype(np.bool_)

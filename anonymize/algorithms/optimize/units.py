@@ -1,5 +1,5 @@
-"""The same ways to part classes as in `halves`, where rows are about units: whoever is in several intervals counts once
-in each half."""
+"""The same ways to part classes as in `halves`, where several rows may be about one individual: an individual in
+several intervals counts once in each half."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def halves_of_units(
 ) -> Iterator[Halves]:
     """Every way to part a head between its runs: the runs up to each, and those after it.
 
-    `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: whom each is about. `codes`: of each
-    sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
+    `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: the individuals that each is about.
+    `codes`: of each sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
     """
     leading, trailing = (Groups.of_members(members) for members in runs.ends(head))
     for _, picked, own in batches(head, max([codes[name] for name in leading.histograms], default=1)):

@@ -15,11 +15,11 @@ from anonymize.algorithms.refining.block import Block, BlockClasses
 from anonymize.classes import Ints, Partition
 
 ROWS = 1 << 16
-"""Rows of a block at most, about."""
+"""The approximate maximum number of rows in a block."""
 CELLS = 1 << 27
-"""Rows x classes that are looked at in one pass over a table, about."""
+"""The approximate number of (row, class) pairs looked at in one pass over a table."""
 LEAST = 1 << 9
-"""Classes of a section at least, about, however large the table."""
+"""The approximate minimum number of classes in a section, however large the table."""
 
 
 def blocks(codes: NDArray[Any], partition: Partition, rng: np.random.Generator) -> list[Ints]:

@@ -1,4 +1,5 @@
-"""Groups of rows grown greedily in many pools at once, a row of every pool at a time."""
+"""Groups of rows grown greedily in many pools at once, a row of every pool at a time. Pools do not share rows, so one
+step for all pools gives the same groups as one pool after the other."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ TAKEN = np.float32(1e9)
 class GreedyGroups:
     """Pools whose rows are put into groups.
 
-    `rows` (pools, places): rows in the order in which chance prefers them, as many as `held` (pools,) says, then
-    whatever. Every pool makes `groups` (pools,) groups of at least k rows; groups x k <= held.
+    `rows` (pools, places): rows in random order, as many as `held` (pools,) says; the places after them are padding.
+    Every pool makes `groups` (pools,) groups of at least k rows; groups x k <= held.
 
     Attributes:
         group: (pools, places) number of each row's group within its pool; -1 where there is no row.

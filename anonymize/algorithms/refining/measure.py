@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Integers
 from anonymize.domain.base import Domain
+from anonymize.domain.numeric import Numeric
 
 Singles: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[Any]
 """Places on one axis: float32 positions of numbers, or int64 numbers of leaves; they compare as codes do."""
 
 CUBED_LEAVES = 1 << 6
-"""Up to so many of them, what a leaf adds to an interval is looked up in a table of their cube."""
+"""With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
 FEW = 1 << 9
-"""Up to so many different places on an axis, what each adds to a box is worked out once a place, not once a row."""
-MISSING = 2.0
-"""Where a missing number lies, in spans from the lowest: as far from any other as to cost 1."""
+"""With at most this many different places on an axis, what each adds to a box is worked out once per place instead of
+once per row."""
 
 
 class BoxAxis(Protocol):
@@ -79,9 +79,8 @@ class NumericAxis:
 
 @dataclass(frozen=True)
 class TaxonomyAxis:
-    """Leaves that occur, by number: `table` (size * size,) has the cost of each interval, low x size + high.
-
-    `cube` (size * size * size,), of few leaves, has the cost of each interval that a leaf has joined.
+    """Leaves that occur, by number. `table` (size * size,) has the cost of each interval, at low x size + high. `cube`
+    (size * size * size,), made where leaves are few, has the cost of each interval that a leaf has joined.
     """
 
     places: Places
@@ -111,10 +110,10 @@ class TaxonomyAxis:
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given."""
-    if domain.kind == "numeric":
+    if isinstance(domain, Numeric):
         position = domain.cost(np.zeros(len(codes), np.int64), codes)
         missing = np.zeros(len(codes), np.bool_) if domain.missing is None else codes == domain.missing
-        position[missing] = MISSING
+        position[missing] = (1 if domain.span else 0) + 1 / domain.size  # not capped, so that differences are costs
         most = weight if missing.any() else np.inf
         return NumericAxis((weight * position).astype(np.float32), np.float32(most))
     leaves, places = np.unique(codes, return_inverse=True)

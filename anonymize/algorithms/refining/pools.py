@@ -17,7 +17,7 @@ from anonymize.algorithms.refining.measure import Singles
 from anonymize.classes import Ints, concatenated_ranges
 
 NEAR = 12
-"""So many of the nearest classes are kept of each row."""
+"""How many of the nearest classes are kept for each row."""
 SPREAD = 0.1
 """How far chance reorders them, in shares of their mean penalty."""
 CELLS = 1 << 18
@@ -37,7 +37,7 @@ def neighbours(
 ) -> PoolNeighbours:
     """The nearest classes of about `count` rows drawn at random, in random order; each looks within its section.
 
-    The classes of a row come in an order that is near first but for chance.
+    The classes of a row come nearest first, but for a random disturbance of the order.
     """
     share = count / len(classes.order)
     parts = [_of_section(block, classes, section, share, rng) for section in sections]

@@ -41,11 +41,11 @@ from anonymize.table import Attribute, Table
 PASSES = (2, 30)
 """Passes by default, of large tables and of small ones."""
 ROWS = 1 << 20
-"""Between these: so many rows in all passes together."""
+"""Between these two, passes are chosen so that they process about this many rows in total."""
 SWEEPS = 8
-"""Times that pools are made in a pass."""
+"""How many times pools are made in a pass."""
 POOLED = 3
-"""Classes of a pool."""
+"""Classes in a pool."""
 LITTLE = 1e-4
 """Refinement ends when a pass lowers the NCP by less than this share of it."""
 

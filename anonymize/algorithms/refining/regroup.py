@@ -21,7 +21,7 @@ from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_o
 POOLS = 256
 """Pools that are worked on together; all about as large."""
 LARGEST = 4
-"""Of classes that hold more rows than so many times k each, a pool is not made."""
+"""Classes that hold more rows than this many times k each are not pooled."""
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -77,7 +77,8 @@ def _numbers(classes: BlockClasses) -> Ints:
 def _gathered(
     block: Block, classes: BlockClasses, pool: Ints, size: int, keep: bool, rng: np.random.Generator
 ) -> Pools:
-    """The pools that are neither too large nor without loss, from the pool (classes,) of each class."""
+    """The pools that are worth regrouping (not too large, and with some loss), from the pool (classes,) of each
+    class."""
     members = np.flatnonzero(pool >= 0)
     names, of = np.unique(pool[members], return_inverse=True)
     held = np.bincount(of, classes.sizes[members]).astype(np.int64)

@@ -21,7 +21,8 @@ ROUNDS = 12
 CELLS = 1 << 18
 """Cells of (rows x classes) that are worked on at once."""
 HOPE = 0.5
-"""A transfer that at first raises the NCP by no more than this is measured again: others may have made it worth it."""
+"""A transfer that at first raises the NCP by no more than this is measured again, since other transfers may have made
+it pay."""
 
 
 Without = Callable[[Ints, Places], Places]
@@ -53,7 +54,7 @@ def transfer(
 
 
 def targets(block: Block, classes: BlockClasses, sections: Sequence[Ints]) -> Targets:
-    """The best class for each row but its own, among those of its section; of equal ones the first.
+    """The best class for each row other than its own, among the classes of its section; ties go to the first.
 
     A row of a section of one class has its own for a target, and a rise of inf.
     """
@@ -78,7 +79,8 @@ def targets(block: Block, classes: BlockClasses, sections: Sequence[Ints]) -> Ta
 def _apart(change: Floats, touches: list[tuple[Ints, Ints]], count: int) -> Bools:
     """(changes,) those that lower the NCP, and are the best of all that touch any of the classes that they touch.
 
-    `touches`: (class, change that touches it), several times; `count`: classes. Of equal changes the first is better.
+    `touches`: (class, change that touches it), several times; `count`: classes. Ties go to the first change. Changes
+    are compared by their ranks, which all differ, so the least rank at a class says which of its changes is the best.
     """
     rank = np.empty(len(change), np.int64)
     rank[np.argsort(change, kind="stable")] = np.arange(len(change))
@@ -240,7 +242,9 @@ def _changes(block: Block, classes: BlockClasses, rows: Ints, source: Ints, to: 
 def _without(classes: BlockClasses, arranged: Places, end: Places, other: Places, ufunc: np.ufunc) -> Without:
     """Where an end of a class's box lies without one of its rows: a function of the class and place of rows.
 
-    `arranged`: places in the order of the classes' rows; `end`, `other`: that end of each box, and the other one.
+    `arranged`: places in the order of the classes' rows; `end`, `other`: that end of each box, and the other one. A box
+    only shrinks if a single row lies at its end, and then to the second row from there; so one second place per class
+    is enough for all its rows.
     """
     at_end = arranged == end[classes.number]
     alone = np.add.reduceat(at_end, classes.starts[:-1], dtype=np.int64) == 1

@@ -40,7 +40,8 @@ class DistinctRows:
         sizes: Sequence[int],
         rows: NDArray[np.uint32] | None = None,
     ) -> DistinctRows:
-        """Those of the leaves (rows of the table,) of each attribute, `sizes` of them, in all rows or in some."""
+        """The distinct rows among all rows or some, given the leaf (rows of the table,) of each attribute, below
+        `sizes`."""
         if rows is None:
             rows = np.arange(table.rows, dtype=np.uint32)
         columns = [np.asarray(leaf)[rows].astype(np.int64) for leaf in leaves]

@@ -39,7 +39,7 @@ class LabelCounts:
     def of(
         cls, leaves: Codes | Ints, size: int, targets: Iterable[TargetColumn], rows: NDArray[np.uint32]
     ) -> LabelCounts:
-        """Of the leaves (all rows,) of one attribute, `size` of them, in some rows."""
+        """The counts for some rows, given the leaves (all rows,) of one attribute, each below `size`."""
         leaf = np.asarray(leaves)[rows].astype(np.int64)
         return cls(tuple(_before(leaf, size, target, rows) for target in targets))
 

@@ -14,9 +14,9 @@ AGAIN = -2
 class Cuts:
     """What a rule wants done with each class of a batch.
 
-    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the
-    attribute it wanted had no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first
-    `ties` of the rows at `stop`; the others to the second.
+    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the chosen
+    attribute has no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first `ties` of the
+    rows at `stop`; the others to the second.
     """
 
     attribute: Ints

@@ -44,8 +44,8 @@ def grow(
 ) -> Partition:
     """The partition of `whole`'s rows into classes that the rule cuts no further.
 
-    `allowed` None means that the rule's own minimum size is all that is asked for. `progress` is told how many more
-    rows have found their final class. `history` takes down the cuts.
+    `allowed` None means that nothing but the rule's own minimum size is required. `progress` is called with the number
+    of further rows that have reached their final class. `history` records the cuts.
     """
     blocks: list[Finished] = []
 

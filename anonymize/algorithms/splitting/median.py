@@ -44,7 +44,9 @@ def parting_cut(
 
 
 def _order_statistic(labels: Ints, codes: Codes, sizes: Ints, size: int, rank: Ints) -> tuple[Ints, Ints, Ints]:
-    """For each class the code at a 0-based rank, how many rows have lower codes, and how many have codes up to it."""
+    """For each class the code at a 0-based rank, how many rows have lower codes, and how many have codes up to it.
+    Numbered by class, then code, the rows of class c come after all of the classes before it; so the row of rank r is
+    at the class's start + r, in the counts and in the sorted keys alike."""
     starts = starts_of(sizes)[:-1]
     origin = np.arange(len(sizes)) * size
     if len(sizes) * size <= 4 * len(codes):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.classes import Codes, Ints
+from anonymize.classes import Ints, Partition
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, Number, NumericAttribute
 from anonymize.recoding.saved.places import MISSING
+from anonymize.recoding.spans import Spans
+from anonymize.recoding.window import Tails, Window
 from anonymize.spec import Dates, Mask, Output, Prefix, QuasiIdentifier
 from anonymize.table import Attribute
 
@@ -25,7 +27,10 @@ def cut_attribute(
     missing = None if domain.missing is None else int(np.searchsorted(edges, domain.missing, side="right"))
     cuts = tuple(_between(domain, code) for code in inner.tolist())
     low, high = number_range(domain)
-    return NumericAttribute(name=attribute.name, low=low, high=high, cuts=cuts, missing=missing)
+    coding = domain.coding
+    return NumericAttribute(
+        name=attribute.name, low=low, high=high, cuts=cuts, missing=missing, bottom=coding.bottom, top=coding.top
+    )
 
 
 def cut_hierarchy(
@@ -51,25 +56,42 @@ def number_range(domain: Numeric) -> tuple[Number | None, Number | None]:
     return domain.values[0].item(), domain.values[-1].item()
 
 
-def box(attribute: Attribute, low: Codes | Ints, high: Codes | Ints, output: Output) -> Box:
-    """What classes span, from their lowest and highest codes (classes,).
-
-    A class that is released as suppressed has no ends, since nothing lies outside it.
-    """
+def box(attribute: Attribute, partition: Partition, output: Output, tails: Tails) -> Box:
+    """What the classes of a partition span."""
     domain = attribute.domain
+    low, high = partition.boxes(attribute.codes)
     if isinstance(domain, Taxonomy):
         node = domain.lca(low, high)
         nodes = np.full(len(node), -1) if output.categorical == "set" else node
         first, last = domain.start[node].tolist(), (domain.stop[node] - 1).tolist()
         return Box(low=tuple(first), high=tuple(last), nodes=tuple(nodes.tolist()))
     assert isinstance(domain, Numeric)
-    values = [*domain.values.tolist(), MISSING]
-    open_ended = domain.suppressed(low, high).tolist()
-    ends = (
-        tuple(None if ended else values[code] for code, ended in zip(codes.tolist(), open_ended, strict=True))
-        for codes in (low, high)
-    )
-    return Box(low=next(ends), high=next(ends))
+    highest = None
+    if domain.missing is not None:
+        codes = attribute.codes
+        _, highest = partition.boxes(np.where(codes == domain.missing, 0, codes).astype(codes.dtype))
+    return number_box(Spans.of(domain, low, high, highest, shown_window(attribute, partition, output, tails)))
+
+
+def shown_window(attribute: Attribute, partition: Partition, output: Output, tails: Tails) -> Window | None:
+    """The ends of intervals that a release shows; None: all, or none are shown."""
+    if output.edges != "open" or output.numeric not in ("interval", "bounds"):
+        return None
+    assert isinstance(attribute.domain, Numeric)
+    return tails.window(attribute.codes, partition.order, len(attribute.domain.values))
+
+
+def number_box(spans: Spans) -> Box:
+    """What classes span of numbers. An open end is None, since nothing lies outside it."""
+    values = [*spans.domain.values.tolist(), MISSING]
+    ends = []
+    for codes, is_open in ((spans.low, spans.below), (spans.high, spans.above)):
+        places = np.where(spans.empty, len(values) - 1, codes).tolist()
+        ends.append(
+            tuple(None if ended else values[place] for place, ended in zip(places, is_open.tolist(), strict=True))
+        )
+    missing = (spans.missing | spans.hidden).astype(int).tolist()
+    return Box(low=ends[0], high=ends[1], missing=tuple(missing))
 
 
 def _between(domain: Numeric, code: int) -> Number:

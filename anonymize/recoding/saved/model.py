@@ -44,6 +44,7 @@ class NumericAttribute(Part):
     `low`, `high`: lowest and highest number that the recoding was made from; None where there was none. `cuts`: the
     lowest number of each segment but the first; or `ranges`: the only numbers that have a segment, ascending.
     `missing`: the segment of missing values, None where they have none. `any`: one segment for whatever there may be.
+    `bottom`, `top`: numbers at or beyond them are taken for them.
     """
 
     type: Literal["numeric"] = "numeric"
@@ -54,6 +55,8 @@ class NumericAttribute(Part):
     ranges: tuple[Range, ...] | None = None
     missing: int | None = None
     any: bool = False
+    bottom: Number | None = None
+    top: Number | None = None
 
     @property
     def segments(self) -> int:
@@ -123,18 +126,20 @@ class Box(Part):
     """What each class or segment spans: numbers, or leaves of a hierarchy, both ends included.
 
     An end is None where nothing lies beyond it; a missing number lies at the largest float. `nodes`: for a hierarchy,
-    the node that is shown, -1 for a set of values.
+    the node that is shown, -1 for a set of values. `missing`: for numbers, 1 where missing values are spanned, else 0;
+    in older files none, where the ends say that, too.
     """
 
     low: tuple[Number | None, ...]
     high: tuple[Number | None, ...]
     nodes: Indices = ()
+    missing: Indices = ()
 
 
 class TableBlock(Part):
     """How the table is read: what the spec's `input` says, and the roles of the other columns.
 
-    `identifiers` are left out; `others` pass through.
+    `identifiers` are left out; `others` pass through. `normalize`: what it was before it could be said is false.
     """
 
     separator: str
@@ -142,14 +147,20 @@ class TableBlock(Part):
     encoding: str
     identifiers: tuple[str, ...]
     others: tuple[str, ...]
+    normalize: bool = False
 
 
 class OutputBlock(Part):
-    """What a suppressed cell reads, whether suppressed rows are kept, and whether rows are shuffled."""
+    """What a suppressed cell reads, whether suppressed rows are kept, and whether rows are shuffled. `numeric`: how
+    numbers are shown, which older files do not say."""
 
     suppressed: str
     suppressed_rows: Literal["keep", "drop"]
-    row_order: Literal["keep", "shuffle"]
+    row_order: Literal["sorted", "shuffle", "keep"]
+    numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
+    interval: str = "[{low}-{high}]"
+    open_high: str = "{low}+"
+    open_low: str = "{high}-"
 
 
 class Saved(Part):
@@ -222,7 +233,9 @@ def _wrong(saved: Saved) -> str | None:
         if not columns or any(len(column.shown) != wanted for column in columns):
             return f"what column {attribute.name!r} shows"
         box = saved.boxes.get(attribute.name)
-        lengths = () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted)
+        lengths = (
+            () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted, len(box.missing) or wanted)
+        )
         if any(length != wanted for length in lengths):
             return f"the boxes of {attribute.name!r}"
         if isinstance(attribute, CategoricalAttribute) and not _sound(attribute):

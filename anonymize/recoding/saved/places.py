@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Ints
 from anonymize.domain.build import DATE_STEPS, is_date, mask, prefix
+from anonymize.domain.coding import Coding
 from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute
-from anonymize.table.encode import DistinctValues, Numbers
+from anonymize.table.encode import DistinctValues
 
 MISSING = sys.float_info.max
 """Where a missing number lies: beyond all others."""
@@ -52,7 +54,7 @@ def places(attribute: NumericAttribute | CategoricalAttribute, column: DistinctV
 
 
 def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
-    values = np.asarray(column.values)
+    values = Coding(attribute.bottom, attribute.top).clipped(np.asarray(column.values))
     segment, beyond = _segments(attribute, values), np.zeros(len(values), np.bool_)
     if attribute.low is not None and attribute.high is not None and attribute.ranges is None and not attribute.any:
         beyond = (values < attribute.low) | (values > attribute.high)
@@ -64,7 +66,7 @@ def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
     return Places(segment, position, position, beyond, np.zeros_like(beyond), np.full(len(segment), -1))
 
 
-def _segments(attribute: NumericAttribute, values: Numbers) -> Ints:
+def _segments(attribute: NumericAttribute, values: NDArray[np.float64 | np.int64]) -> Ints:
     """(n,) the segment of each number, UNKNOWN where there is none.
 
     Ranges and cuts ascend, so that a binary search finds the last one that begins at or below a number; a range holds

@@ -21,9 +21,10 @@ from functools import cached_property
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
+from anonymize.errors import SpecError
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.saved.model import Saved, SavedColumn
-from anonymize.recoding.saved.places import Places, places
+from anonymize.recoding.saved.places import MISSING, Places, places
 from anonymize.recoding.tree import CutTree
 from anonymize.table.encode import DistinctValues
 
@@ -76,8 +77,15 @@ class _Fate:
 
 
 def recoder(saved: Saved, columns: Mapping[str, DistinctValues]) -> Recoded:
-    """Recodes rows, given as the columns (rows,) of all quasi-identifiers of the recoding, by name."""
-    return _Application(saved, columns).recoded()
+    """Recodes rows, given as the columns (rows,) of all quasi-identifiers of the recoding, by name.
+
+    Raises SpecError for numbers of the recoding that do not fit together, or fit into no array: nobody but who damaged
+    the file can bring them about.
+    """
+    try:
+        return _Application(saved, columns).recoded()
+    except (LookupError, ValueError, TypeError, ArithmeticError):
+        raise SpecError("the saved recoding is damaged: its numbers do not fit together") from None
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,9 @@ class _Application:
         low = _ends(box.low, -np.inf)[entry]
         high = _ends(box.high, np.inf)[entry]
         outside = (place.low < low) | (place.high > high)
+        if box.missing:
+            spanned = np.array(box.missing, np.bool_)[entry]
+            outside = np.where(place.high == MISSING, ~spanned, outside)
         if box.nodes:  # a parent's number is above its children's
             outside |= place.near & (place.node > np.array(box.nodes)[entry])
         return np.asarray((place.segment >= 0) & outside)

@@ -12,6 +12,7 @@ from anonymize.recoding.saved.attributes import box, cut_attribute
 from anonymize.recoding.saved.contents import Contents, saved_columns
 from anonymize.recoding.saved.model import SavedTree
 from anonymize.recoding.tree import CutTree
+from anonymize.recoding.window import Tails
 from anonymize.spec import Spec
 from anonymize.table import Table
 
@@ -19,6 +20,7 @@ from anonymize.table import Table
 def contents_of_tree(tree: CutTree, partition: Partition, table: Table, released: Released, spec: Spec) -> Contents:
     """What is saved of the classes of a partition that a tree of cuts leads to."""
     edges = [_edges(tree, index, attribute.domain.size) for index, attribute in enumerate(table.attributes)]
+    tails = Tails.of(table)
     of_class = released.class_of[partition.order[partition.starts[:-1]]].astype(np.int64)
     return Contents(
         kind="regions",
@@ -27,7 +29,7 @@ def contents_of_tree(tree: CutTree, partition: Partition, table: Table, released
             for attribute, cuts in zip(table.attributes, edges, strict=True)
         ),
         columns=saved_columns(released, lambda _: of_class),
-        boxes={a.name: box(a, *partition.boxes(a.codes), spec.output) for a in table.attributes},
+        boxes={a.name: box(a, partition, spec.output, tails) for a in table.attributes},
         tree=_over_segments(tree, edges, [attribute.domain.size for attribute in table.attributes]),
     )
 

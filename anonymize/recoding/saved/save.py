@@ -35,6 +35,10 @@ def save(recoding: Savable, table: Table, released: Released, spec: Spec, algori
             suppressed=spec.output.suppressed,
             suppressed_rows="drop" if drop else "keep",
             row_order=spec.output.row_order,
+            numeric=spec.output.numeric,
+            interval=spec.output.interval,
+            open_high=spec.output.open_high,
+            open_low=spec.output.open_low,
         ),
         **vars(contents),
     )
@@ -50,4 +54,5 @@ def _table(spec: Spec) -> TableBlock:
         encoding=table.encoding,
         identifiers=tuple(name for name, role in roles.items() if role in WITHHELD),
         others=tuple(others),
+        normalize=table.normalize,
     )

@@ -14,9 +14,11 @@ from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.columns import Released
-from anonymize.recoding.saved.attributes import box, cut_attribute, cut_hierarchy, number_range
+from anonymize.recoding.saved.attributes import cut_attribute, cut_hierarchy, number_box, number_range, shown_window
 from anonymize.recoding.saved.contents import Contents, refusal, saved_columns
 from anonymize.recoding.saved.model import Box, CategoricalAttribute, Indices, Number, NumericAttribute, Range
+from anonymize.recoding.spans import Spans
+from anonymize.recoding.window import Tails
 from anonymize.spec import Intervals, QuasiIdentifier, Spec
 from anonymize.table import Attribute, Table
 
@@ -50,13 +52,18 @@ def of_leaves(attribute: Attribute, starts: Ints, spec: Spec) -> SegmentedAttrib
     return _of_hierarchy(attribute, starts, hierarchy.level[covering], nodes, spec)
 
 
-def of_numbers(attribute: Attribute, starts: Ints, spec: Spec) -> SegmentedAttribute:
-    """Numbers that are parted at codes, and read as intervals."""
+def of_numbers(
+    attribute: Attribute, starts: Ints, spec: Spec, partition: Partition, tails: Tails
+) -> SegmentedAttribute:
+    """Numbers that are parted at codes, and read as intervals. `partition`: the classes whose rows are shown."""
     size = attribute.domain.size
     of_code = np.searchsorted(starts, np.arange(size), side="right") - 1
     last = np.append(starts[1:], size) - 1
     made = cut_attribute(attribute, starts[1:], spec.quasi_identifiers[attribute.name])
-    return SegmentedAttribute(made, of_code, box(attribute, starts, last, spec.output))
+    window = shown_window(attribute, partition, spec.output, tails)
+    domain = attribute.domain
+    assert isinstance(domain, Numeric)
+    return SegmentedAttribute(made, of_code, number_box(Spans.of(domain, starts, last, None, window)))
 
 
 def _of_hierarchy(
@@ -97,8 +104,16 @@ def _labelled(
         missing = int(of_leaf[attribute.generalization.leaf_of(np.array([domain.missing]))[0]])
     if everything:
         return NumericAttribute(name=attribute.name, low=low, high=high, missing=missing, any=True)
-    ranges = _ranges(attribute, of_leaf, levels, definition)
-    return NumericAttribute(name=attribute.name, low=low, high=high, ranges=ranges, missing=missing)
+    ranges, coding = _ranges(attribute, of_leaf, levels, definition), domain.coding
+    return NumericAttribute(
+        name=attribute.name,
+        low=low,
+        high=high,
+        ranges=ranges,
+        missing=missing,
+        bottom=coding.bottom,
+        top=coding.top,
+    )
 
 
 def _ranges(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.cuts.rate import FINE, LEAST_BITS, Rate
+from anonymize.algorithms.cuts.rate import FINE, Rate
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
@@ -34,15 +34,6 @@ def entropy(shares: list[float]) -> float:
 
 def capacity(rows: int, minimum: int) -> float:
     return rows * math.log2(max(rows // minimum, 1))
-
-
-def numeric_score(domain: Domain, codes: list[int], minimum: int) -> tuple[float, bool]:
-    """The score of a class, and whether missing values are parted from present ones."""
-    absent = codes.count(domain.missing) if domain.missing is not None else 0
-    if 0 < absent < len(codes):
-        bits = entropy([absent / len(codes), 1 - absent / len(codes)])
-        return 1 / max(bits, LEAST_BITS), minimum <= absent <= len(codes) - minimum
-    return cost(domain, codes) / 2, False
 
 
 def node_rates(domain: Taxonomy, codes: list[int], minimum: int) -> tuple[float, dict[tuple[int, ...], float]]:
@@ -86,9 +77,8 @@ def test_scores_and_cuts(case: tuple[Domain, Batch], weight: float, minimum: int
             assert score == pytest.approx(weight * max(at_once, best))
             assert (best == 0 and not parted) or rates[parted] == pytest.approx(best)
         else:
-            expected, apart = numeric_score(domain, codes, minimum)
-            assert score == pytest.approx(weight * expected)
-            assert parted == (tuple(code for code in codes if code == domain.missing) if apart else ())
+            assert score == pytest.approx(weight * cost(domain, codes) / 2)
+            assert not parted
 
 
 @settings(max_examples=40)
@@ -127,29 +117,12 @@ def test_a_node_between_others_is_parted_from_both() -> None:
     assert (cuts.start.tolist(), cuts.stop.tolist()) == ([1], [2])
 
 
-def test_missing_values_are_parted_from_present_ones_first() -> None:
-    holes: list[float | None] = [1, 1, 2, 2, None, None]
-    table = table_of(numeric([1, 2, 3, 4, 5, 6]), numeric(holes))
-    cuts = Rate(domains(table), [1.0, 1.0], 2).choose(whole(table))
-    assert (cuts.attribute.tolist(), cuts.start.tolist(), cuts.stop.tolist()) == ([1], [2], [3])
-
-
-@pytest.mark.parametrize("absent", [1, 99])
-def test_too_few_missing_or_present_values_are_not_parted(absent: int) -> None:
-    domain, batch = missing_among_100(absent)
-    found = Rate([domain], [1.0], 2).candidates(batch, 0, np.array([0]))
-    assert (found.start.tolist(), found.stop.tolist()) == ([0], [0])
-
-
-@pytest.mark.parametrize(("absent", "bits"), [(1, LEAST_BITS), (2, entropy([0.02, 0.98])), (99, LEAST_BITS)])
-def test_rare_missing_values_are_not_worth_everything(absent: int, bits: float) -> None:
-    domain, batch = missing_among_100(absent)
-    assert Rate([domain], [3.0], 1).candidates(batch, 0, np.array([0])).score == pytest.approx([3 / bits])
-
-
-def missing_among_100(absent: int) -> tuple[Domain, Batch]:
-    table = table_of(numeric([*([None] * absent), *range(100 - absent)]))
-    return table.attributes[0].domain, whole(table)
+def test_missing_values_come_last() -> None:
+    """Apart from the numbers where the median lies there; they cost no more than one of several leaves."""
+    holes: list[float | None] = [1, 2, 2, None, None, None]
+    table = table_of(numeric(holes))
+    cuts = Rate(domains(table), [1.0], 2).choose(whole(table))
+    assert (cuts.attribute.tolist(), cuts.stop.tolist()) == ([0], [2])
 
 
 def test_classes_of_a_batch_are_scored_apart() -> None:

@@ -38,7 +38,7 @@ def region(domain: Domain, codes: Sequence[int]) -> tuple[int, int]:
     if isinstance(domain, Taxonomy):
         node = int(domain.lca(low, high)[0])
         return int(domain.start[node]), int(domain.stop[node])
-    return (0, domain.size) if domain.suppressed(low, high)[0] else (int(low[0]), int(high[0]) + 1)
+    return int(low[0]), int(high[0]) + 1
 
 
 def overlapping(table: Table, rows: Sequence[int], selection: Selection, regions: list[tuple[int, int]]) -> bool:

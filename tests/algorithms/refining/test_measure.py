@@ -69,8 +69,8 @@ def test_what_is_crossed_twice_is_right_both_times() -> None:
     assert first[2, 4] == pytest.approx(2 / 49)
 
 
-def test_a_missing_number_costs_the_whole_weight_with_any_other() -> None:
+def test_a_missing_number_costs_a_leaf_more_than_the_way_to_the_highest() -> None:
     found = measure_of(table_of(numeric([0, 5, 10, None, None], "x", weight=3.0)))
     (places,) = found.places
     cost = found.cost([places[[0, 0, 2, 3]]], [places[[1, 3, 3, 4]]])
-    assert cost.tolist() == pytest.approx([1.5, 3, 3, 0])
+    assert cost.tolist() == pytest.approx([1.5, 3, 3 / 4, 0])

@@ -25,7 +25,7 @@ ROOT = CutTree(*(np.array([number]) for number in (0, 0, 2, -1, -2)))  # job: se
 
 def spec(**output: Any) -> Spec:
     quasi = {"job": {}, "age": {"type": "numeric"}}
-    return make({"version": 1, "quasi_identifiers": quasi, "output": output}, {})
+    return make({"version": 1, "quasi_identifiers": quasi, "output": {"edges": "tight", **output}}, {})
 
 
 def saved(recoding: Recoding, **output: Any) -> Saved:

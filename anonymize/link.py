@@ -1,0 +1,104 @@
+"""The private link between a release and the table that it was made of: which row of the input each released row is.
+
+A release in sorted or random order does not tell it. Its owner needs it where rows have to be matched, and nobody else
+may have it: whoever holds the link and the input knows whom every released row is about. It names both files by their
+hashes, and fits no others.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize import __version__
+from anonymize.errors import DataError, Problem
+from anonymize.table.files import reason
+
+SAVE_LINK = "save-link"
+"""The option that names the file."""
+SUFFIXES = (".json", ".csv")
+FORMAT, FORMAT_VERSION = "anonymize link", 1
+_COLUMN = "input_row"
+
+
+@dataclass(frozen=True)
+class LinkedFile:
+    """A file that a link is about."""
+
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """`rows` (released rows,): the row of the input, from 0, that each released row is."""
+
+    input: LinkedFile
+    release: LinkedFile
+    rows: NDArray[np.int64]
+
+    def text(self, name: str) -> str:
+        """The file. Rows count from 1 there: JSON, or by its name a CSV of one column after a comment with the rest."""
+        header = {"format": FORMAT, "format_version": FORMAT_VERSION, "tool": __version__}
+        header |= {"input": asdict(self.input), "release": asdict(self.release)}
+        numbers = (self.rows + 1).tolist()
+        if name.lower().endswith(".csv"):
+            return "\n".join([f"# {json.dumps(header)}", _COLUMN, *map(str, numbers), ""])
+        return json.dumps(header | {f"{_COLUMN}s": numbers}) + "\n"
+
+    def check(self, path: str | Path, *, input: str, release: str) -> None:
+        """Raises DataError where the link is about other files than those with these hashes."""
+        pairs = {"input": (self.input.sha256, input), "release": (self.release.sha256, release)}
+        problems = [
+            Problem(f"is about another {name}: its hash is not that of the file", str(path))
+            for name, (own, given) in pairs.items()
+            if own != given
+        ]
+        if problems:
+            raise DataError(problems)
+
+
+def load(path: str | Path) -> Link:
+    """Reads a link. Raises DataError where it cannot be read, or is damaged."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", file=str(path))) from None
+    except UnicodeDecodeError:
+        raise _damaged(path) from None
+    try:
+        return _link(*_parts(text))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        raise _damaged(path) from None
+
+
+def _parts(text: str) -> tuple[dict[str, Any], list[int]]:
+    """The header, and the rows from 1."""
+    if not text.startswith("#"):
+        header = json.loads(text)
+        return header, header[f"{_COLUMN}s"]
+    first, column, *numbers = text.splitlines()
+    if column != _COLUMN:
+        raise ValueError
+    return json.loads(first[1:]), [int(number) for number in numbers]
+
+
+def _link(header: dict[str, Any], numbers: list[int]) -> Link:
+    """Raises ValueError, KeyError or TypeError for what is not a link of this version."""
+    files = [LinkedFile(str(header[name]["sha256"]), int(header[name]["rows"])) for name in ("input", "release")]
+    rows = np.array(numbers, np.int64).reshape(-1) - 1
+    known = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
+    within = not len(rows) or (rows.min() >= 0 and rows.max() < files[0].rows)
+    if not known or len(rows) != files[1].rows or not within or len(np.unique(rows)) < len(rows):
+        raise ValueError
+    return Link(files[0], files[1], rows)
+
+
+def _damaged(path: str | Path) -> DataError:
+    hint = f"one is written with --{SAVE_LINK}"
+    return DataError(Problem(f"is not a link of format_version {FORMAT_VERSION}, or is damaged", str(path), hint=hint))

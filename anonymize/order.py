@@ -1,0 +1,173 @@
+"""`row_order: sorted`: the rows of a release in an order that follows from what they show, and from nothing else.
+
+Rows are compared column by column: first the columns of the quasi-identifiers, in the file's order, then all others, in
+the file's order. Rows that read the same are equal, so that there is nothing left by which the input's order, or the
+numbers that a search gave its classes, could show.
+
+A cell is compared by its text alone, so that whoever has only the file can recognize the order:
+
+- null comes first;
+- then numbers by value, and, in a quasi-identifier, intervals by their lower and then their upper end (a number being
+  an interval whose ends are equal, an end that is not shown being infinite), equal ones by their text;
+- then every other text, by the bytes of its UTF-8. Texts that mean missing or suppressed are texts like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.domain.cells import CellFormat, numbers, read_cells
+
+Ints: TypeAlias = NDArray[np.int64]
+
+WORD = 64
+SAMPLE = 50_000
+"""Rows by which it is decided whether most texts of a column differ."""
+
+
+@dataclass(frozen=True)
+class RankedColumn:
+    """A column whose distinct cells have been ranked: `ranks` (rows,), each below `size`, equal for equal texts."""
+
+    ranks: NDArray[Any]
+    size: int
+
+    @classmethod
+    def of(cls, codes: NDArray[Any], texts: pl.Series, written: CellFormat | None = None) -> RankedColumn:
+        """That of cells (rows,) that show `texts[codes]`, of distinct texts; see `cell_ranks`."""
+        return cls(cell_ranks(texts, written).astype(np.min_scalar_type(len(texts)))[codes], len(texts))
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column that is compared cell by cell, as most of its `texts` (rows,) differ. `written`: see `cell_ranks`."""
+
+    texts: pl.Series
+    written: CellFormat | None = None
+
+
+SortColumn: TypeAlias = RankedColumn | TextColumn
+
+
+def cell_ranks(texts: pl.Series, written: CellFormat | None = None) -> Ints:
+    """(n,) the rank of each of the distinct texts among them. `written`: how intervals read in a quasi-identifier;
+    None in other columns, where there are none."""
+    frame = _parts(texts, written)
+    order = frame.select(pl.arg_sort_by(*frame.columns)).to_series().to_numpy()
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def rows_ranked(columns: Iterable[NDArray[Any]]) -> Ints:
+    """(n,) the dense rank of each of n rows by their ranks (n,) in all columns, of which there is at least one."""
+    table = np.stack(list(columns))
+    order = np.lexsort(table[::-1])
+    changes = (np.diff(table[:, order], axis=1) != 0).any(axis=0)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.append(0, np.cumsum(changes))[: len(order)]
+    return ranks
+
+
+def most_differ(texts: pl.Series) -> bool:
+    """Whether most texts of a column differ, so that ranking the distinct ones would be as much work as the rows."""
+    sample = texts.head(SAMPLE)
+    return len(sample) > 1000 and sample.n_unique() * 2 > len(sample)
+
+
+def sorted_rows(columns: Iterable[SortColumn], rows: int) -> Ints:
+    """(rows,) the rows in order of the columns, of which no more are asked for than are needed to tell rows apart."""
+    keys = _Keys(np.zeros(rows, np.uint64), 0)
+    for column in columns:
+        bits = 0 if isinstance(column, TextColumn) else _bits(column.size)
+        if keys.width and keys.width + bits + _bits(rows) > WORD:
+            keys = keys.condensed()
+        if keys.all_different:
+            break
+        keys = keys.refined(column) if isinstance(column, TextColumn) else keys.extended(column)
+    return keys.argsort()
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """What rows are sorted by: of each row a number, `keys` (rows,), of `width` bits. `all_different`: whether no two
+    are known to be equal.
+
+    The ranks of a row in several columns are put side by side in one number of 64 bits, so that one sort of numbers
+    compares all of them. Where they do not fit, the dense rank of the number takes its place.
+    """
+
+    keys: NDArray[np.uint64]
+    width: int
+    all_different: bool = False
+
+    def extended(self, column: RankedColumn) -> _Keys:
+        """With a further column, by which rows of equal keys are told apart."""
+        bits = _bits(column.size)
+        return _Keys(self.keys << np.uint64(bits) | column.ranks.astype(np.uint64), self.width + bits)
+
+    def condensed(self) -> _Keys:
+        """The dense ranks of the keys."""
+        order = self.argsort()
+        arranged = self.keys[order]
+        return _dense(order, arranged[1:] != arranged[:-1])
+
+    def refined(self, column: TextColumn) -> _Keys:
+        """The dense ranks of the rows by their keys, then by the cells of a column."""
+        frame = _parts(column.texts, column.written).insert_column(0, pl.Series("keys", self.keys))
+        order = frame.select(pl.arg_sort_by(*frame.columns)).to_series()
+        arranged = frame.select(pl.col("keys", "text").gather(order))
+        changes = arranged.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series()[1:]
+        return _dense(order.to_numpy().astype(np.int64), changes.to_numpy())
+
+    def argsort(self) -> Ints:
+        """(rows,) the rows in order of their keys, equal ones as they come.
+
+        Where there is room for the row's number behind its key, sorting the two as one number is several times as fast
+        as sorting the numbers of rows by their keys.
+        """
+        shift = _bits(len(self.keys))
+        if self.width + shift > WORD:
+            return np.argsort(self.keys, kind="stable")
+        packed = self.keys << np.uint64(shift) | np.arange(len(self.keys), dtype=np.uint64)
+        packed.sort()
+        return (packed & np.uint64((1 << shift) - 1)).astype(np.int64)
+
+
+def _bits(size: int) -> int:
+    """How many bits the numbers below `size` take."""
+    return max(size - 1, 0).bit_length()
+
+
+def _dense(order: Ints, changes: NDArray[np.bool_]) -> _Keys:
+    """The dense rank of each row. `changes` (rows - 1,): whether each row in `order`, from the second, differs from the
+    one before it."""
+    ranks = np.append(0, np.cumsum(changes))[: len(order)].astype(np.uint64)
+    keys = np.empty_like(ranks)
+    keys[order] = ranks
+    return _Keys(keys, _bits(int(changes.sum()) + 1), bool(changes.all()))
+
+
+def _parts(texts: pl.Series, written: CellFormat | None) -> pl.DataFrame:
+    """The cells of a column as the columns by which they are sorted: kind, ends, text."""
+    text = texts.alias("text").cast(pl.String)
+    if written is None:
+        low = high = numbers(text)
+        numeric = low.is_not_null()
+    else:
+        cells = read_cells(text, text, written, numeric=True)
+        low, high, numeric = numbers(cells.low), numbers(cells.high), pl.Series(cells.numeric)
+    if not numeric.any():
+        return text.to_frame()
+    ends = {"low": low.fill_null(-np.inf), "high": high.fill_null(np.inf)}
+    frame = pl.DataFrame({"text": text, "other": ~numeric, **ends})
+    # Adding zero makes a negative zero the same number as zero.
+    ends_of_numbers = (pl.when(~pl.col("other")).then(pl.col(end) + 0.0).otherwise(0.0).alias(end) for end in ends)
+    kind = pl.when(pl.col("text").is_not_null()).then("other").alias("other")
+    return frame.select(kind, *ends_of_numbers, "text")

@@ -1,0 +1,146 @@
+"""What classes show of a numeric quasi-identifier: an interval, of which an end may be open, or missing, or either.
+
+An interval ends where its values do. Where that is not to be shown (see `anonymize.recoding.window`, and bottom and top
+codes in `anonymize.domain.coding`) the end is open, and the interval goes as far as the column does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
+from anonymize.domain.cells import BLANK
+from anonymize.domain.numeric import Numeric
+from anonymize.recoding.window import Window
+from anonymize.spec import Output
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What n classes span. All arrays are (n,).
+
+    `low`, `high`: codes of the lowest and the highest number, as far as they are shown: an open end is that of the
+    column. `below`, `above`: whether the lower, the upper end is open; what is open on both sides shows nothing.
+    `missing`: whether there are missing values, `empty`: whether there is nothing else.
+    """
+
+    domain: Numeric
+    low: Ints
+    high: Ints
+    below: Bools
+    above: Bools
+    missing: Bools
+    empty: Bools
+
+    @classmethod
+    def of(
+        cls,
+        domain: Numeric,
+        low: Integers,
+        high: Integers,
+        highest: Integers | None = None,
+        window: Window | None = None,
+    ) -> Spans:
+        """From the lowest and highest code of each class, the missing leaf included. `highest`: the highest code of
+        its numbers; None: of a class with missing values that of the column. `window`: the ends that may be shown;
+        None: all."""
+        last = max(len(domain.values) - 1, 0)
+        missing = np.zeros(len(low), np.bool_) if domain.missing is None else np.asarray(high == domain.missing)
+        empty = missing & (low == high)
+        least, most = (
+            low.astype(np.int64),
+            np.where(missing, last if highest is None else highest, high).astype(np.int64),
+        )
+        least[empty] = most[empty] = 0
+        window = Window(0, last) if window is None else window
+        below = ~empty & ((least < window.low) | window.empty | (domain.lowest_open & (least == 0)))
+        above = ~empty & ((most > window.high) | window.empty | (domain.highest_open & (most == last)))
+        # An end that is shown beside an open one may lie beyond the window, too: it is then that of the window.
+        least, most = (
+            np.where(above, np.minimum(least, window.high), least),
+            np.where(below, np.maximum(most, window.low), most),
+        )
+        least[below], most[above] = 0, last
+        return cls(domain, least, most, below, above, missing, empty)
+
+    @property
+    def hidden(self) -> Bools:
+        """Whether a class shows nothing, and reads as suppressed."""
+        return self.below & self.above
+
+    @property
+    def mixed(self) -> Bools:
+        """Whether a class reads as an interval or missing."""
+        return self.missing & ~self.empty & ~self.hidden
+
+    def distinct(self) -> tuple[Spans, Ints]:
+        """The different ones, and which of them each class has."""
+        flags = [self.below, self.above, self.missing, self.empty]
+        size = max(len(self.domain.values), 1)
+        columns = [self.low, self.high, *(flag.astype(np.int64) for flag in flags)]
+        keys, _ = mixed_radix(columns, [size, size, 2, 2, 2, 2])
+        _, first, of_class = np.unique(keys, return_index=True, return_inverse=True)
+        parts = ("low", "high", "below", "above", "missing", "empty")
+        return replace(self, **{name: getattr(self, name)[first] for name in parts}), of_class
+
+    def costs(self, *, rounded: bool = False) -> Floats:
+        """NCP of each class: of the interval as far as it goes, and a leaf's share more where values may be missing; 1
+        where nothing is shown, and at most."""
+        width = (self.domain.rounded_cost if rounded else self.domain.cost)(self.low, self.high)
+        cost = np.minimum(width + self.missing / max(self.domain.size, 1), 1.0)
+        return np.where(self.empty, 0.0, np.where(self.hidden, 1.0, cost))
+
+    # --- texts ---
+
+    def intervals(self, output: Output) -> list[str]:
+        """How each reads in one column."""
+        head, middle, tail = _parts(output.interval)
+        coding, (lefts, rights) = self.domain.coding, self.domain.ends(self.low, self.high, output.edges)
+        labels = [
+            one if left == right else f"{head}{left}{middle}{right}{tail}"
+            for one, left, right in zip(self.domain.spelled(lefts), lefts, rights, strict=True)
+        ]
+        for index in np.flatnonzero(self.above).tolist():
+            labels[index] = coding.above(lefts[index])
+        for index in np.flatnonzero(self.below).tolist():
+            labels[index] = coding.below(rights[index])
+        return self.with_missing(labels, output.suppressed)
+
+    def with_missing(self, labels: list[str], suppressed: str) -> list[str]:
+        """The texts of numbers (n,), as they read where values are missing or nothing is shown."""
+        labels = self._without_numbers(labels, suppressed)
+        for index in np.flatnonzero(self.mixed).tolist():
+            labels[index] += f" or {self.domain.missing_text or BLANK}"
+        return labels
+
+    def bounds(self, output: Output) -> list[list[str]]:
+        """How each reads in a column for each end, an open one being empty; and, where numbers and missing values are
+        mixed anywhere, in one that says whether a value may be missing."""
+        sides = []
+        for ends, is_open in zip(
+            self.domain.ends(self.low, self.high, output.edges), (self.below, self.above), strict=True
+        ):
+            labels = self.domain.spelled(ends)
+            for index in np.flatnonzero(is_open).tolist():
+                labels[index] = ""
+            sides.append(self._without_numbers(labels, output.suppressed))
+        if not self.mixed.any():
+            return sides
+        words = np.where(self.empty, "yes", np.where(self.missing, "maybe", "no")).tolist()
+        return [*sides, [output.suppressed if gone else word for word, gone in zip(words, self.hidden, strict=True)]]
+
+    def _without_numbers(self, labels: list[str], suppressed: str) -> list[str]:
+        for index in np.flatnonzero(self.empty).tolist():
+            labels[index] = self.domain.missing_text or ""
+        for index in np.flatnonzero(self.hidden).tolist():
+            labels[index] = suppressed
+        return labels
+
+
+def _parts(interval: str) -> tuple[str, str, str]:
+    """The text of a template before, between and after `{low}` and `{high}`."""
+    head, _, rest = interval.partition("{low}")
+    middle, _, tail = rest.partition("{high}")
+    return head, middle, tail

@@ -1,0 +1,237 @@
+"""The public report: a function of what is published, and of nothing else.
+
+Its arguments are the released files, the spec as it is published (with the hierarchy files that it names), and the
+settings: the algorithm and its options. Neither the input nor anything that was computed from it is within reach here,
+so that two inputs with the same release have the same public report. What needs more is absent, or null: rows that were
+left out, individuals, populations, the risk before, time, memory, seed, paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize import __version__, privacy, verify
+from anonymize.classes import Ints
+from anonymize.privacy import Requirement
+from anonymize.privacy.asked import disclosures, diversities
+from anonymize.randomization import kronecker
+from anonymize.randomization.parameters import Parameters
+from anonymize.report.data import (
+    SCHEMA_VERSION,
+    order_warnings,
+    required_k,
+    settings,
+    spec_block,
+    unused_parts,
+    verdict_blocks,
+)
+from anonymize.report.published import KINDS, Published
+from anonymize.report.shown import ShownClasses
+from anonymize.risk import Text, merged, sampled
+from anonymize.spec import Spec
+from anonymize.table.named import column
+from anonymize.table.trees import trees
+from anonymize.verify import Check, Verdict
+from anonymize.verify.bucketized import Reading, measure_bucketized
+
+
+@dataclass(frozen=True)
+class PublicBlocks:
+    """The blocks that depend on the family."""
+
+    output: Mapping[str, Any]
+    measured: Mapping[str, Any]
+    utility: Mapping[str, Any]
+    recoding: Mapping[str, Any]
+    warnings: Sequence[str]
+
+
+def public_report(published: Published) -> dict[str, Any]:
+    """The report; what is not known from the arguments is not in it."""
+    makers = {"bucketization": _bucketized, "randomization": _randomized}
+    blocks = makers.get(published.family, _classed)(published)
+    spec, options = published.spec, published.options
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "public": True,
+        "spec": {"sha256": spec_block(spec)["sha256"]},
+        "output": {"sha256": published.table.sha256, **blocks.output},
+        "algorithm": {"name": published.algorithm, "family": published.family, "options": _without_paths(options)},
+        "settings": settings(spec),
+        **blocks.measured,
+        "utility": blocks.utility,
+        "recoding": blocks.recoding,
+        "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, published.algorithm, options)],
+    }
+
+
+def _without_paths(options: Any) -> dict[str, Any]:
+    paths = {each.name for each in fields(options) if each.metadata["file"] or each.metadata["path"]}
+    return {name: value for name, value in asdict(options).items() if name not in paths}
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+def _classed(published: Published) -> PublicBlocks:
+    """Of a release with equivalence classes."""
+    requirements = privacy.requirements(published.spec)
+    shown = ShownClasses.of(published)
+    verdict = _measured(published, _checks(published, requirements))
+    levels = {name: costs.level for name, costs in shown.costs.items() if costs.level is not None}
+    kind = KINDS[published.family]
+    return PublicBlocks(
+        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": shown.hidden},
+        measured=_with_unknown(published, verdict, requirements),
+        utility=shown.utility(required_k(requirements)),
+        recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
+        warnings=[*verdict.cautions, *verdict.remarks],
+    )
+
+
+def _checks(published: Published, requirements: Iterable[Requirement]) -> list[Check]:
+    """The checks of what the release shows: rows, not individuals, and nobody of a population."""
+    spec = published.spec
+    if spec.unit is not None:
+        return []
+    checks = verify.checks_of(spec, [each for each in requirements if each.population is None])
+    attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+    hierarchies = trees(spec, published.table.text, attributes)
+    return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
+
+
+def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
+    spec, table = published.spec, published.table
+    return verify.measure(
+        table.text,
+        [each for columns in published.columns_of.values() for each in columns],
+        checks,
+        spec.input.missing,
+        suppressed=spec.output.suppressed,
+        null_missing=spec.missing(table.form).null,
+        missing_as=spec.privacy.missing,
+        normalize=spec.input.normalize,
+        ordering=_ordering(published),
+    )
+
+
+def _ordering(published: Published) -> verify.Ordering | None:
+    """Where rows are in the input's order: what that tells whoever has the release alone. It is not judged here."""
+    if published.spec.output.row_order != "keep":
+        return None
+    return verify.Ordering(published.columns_of, verify.CellTemplates.of(published.spec), judged=False)
+
+
+def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence[Requirement]) -> dict[str, Any]:
+    """The blocks `privacy`, `classes` and `risk`, and null for each requirement that the release does not show."""
+    spec = published.spec
+    blocks = verdict_blocks(verdict)
+    known = iter(blocks["privacy"]["models"])
+    reasons = [_why(spec, each) for each in requirements]
+    models = [
+        next(known) if why is None else _unknown(each, why) for each, why in zip(requirements, reasons, strict=True)
+    ]
+    privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
+    if hidden := [each for each in models if each.get("unknown") and not each["achieved"]]:
+        privacy_block["satisfied"] = None if verdict.satisfied is not False else False
+        privacy_block["unknown"] = [*blocks["privacy"].get("unknown", []), *map(_sentence, hidden)]
+        risk.pop("journalist_max")
+    measured = {**blocks, "privacy": privacy_block}
+    if spec.unit is not None:
+        return {name: block for name, block in measured.items() if name != "risk"}
+    return measured | {"risk": merged(risk, sampled(_text(published), verify.THRESHOLD))}
+
+
+def _text(published: Published) -> Text:
+    spec, table = published.spec, published.table
+    return Text(table.text, list(published.columns_of.values()), spec, spec.missing(table.form))
+
+
+def _unknown(requirement: Requirement, why: str) -> dict[str, Any]:
+    """The entry of a requirement of which the release does not show whether it is met."""
+    required = {name: value for name, value in requirement.required().items() if name != "population"}
+    named = {"model": requirement.model, "attribute": requirement.attribute}
+    return {**named, "required": required, "achieved": {}, "satisfied": None, "unknown": why}
+
+
+def _sentence(entry: Mapping[str, Any]) -> str:
+    """What the report says of such an entry."""
+    about = f" of {entry['attribute']}" if entry["attribute"] else ""
+    return f"{entry['model']}{about} could not be shown: {entry['unknown']}"
+
+
+def _why(spec: Spec, requirement: Requirement) -> str | None:
+    """Why the release does not show whether a requirement is met; None where it does."""
+    if requirement.population is not None:
+        return "it is about a population, which is not in the release"
+    return None if spec.unit is None else "it is about individuals, and the release shows rows"
+
+
+# --- groups and distorted values --------------------------------------------------------------------------------------
+
+
+def _bucketized(published: Published) -> PublicBlocks:
+    """Of a release in groups: the quasi-identifiers lose nothing."""
+    spec, files, options = published.spec, published.files, published.options
+    requirements = diversities(spec)
+    texts = [each.text for each in files]
+    reading = Reading(
+        options.group, spec.input.missing, spec.missing(published.table.form).null, normalize=spec.input.normalize
+    )
+    checks = verify.checks_of(spec, requirements)
+    verdict = measure_bucketized(
+        texts[0], texts[1] if len(texts) > 1 else None, list(spec.quasi_identifiers), checks, reading
+    )
+    blocks = verdict_blocks(verdict)
+    group = column(options.group).alias("group")
+    sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()
+    kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
+    weighed = sampled(_text(published), verify.THRESHOLD)
+    return PublicBlocks(
+        output={"rows": verdict.rows, **({"sensitive_sha256": files[1].sha256} if len(files) > 1 else {})},
+        measured={**blocks, "risk": merged(blocks["risk"], weighed)},
+        utility=_nothing_lost(spec, sizes.astype(np.int64)),
+        recoding=kind,
+        warnings=verdict.cautions,
+    )
+
+
+def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
+    attributes = {
+        name: {"ncp": 0.0, "loss": 0.0, "weight": attribute.weight, "relative_to": "values"}
+        for name, attribute in spec.quasi_identifiers.items()
+    }
+    nothing = dict.fromkeys(("gcp", "ncp", "ncp_weighted"), 0.0)
+    return {**nothing, "discernibility": int((sizes**2).sum()), "loss": 0.0, "attributes": attributes}
+
+
+def _randomized(published: Published) -> PublicBlocks:
+    """Of distorted values. What they disclose depends on the original, so that nothing of it is measured here."""
+    spec = published.spec
+    requirements = disclosures(spec)
+    rows = int(published.table.text.select(pl.len()).collect(engine="streaming").item())
+    models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
+    block: dict[str, Any] = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
+    block["unknown"] = [_sentence(each) for each in models]
+    distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
+    return PublicBlocks(
+        output={"rows": rows},
+        measured={"privacy": block},
+        utility={"attributes": {}},
+        recoding={"kind": "randomized", **({"distortion": distortion} if distortion else {})},
+        warnings=[],
+    )
+
+
+def _distortion(path: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """What the recipient's parameters say of each attribute that is distorted."""
+    for each in Parameters.read(path).attributes:
+        if each.values is not None:
+            size = len(each.values)
+            yield each.name, {"p": each.p, "q": kronecker.other(each.p, size), "values": size}

@@ -1,0 +1,75 @@
+"""What is published: all that a public report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anonymize import verify
+from anonymize.algorithms import ALGORITHMS
+from anonymize.spec import Spec
+
+KINDS = {
+    "full-domain": "levels",
+    "full-domain and cell suppression": "levels",
+    "single-dimensional": "single-dimensional",
+    "multidimensional": "regions",
+    "local": "regions",
+}
+"""What the recoding of each family of algorithms is."""
+BESIDE = ("", "_low", "_high", "_missing")
+"""What the names of the columns that show a quasi-identifier end with."""
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """A released file as it was written."""
+
+    path: Path
+    form: str
+    separator: str
+    sha256: str | None
+
+    @property
+    def text(self) -> pl.LazyFrame:
+        """The table in it, as text."""
+        return verify.text_of(self.path, self.form, self.separator)
+
+
+@dataclass(frozen=True)
+class Published:
+    """All that a public report is made from. `files`: the table with the rows first."""
+
+    files: Sequence[ReleasedFile]
+    spec: Spec
+    algorithm: str
+    options: Any
+
+    @property
+    def table(self) -> ReleasedFile:
+        """The table with the rows."""
+        return self.files[0]
+
+    @property
+    def family(self) -> str:
+        """The algorithm's recoding model."""
+        return ALGORITHMS[self.algorithm].NEEDS.family
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the table."""
+        return self.table.text.collect_schema().names()
+
+    @cached_property
+    def columns_of(self) -> dict[str, list[str]]:
+        """The released columns of each quasi-identifier."""
+        roles, present = self.spec.roles(), self.columns
+        return {
+            name: [c for c in (name + end for end in BESIDE) if c in present and (c == name or c not in roles)]
+            for name in self.spec.quasi_identifiers
+        }

@@ -1,0 +1,131 @@
+"""Whether the order of a table's rows is that of `row_order: sorted`, which tells nothing but what the rows show.
+
+Rows do not decrease, compared column by column: those of the quasi-identifiers first, then all others, as they stand
+in the file. A cell is compared by its text alone: a null comes first, then numbers and, in quasi-identifiers,
+intervals (by the lower end, the upper one, the text), then every other text by its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from anonymize.verify.cells import NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
+from anonymize.verify.table import NumberedColumn, Numbering, TextTable, numbered
+
+SAMPLE = 20_000
+"""Rows that are looked at first, evenly spread: rows that are not in order are mostly seen not to be in a few."""
+
+COMPARED = 1_000_000
+"""Rows whose other columns are compared. The quasi-identifiers are, of all rows; rows that are in order by what those
+show, column after column, are hardly in an order that tells more of them."""
+
+TOGETHER = 3
+"""Columns that are read in one pass, where rows are alike in all before."""
+
+
+def is_sorted(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
+    """Whether the rows are in that order. `shown`: the columns of the quasi-identifiers, in the table's order of them.
+
+    Columns behind the quasi-identifiers are read only where there are rows that are alike before. Texts are compared as
+    they stand: where they were read without what cannot be seen, they are read again.
+    """
+    if len(shown[0].numbers.of_row) < 2:
+        return True
+    if _compared(table, shown, templates):
+        return True
+    if not table.normalize:
+        return False
+    plain = replace(table, normalize=False)
+    some = replace(plain, frame=plain.frame.head(SAMPLE))
+    return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in (some, plain))
+
+
+def _compared(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
+    names = table.frame.collect_schema().names()
+    places = {name: place for place, name in enumerate(table.quasi_identifiers)}
+    own = [shown[places[name]] for name in names if name in places]
+    rest = [name for name in names if name not in places]
+    # Nulls may have been read as the empty text, and then it is not known which of the two a cell is.
+    firsts = ("", None) if table.fill == "" else (None,)
+    return any(_is_sorted(table, own, rest, templates, first) for first in firsts)
+
+
+def sample(columns: Sequence[NumberedColumn]) -> list[NumberedColumn]:
+    """Some of the rows, in their order."""
+    every = max(len(columns[0].numbers.of_row) // SAMPLE, 1)
+    return [column if every == 1 else _sampled(column, every) for column in columns]
+
+
+def _sampled(column: NumberedColumn, every: int) -> NumberedColumn:
+    codes = column.numbers.of_row.gather_every(every)
+    used = codes.filter(codes > 0).unique().sort()
+    frame = codes.alias("code").to_frame().with_columns(place=used.search_sorted(codes))
+    places = frame.select(pl.when(pl.col("code") > 0).then(pl.col("place") + 1).otherwise(0)).to_series()
+    return NumberedColumn(Numbering(places, len(used) + 1), column.texts.gather(used - 1))
+
+
+def _is_sorted(
+    table: TextTable,
+    own: Sequence[NumberedColumn],
+    rest: Sequence[str],
+    templates: CellTemplates,
+    first: str | None,
+) -> bool:
+    if _alike((_ranks(column, templates, first) for column in sample(own)), None) is None:
+        return False
+    alike = _alike((_ranks(column, templates, first) for column in own), None)
+    if alike is None:
+        return False
+    some, alike = TextTable(table.frame.head(COMPARED), (), (), None), alike.head(COMPARED - 1)
+    for start in range(0, len(rest), TOGETHER):
+        if not alike.any():
+            return True
+        names = rest[start : start + TOGETHER]
+        for texts in some.frame.select(map(some.text, names)).collect(engine="streaming").get_columns():
+            following = _alike_in_text(texts, alike)
+            if following is None:
+                return False
+            alike = following
+    return True
+
+
+def _alike_in_text(texts: pl.Series, alike: pl.Series) -> pl.Series | None:
+    """As `_alike`, of one column of texts among which no interval is one."""
+    cells = texts.alias("text").to_frame().with_columns(number=number_of(pl.col("text")))
+    kind = pl.when(pl.col("text").is_null()).then(NULL).when(pl.col("number").is_null()).then(TEXT).otherwise(NUMBERS)
+    cells = cells.with_columns(kind=kind)
+    before, after = cells.slice(0, len(alike)), cells.slice(1)
+    falls, same = after["kind"] < before["kind"], after["kind"] == before["kind"]
+    for name in ("number", "text"):
+        falls |= same & (after[name] < before[name]).fill_null(False)
+        same &= after[name].eq_missing(before[name])
+    return None if (falls & alike).any() else same & alike
+
+
+def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series | None:
+    """(rows - 1,) whether each row reads as the one before it in these columns too; None where the order is broken.
+
+    `alike`: the same of all columns before, None where there are none.
+    """
+    for ranks in columns:
+        previous, following = ranks.slice(0, len(ranks) - 1), ranks.slice(1)
+        falls = following < previous
+        if (falls if alike is None else falls & alike).any():
+            return None
+        same = following == previous
+        alike = same if alike is None else same & alike
+    return alike
+
+
+def _ranks(column: NumberedColumn, templates: CellTemplates, first: str | None) -> pl.Series:
+    """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""
+    texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
+    keys = ends_of(texts, templates).with_row_index("code")
+    if first is not None:
+        kind = pl.when(pl.col("text") == first).then(0).otherwise(pl.col("kind")).cast(pl.UInt8)
+        keys = keys.with_columns(kind=kind)
+    ordered = keys.sort("kind", "low", "high", "text", nulls_last=False).with_row_index("rank").sort("code")["rank"]
+    return ordered.gather(column.numbers.of_row)

@@ -1,0 +1,48 @@
+"""Two releases of the same people, whose rows are matched by numbers of individuals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from anonymize.auditing.previous import Matching, Together, together
+from anonymize.auditing.table import opened
+from anonymize.privacy import PARAMETERS, requirements
+from anonymize.spec import make
+from anonymize.verify import THRESHOLD, checks_of
+
+SPEC = {"version": 1, "quasi_identifiers": ["q"], "sensitive": ["s"], "privacy": {"k": 2}}
+
+
+def linked(folder: Path, now: str, before: str, individuals: tuple[list[int], list[int]] | None) -> Together:
+    """Releases of one cell a row, all with one sensitive value."""
+    for name, cells in (("now.csv", now), ("old.csv", before)):
+        (folder / name).write_text("q,s\n" + "".join(f"{cell},x\n" for cell in cells.split()))
+    spec = make(SPEC, PARAMETERS)
+    checks = checks_of(spec, requirements(spec))
+    numbers = None if individuals is None else (pl.Series(individuals[0]), pl.Series(individuals[1]))
+    with (
+        opened(spec, folder / "now.csv", classified=True) as table,
+        opened(spec, folder / "old.csv", classified=True) as old,
+    ):
+        own = table.measured(checks, THRESHOLD)
+        return together(table, old, checks, own, THRESHOLD, None if numbers is None else Matching(numbers))
+
+
+def test_rows_in_another_order_are_matched_by_whom_they_are_about(tmp_path: Path) -> None:
+    both = linked(tmp_path, "a a b b", "c d c d", ([1, 2, 3, 4], [1, 3, 2, 4]))
+    assert both.joined_by == "link" and both.results[0].satisfied is True
+    both = linked(tmp_path, "a a b b", "c d c d", ([1, 2, 3, 4], [1, 2, 3, 4]))
+    assert both.results[0].satisfied is False and both.block()["rows_at_risk"] == 4
+
+
+def test_rows_that_are_about_nobody_of_the_earlier_release_show_nothing_there(tmp_path: Path) -> None:
+    both = linked(tmp_path, "a a a b b", "c c", ([1, 2, 3, 4, 5], [1, 3]))
+    assert both.results[0].satisfied is False and both.block()["rows_at_risk"] == 1  # the second, alone in a without c
+
+
+def test_without_individuals_there_are_bounds(tmp_path: Path) -> None:
+    both = linked(tmp_path, "a a b b", "b b a a", None)
+    assert both.joined_by == "classes" and both.results[0].satisfied is True
+    assert both.bounds is not None and (both.bounds.certain, both.bounds.rows_at_risk) == (2, 0)

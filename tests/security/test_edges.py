@@ -1,0 +1,238 @@
+"""No end of an interval says where somebody stands who is among few: edges, bottom and top codes, missing numbers.
+
+The attacker, `ends_in_tails`, reads the released file alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run as command
+
+K = 5
+ALGORITHMS = ("mondrian", "top-down", "bottom-up", "k-optimize", "tds", "bug", "research-value")
+OUTLIERS = [78, 79, 80, 81, 90, 127, 138]
+
+
+def people(count: int = 300, seed: int = 1) -> list[dict[str, str]]:
+    draw = random.Random(seed)
+    ages = [draw.randint(20, 75) for _ in range(count - len(OUTLIERS) - 3)] + OUTLIERS + [3, 7, 11]
+    draw.shuffle(ages)
+    return [
+        {
+            "age": str(age),
+            "hours": "?" if draw.random() < 0.1 else str(draw.randint(0, 60)),
+            "sex": draw.choice("MF"),
+            "who": str(number // 2),
+            "ill": draw.choice(["flu", "cold", "asthma"]),
+        }
+        for number, age in enumerate(ages)
+    ]
+
+
+def spec(more: str = "", privacy: str = f"k: {K}", output: str = "{}", age: str = "") -> str:
+    return (
+        "version: 1\ninput: {path: table.csv, missing: ['?']}\nquasi_identifiers:\n"
+        f"  age: {{type: numeric{age}}}\n  hours: {{type: numeric}}\n  sex: {{}}\n"
+        f"sensitive: {{ill: {{}}}}\nprivacy: {{{privacy}}}\noutput: {output}\n{more}\n"
+    )
+
+
+def write(folder: Path, rows: list[dict[str, str]]) -> None:
+    with (folder / "table.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> str:
+    """What a command prints, in this process."""
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        ended = outcome(lambda: command(list(arguments)))
+    assert ended == code, errors.getvalue()
+    return printed.getvalue()
+
+
+def released(folder: Path, text: str, algorithm: str = "mondrian", *options: str) -> list[dict[str, str]]:
+    (folder / "spec.yaml").write_text(text)
+    run(folder, algorithm, "spec.yaml", "-q", "-o", "out.csv", "--force", *options)
+    return list(csv.DictReader(io.StringIO((folder / "out.csv").read_text())))
+
+
+def ends_in_tails(shown: list[str], original: list[tuple[float, str]], k: int) -> list[float]:
+    """The attacker: reads every number in the released cells, and counts who is at or beyond it; the ends that fewer
+    than k people are at or beyond."""
+    ends = {float(number) for text in set(shown) for number in re.findall(r"\d+(?:\.\d+)?", text)}
+    above = {end: len({who for value, who in original if value >= end}) for end in ends}
+    below = {end: len({who for value, who in original if value <= end}) for end in ends}
+    return sorted(end for end in ends if min(above[end], below[end]) < k)
+
+
+def column(rows: list[dict[str, str]], name: str, who: str | None = None) -> list[tuple[float, str]]:
+    pairs = enumerate(rows)
+    return [(float(row[name]), str(number) if who is None else row[who]) for number, row in pairs if row[name] != "?"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_end_lies_in_a_tail_of_fewer_than_k_rows(algorithm: str, tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    targets = "workload: {targets: [sex]}" if algorithm in ("tds", "bug", "research-value") else ""
+    release = released(tmp_path, spec(f"identifiers: [who]\n{targets}", "k: 5, suppression: 0.1"), algorithm)
+    for name in ("age", "hours"):
+        assert not ends_in_tails([row[name] for row in release], column(rows, name), K), name
+
+
+@pytest.mark.parametrize("numeric", ["interval", "bounds", "mean", "median"])
+def test_nor_in_another_form(numeric: str, tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    release = released(tmp_path, spec("identifiers: [who]", output=f"{{numeric: {numeric}}}"))
+    for name in ("age", "hours"):
+        cells = [row[key] for row in release for key in row if key.startswith(name)]
+        assert not ends_in_tails(cells, column(rows, name), K), name
+
+
+def test_individuals_are_counted_where_rows_are_about_the_same_one(tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    release = released(tmp_path, spec("unit: who"))
+    assert not ends_in_tails([row["age"] for row in release], column(rows, "age", "who"), K)
+
+
+def test_without_a_k_five_are_enough(tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    release = released(tmp_path, spec("identifiers: [who]", privacy="l: 2"))
+    assert not ends_in_tails([row["age"] for row in release], column(rows, "age"), 5)
+
+
+def test_hiding_an_outlier_does_not_show_the_next(tmp_path: Path) -> None:
+    """Whatever is suppressed: of the rows that show something, too, k are at or beyond each end."""
+    rows = people()
+    write(tmp_path, rows)
+    text = spec("identifiers: [who]", privacy=f"k: {K}, suppression: 0.05", output="{suppressed_rows: drop}")
+    for algorithm in ("tds", "k-optimize", "mondrian"):
+        wanted = text + "workload: {targets: [sex]}\n" if algorithm == "tds" else text
+        shown = [row["age"] for row in released(tmp_path, wanted, algorithm)]
+        assert not ends_in_tails(shown, column(rows, "age"), K)
+        assert not re.search(r"\b(90|127|138)\b", " ".join(shown))
+    without = [row for row in rows if row["age"] != "138"]
+    write(tmp_path, without)
+    shown = [row["age"] for row in released(tmp_path, text)]
+    assert not ends_in_tails(shown, column(without, "age"), K) and "127" not in " ".join(shown)
+
+
+def test_tight_edges_show_them(tmp_path: Path) -> None:
+    """The attacker is one: without the default there is something to find."""
+    rows = people()
+    write(tmp_path, rows)
+    release = released(tmp_path, spec("identifiers: [who]", output="{edges: tight}"))
+    assert 138 in ends_in_tails([row["age"] for row in release], column(rows, "age"), K)
+
+
+# --- bottom and top codes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "k-optimize", "datafly", "anatomy"])
+@pytest.mark.parametrize("edges", ["open", "tight", "rounded"])
+def test_nothing_beyond_a_code_is_shown(algorithm: str, edges: str, tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    age = ", bottom: 25, top: 60, hierarchy: {intervals: [10, 20]}"
+    privacy = "l: 2" if algorithm == "anatomy" else "k: 5, suppression: 0.1"
+    text = spec("identifiers: [who]", privacy, f"{{edges: {edges}}}", age)
+    options = ("--joined",) if algorithm == "anatomy" else ()
+    shown = " ".join({row["age"] for row in released(tmp_path, text, algorithm, *options)})
+    numbers = {float(number) for number in re.findall(r"\d+", shown)}
+    assert numbers and max(numbers) <= 60 and min(numbers) >= 20, shown
+
+
+def test_codes_are_checked(tmp_path: Path) -> None:
+    write(tmp_path, people())
+    (tmp_path / "ages.csv").write_text("1;*\n")
+    for age in (", bottom: 60, top: 60", ", top: 9, hierarchy: ages.csv", ", top: x"):
+        (tmp_path / "spec.yaml").write_text(spec("identifiers: [who]", age=age))
+        run(tmp_path, "mondrian", "spec.yaml", code=2)
+    text = spec("identifiers: [who]").replace("sex: {}", "sex: {top: 9}")
+    (tmp_path / "spec.yaml").write_text(text)
+    run(tmp_path, "mondrian", "spec.yaml", code=2)
+
+
+# --- read back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numeric", ["interval", "bounds", "mean"])
+@pytest.mark.parametrize("age", ["", ", top: 60, bottom: 25"])
+def test_what_is_written_is_read(numeric: str, age: str, tmp_path: Path) -> None:
+    """Audit counts the same classes, evaluate the same loss; recode shows the rows of the table as they were."""
+    write(tmp_path, people())
+    text = spec("identifiers: [who]", output=f"{{numeric: {numeric}, row_order: keep}}", age=age)
+    (tmp_path / "spec.yaml").write_text(text)
+    files = ["-o", "out.csv", "-r", "report.json", "--save-recoding", "saved.json", "-q"]
+    run(tmp_path, "mondrian", "spec.yaml", *files)
+    report = json.loads((tmp_path / "report.json").read_text())
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert ("hours_missing" in header) == (numeric == "bounds")
+    audited = json.loads(run(tmp_path, "audit", "spec.yaml", "-i", "out.csv", "--json"))
+    assert audited["privacy"]["satisfied"] and audited["classes"]["count"] == report["classes"]["count"]
+    evaluated = json.loads(run(tmp_path, "evaluate", "spec.yaml", "out.csv", "--json"))
+    assert evaluated["utility"]["ncp"] == pytest.approx(report["utility"]["ncp"])
+    run(tmp_path, "recode", "saved.json", "-i", "table.csv", "-o", "again.csv", "-r", "again.json", "-q")
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "out.csv").read_text()
+    assert json.loads((tmp_path / "again.json").read_text())["outside"]["outside_interval"] == 0
+
+
+def test_numbers_beyond_an_open_end_are_within(tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    (tmp_path / "spec.yaml").write_text(spec("identifiers: [who]", age=", top: 60"))
+    run(tmp_path, "mondrian", "spec.yaml", "-o", "out.csv", "--save-recoding", "saved.json", "-q")
+    for row in rows:
+        row["age"] = "200"
+    write(tmp_path, rows)
+    run(tmp_path, "recode", "saved.json", "-i", "table.csv", "-o", "new.csv", "-r", "new.json", "-q")
+    outside = json.loads((tmp_path / "new.json").read_text())["outside"]["attributes"]["age"]
+    assert outside == {"unknown": 0, "out_of_range": 0, "outside_interval": 0}
+
+
+def test_two_releases_with_open_ends_are_compared(tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    (tmp_path / "spec.yaml").write_text(spec("identifiers: [who]", output="{numeric: bounds, row_order: shuffle}"))
+    run(tmp_path, "mondrian", "spec.yaml", "-o", "one.csv", "-q")
+    run(tmp_path, "mondrian", "spec.yaml", "-o", "two.csv", "-q", "-k", "9")
+    report = json.loads(run(tmp_path, "audit", "spec.yaml", "-i", "one.csv", "--previous", "two.csv", "--json"))
+    assert report["previous"]["pairs"] > 0
+
+
+def test_missing_numbers_do_not_hide_the_others(tmp_path: Path) -> None:
+    write(tmp_path, people())
+    release = released(tmp_path, spec("identifiers: [who]"))
+    mixed = [row["hours"] for row in release if row["hours"].endswith(" or ?")]
+    assert mixed and not any(text.startswith("*") for text in mixed)
+    assert sum(row["hours"] == "*" for row in release) < len(release) / 10
+
+
+@pytest.mark.parametrize("numeric", ["interval", "bounds"])
+def test_a_population_is_looked_up_in_open_intervals(numeric: str, tmp_path: Path) -> None:
+    rows = people()
+    write(tmp_path, rows)
+    with (tmp_path / "everybody.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows([*rows, *people(seed=2)])
+    model = "models: [{model: k-map, k: 8, population: everybody.csv}]"
+    text = spec("identifiers: [who]", f"k: 3, {model}", f"{{numeric: {numeric}}}", ", top: 100")
+    release = released(tmp_path, text)
+    assert len(release) == len(rows)
