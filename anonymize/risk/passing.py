@@ -21,7 +21,7 @@ LARGEST = 3
 """Columns of a set at most;"""
 COLUMNS = 50
 """of so many columns at most, those first that are unique in most rows."""
-BUDGET = 10_000_000
+BUDGET = 2_000_000
 """Rows times sets that are looked at."""
 LISTED = 10
 """Sets that a report lists at most."""
