@@ -8,16 +8,13 @@ A row that is alone in some columns is alone in any more, so each count goes on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.table import TextTable
-from anonymize.verify.verdict import Result
-
-MODEL = "passing"
-"""What the requirement is called among the privacy models."""
+from anonymize.verify.table import Numbering, TextTable, numbered, pair
+from anonymize.verify.verdict import Uniqueness
 
 
 @dataclass(frozen=True)
@@ -32,69 +29,44 @@ class PassingColumns:
     most: float | None = None
 
 
-@dataclass(frozen=True)
-class Uniqueness:
-    """Shares of the rows, from 0 to 1: alone in the columns that pass through, in these and the quasi-identifiers as
-    released, and in these and the sensitive attributes, too. All are 0 where no column passes through."""
-
-    columns: tuple[str, ...]
-    alone: float
-    with_quasi_identifiers: float
-    with_sensitive: float
-    most: float | None = None
-
-    @property
-    def result(self) -> Result | None:
-        """What is required of it, judged; None where nothing is."""
-        if self.most is None:
-            return None
-        figure = self.with_quasi_identifiers
-        met = figure <= self.most + 1e-12
-        achieved: dict[str, float | int | str | None] = {"uniques": figure}
-        return Result(MODEL, None, {"uniques": self.most}, achieved, met, 0, 0)
-
-    def block(self) -> dict[str, object]:
-        """The figures as a report has them."""
-        figures = {
-            "uniques": self.alone,
-            "uniques_with_quasi_identifiers": self.with_quasi_identifiers,
-            "uniques_with_sensitive": self.with_sensitive,
-        }
-        return {"columns": list(self.columns), **figures}
-
-
 def uniqueness(table: TextTable, columns: PassingColumns) -> Uniqueness:
-    """Measures a table from its text. Rows about one individual (`table.units`) count as one."""
-    if not columns.passing:
-        return Uniqueness((), 0.0, 0.0, 0.0, columns.most)
+    """Measures a table from its text, compared as in classes. Rows about one individual (`table.units`) count as one.
+
+    The keys of the rows that are left are extended by the next columns: one number for each row, as in classes.
+    """
     groups = (columns.passing, columns.generalized, columns.sensitive)
+    if not columns.passing:
+        return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most)
     names = list(dict.fromkeys(name for group in groups for name in group))
-    codes = _codes(table, names)
-    rows = max(codes.height, 1)
-    keys = [[f"c{names.index(name)}" for name in dict.fromkeys(group)] for group in groups]
-    alone, generalized, sensitive = (count / rows for count in _alone(codes, keys, table.units is not None))
-    return Uniqueness(columns.passing, alone, generalized, sensitive, columns.most)
+    numbers = {name: column.numbers for name, column in zip(names, numbered(table, names), strict=True)}
+    rows = len(numbers[names[0]].of_row)
+    counts = _alone(numbers, groups, table.units)
+    alone, generalized, sensitive = (count / max(rows, 1) for count in counts)
+    return Uniqueness(columns.passing, rows, alone, generalized, sensitive, columns.most)
 
 
-def _codes(table: TextTable, names: Sequence[str]) -> pl.DataFrame:
-    """Each column's texts as numbers (`c0`, `c1`, ...), equal where the texts are, null where there is none."""
-    kinds = [pl.Categorical(pl.Categories.random()) for _ in names]
-    queries = [
-        table.text(name).cast(kind).to_physical().alias(f"c{number}")
-        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
-    codes = table.frame.select(queries).collect(engine="streaming")
-    return codes if table.units is None else codes.with_columns(table.units.alias("unit"))
-
-
-def _alone(rows: pl.DataFrame, groups: Sequence[Sequence[str]], by_unit: bool) -> Iterator[int]:
+def _alone(columns: Mapping[str, Numbering], groups: Sequence[Sequence[str]], units: pl.Series | None) -> Iterator[int]:
     """How many rows are alone in the first group of columns, in the first two, and so on."""
-    members = pl.col("unit").n_unique() if by_unit else pl.len()
-    columns: list[str] = []
+    first = next(iter(columns.values()))
+    key = Numbering(pl.repeat(0, len(first.of_row), dtype=pl.UInt32, eager=True), 1)
+    left = pl.repeat(True, len(first.of_row), dtype=pl.Boolean, eager=True)
+    done: set[str] = set()
     count = 0
     for group in groups:
-        columns += [name for name in group if name not in columns]
-        single = rows.select((members.over(columns) == 1).alias("single")).to_series()
+        for name in dict.fromkeys(group):
+            if name not in done:
+                key = pair(key, Numbering(columns[name].of_row.filter(left), columns[name].span))[0]
+                done.add(name)
+        single = _single(key, None if units is None else units.filter(left))
         count += int(single.sum())
-        rows = rows.filter(~single)
+        key = Numbering(key.of_row.filter(~single), key.span)
+        left = left.scatter(left.arg_true().filter(single), False)
         yield count
+
+
+def _single(key: Numbering, units: pl.Series | None) -> pl.Series:
+    """Whether the rows that share a row's key are about one individual."""
+    if units is None:
+        return key.of_row.is_unique()
+    rows = pl.DataFrame([key.of_row.alias("key"), units.alias("unit")])
+    return rows.select(pl.col("unit").n_unique().over("key") == 1).to_series()
