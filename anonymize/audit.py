@@ -175,7 +175,8 @@ def _measured(
             opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
         )
         risk = deeper(table, request.further, request.threshold)
-        facts = AuditFacts(table, requirements, table.measured(checks, request.threshold), risk)
+        verdict = replace(table.measured(checks, request.threshold), passing=table.passing())
+        facts = AuditFacts(table, requirements, verdict, risk)
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))

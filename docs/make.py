@@ -499,7 +499,17 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "spec": _spec_table(),
     **{
         f"spec.{name}": _spec_table(name)
-        for name in ("Input", "QuasiIdentifier", "Rule", "Sensitive", "Privacy", "Workload", "Condition", "Output")
+        for name in (
+            "Input",
+            "QuasiIdentifier",
+            "Rule",
+            "Sensitive",
+            "Privacy",
+            "Passing",
+            "Workload",
+            "Condition",
+            "Output",
+        )
     },
 }
 """What can stand between `<!-- made: NAME -->` and `<!-- end -->`."""

@@ -50,7 +50,11 @@ class AuditFacts:
     @property
     def _required(self) -> bool:
         """Whether something was required of the table."""
-        return any(each.satisfied is not None or each.unknown is not None for each in self.verdict.judged)
+        return any(each.satisfied is not None or each.unknown is not None for each in self._judged)
+
+    @property
+    def _judged(self) -> tuple[Result, ...]:
+        return (*self.verdict.judged, *self.verdict.by_passing)
 
     def findings_at(self, level: Level) -> list[Finding]:
         """Those of one level."""
@@ -59,6 +63,7 @@ class AuditFacts:
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
         findings = [*self._of_models(self.verdict.judged, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
+        findings += self._of_passing()
         findings += [
             Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
         ]
@@ -95,6 +100,15 @@ class AuditFacts:
             level: Level = "error" if result.unmet else "measured" if result.satisfied is None else "pass"
             file, known = (self._file if line is not None else None), result.unknown is None
             yield Finding(result.model, _title(result) + where, message + where, level, file, line, known)
+
+    def _of_passing(self) -> Iterator[Finding]:
+        """What is required of the columns that pass through."""
+        place = self.table.spec.place("privacy", "passing")
+        for result in self.verdict.by_passing:
+            message = self.verdict.passing.problem if self.verdict.passing and result.unmet else _reached(result)
+            level: Level = "error" if result.unmet else "pass"
+            line = None if place is None else place[0]
+            yield Finding(result.model, _title(result), message, level, self._file, line)
 
     def report(self) -> dict[str, Any]:
         """The blocks of a report that apply to a table of unknown origin."""

@@ -14,6 +14,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
+from anonymize.report.passing import PassingText
 from anonymize.spec import Missing, Spec
 from anonymize.table import weights
 from anonymize.table.roles import columns_in, unclassified
@@ -22,6 +23,7 @@ from anonymize.table.trees import trees
 from anonymize.table.units import units_of
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
+from anonymize.verify.verdict import Uniqueness
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ class Audited:
                 ordering=self._ordering if frame is None else None,
                 normalize=self.spec.input.normalize,
             )
+
+    def passing(self) -> Uniqueness:
+        """What the columns that pass through give away; without a spec, these are all that no option names."""
+        besides = () if self.buckets is None else (self.buckets.name,)
+        text = PassingText(self.source.scan(), self.spec, self.columns_of, self.missing, self.units, besides)
+        return replace(text, strange=not self.declared).measured()
 
     @property
     def order_kept(self) -> bool:

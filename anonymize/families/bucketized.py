@@ -15,7 +15,7 @@ from anonymize.bucketized import Bucketized
 from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, refuse_seed
+from anonymize.families.steps import by_weights, refuse_seed, with_passing
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.order import RankedColumn, SortColumn
@@ -77,8 +77,9 @@ class BucketizedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the files, group by group."""
-        columns = [[name] for name in self.request.spec.quasi_identifiers]
-        return Measured(self._verdict(files), by_weights(self.request, files.table, columns))
+        columns = {name: [name] for name in self.request.spec.quasi_identifiers}
+        verdict = with_passing(self.request, files.table, self._verdict(files), columns)
+        return Measured(verdict, by_weights(self.request, files.table, list(columns.values())))
 
     def _verdict(self, files: Files) -> Verdict:
         spec = self.request.spec
@@ -107,7 +108,7 @@ class BucketizedDraft(Draft):
             measured=blocks | {"risk": risk},
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
-            warnings=_warnings(self.request, self.table, self.buckets),
+            warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
         )
 
 

@@ -11,7 +11,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, check_suppression, suppression_limit
+from anonymize.families.steps import by_weights, check_suppression, suppression_limit, with_passing
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
@@ -80,7 +80,7 @@ class ClassedDraft(Draft):
         """The text of the table, class by class."""
         columns = self._columns()
         return Measured(
-            self._verdict(files, columns),
+            with_passing(self.request, files.table, self._verdict(files, columns), columns, self._units),
             by_weights(self.request, files.table, list(columns.values()), self._units),
         )
 

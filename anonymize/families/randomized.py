@@ -13,7 +13,7 @@ from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import refuse_seed
+from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
@@ -78,7 +78,8 @@ class RandomizedDraft(Draft):
         verdict, wrong = measure_randomized(text, self._original(), parameters, self._bounds())
         if wrong:
             raise UnsafeError(wrong)
-        return Measured(verdict)
+        columns = {name: [name] for name in self.request.spec.quasi_identifiers}
+        return Measured(with_passing(self.request, files.table, verdict, columns))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No row is lost; the metrics of generalized cells do not apply."""
@@ -88,7 +89,10 @@ class RandomizedDraft(Draft):
             measured=self._measured_blocks(measured.verdict),
             utility=dict.fromkeys(METRICS) | {"attributes": {}},
             recoding=self.distorted.summary(),
-            warnings=_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
+            warnings=[
+                *_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
+                *measured.verdict.cautions,
+            ],
         )
 
     def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
+from anonymize.report.passing import PassingText
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
@@ -121,6 +123,23 @@ def by_weights(
     frame = verify.text_of(target.part, target.format, target.separator)
     subjects = None if units is None else pl.Series(units)
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
+
+
+def with_passing(
+    request: Request,
+    target: OutputFile,
+    verdict: verify.Verdict,
+    columns_of: Mapping[str, Sequence[str]],
+    units: Codes | None = None,
+) -> verify.Verdict:
+    """The verdict with what the columns that pass through give away, measured from the file as it was written.
+
+    `columns_of`: the columns of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
+    """
+    frame = verify.text_of(target.part, target.format, target.separator)
+    spec, subjects = request.spec, None if units is None else pl.Series(units)
+    text = PassingText(frame, spec, columns_of, spec.missing(target.format), subjects)
+    return replace(verdict, passing=text.measured())
 
 
 def published(request: Request, files: Files) -> Published:

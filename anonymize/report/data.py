@@ -134,7 +134,8 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
 
     Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
     """
-    other = verdict.wildcard
+    other, passing = verdict.wildcard, verdict.passing
+    risk = verdict.risk if passing is None else {**verdict.risk, "passing": passing.block()}
     privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
         "verified": True,
@@ -146,12 +147,12 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
     if other is None:
-        return {"privacy": privacy, "classes": verdict.classes, "risk": verdict.risk}
+        return {"privacy": privacy, "classes": verdict.classes, "risk": risk}
     again = {"satisfied": met(other.results), "models": [result.as_dict() for result in other.results]}
     return {
         "privacy": privacy | {"wildcard": again},
         "classes": verdict.classes,
-        "risk": verdict.risk | {"wildcard": other.risk},
+        "risk": risk | {"wildcard": other.risk},
     }
 
 

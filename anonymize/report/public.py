@@ -30,6 +30,7 @@ from anonymize.report.data import (
     unused_parts,
     verdict_blocks,
 )
+from anonymize.report.passing import PassingText
 from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
@@ -83,7 +84,7 @@ def _classed(published: Published) -> PublicBlocks:
     """Of a release with equivalence classes."""
     requirements = privacy.requirements(published.spec)
     shown = ShownClasses.of(published)
-    verdict = _measured(published, _checks(published, requirements))
+    verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
     levels = {name: costs.level for name, costs in shown.costs.items() if costs.level is not None}
     kind = KINDS[published.family]
     return PublicBlocks(
@@ -119,6 +120,15 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         normalize=spec.input.normalize,
         ordering=_ordering(published),
     )
+
+
+def _with_passing(published: Published, verdict: Verdict) -> Verdict:
+    """The verdict with what the columns that pass through give away; nothing of it where rows are not individuals."""
+    spec, table = published.spec, published.table
+    if spec.unit is not None:
+        return verdict
+    text = PassingText(table.text, spec, published.columns_of, spec.missing(table.form))
+    return replace(verdict, passing=text.measured())
 
 
 def _ordering(published: Published) -> verify.Ordering | None:
@@ -188,6 +198,7 @@ def _bucketized(published: Published) -> PublicBlocks:
     verdict = measure_bucketized(
         texts[0], texts[1] if len(texts) > 1 else None, list(spec.quasi_identifiers), checks, reading
     )
+    verdict = _with_passing(published, verdict)
     blocks = verdict_blocks(verdict)
     group = column(options.group).alias("group")
     sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()

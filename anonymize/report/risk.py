@@ -17,6 +17,8 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     drawn = [_identification(block)]
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
+    if block.get("passing", {}).get("columns"):
+        drawn += [_passing(block["passing"]), _smallest(block["passing"])]
     if "sample" in block:
         drawn.append(_sample(block))
     if "journalist" in block:
@@ -60,6 +62,25 @@ def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
         if own is not None
     ]
     return Section("Named correctly by an ordinary attacker (share of people)", ("guess", "figure", "meaning"), rows)
+
+
+def _passing(block: Mapping[str, Any]) -> Section:
+    meanings = {
+        "uniques": "share of rows alone in them",
+        "uniques_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
+        "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
+        "required": "share allowed together with the quasi-identifiers",
+    }
+    rows = [(name, figure(block[name]), meaning) for name, meaning in meanings.items() if name in block]
+    return Section("Columns that pass through", ("measure", "figure", "meaning"), rows)
+
+
+def _smallest(block: Mapping[str, Any]) -> Section:
+    title = f"The smallest sets of these that single rows out (of at most {block['max_size']} columns)"
+    if block["left_out"]:
+        title += f"; {len(block['left_out'])} columns were not looked at together with others"
+    rows = [(", ".join(each["columns"]), figure(each["uniques"])) for each in block["smallest"]]
+    return Section(title, ("columns", "uniques"), rows)
 
 
 def _sample(block: Mapping[str, Any]) -> Section:

@@ -121,6 +121,15 @@ class ModelEntry(Entry):
     line: int | None = None
 
 
+class Passing(Entry):
+    """What the columns that pass through may give away together."""
+
+    uniques: Annotated[float, Field(ge=0, le=1)] = Field(
+        description="The share of rows, from 0 to 1, that may be alone in the insensitive and target columns together "
+        "with the quasi-identifiers as released."
+    )
+
+
 class Privacy(Entry):
     """What the release has to meet."""
 
@@ -139,6 +148,11 @@ class Privacy(Entry):
         description="What a missing or suppressed cell of a quasi-identifier counts as when classes are "
         "measured. own-category: a value like any other. wildcard: it matches anything, and the report has "
         "both figures.",
+    )
+    passing: Passing | None = Field(
+        default=None,
+        description="What the columns that pass through may give away: {uniques: 0.01}. Left out: it is measured, and "
+        "not judged.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from anonymize.spec import Spec
@@ -150,6 +150,74 @@ class OrderVerdict:
         ]
 
 
+NAMED = 5
+"""Columns that pass through that a message names at most."""
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """Shares of the rows, from 0 to 1: alone in the columns that pass through, in these and the quasi-identifiers as
+    released, and in these and the sensitive attributes, too. All are 0 where no column passes through. `most`: the
+    share in these and the quasi-identifiers that is allowed, None where nothing is required. `sets`: what else a report
+    says of them, the smallest sets that single rows out."""
+
+    columns: tuple[str, ...]
+    rows: int
+    alone: float
+    with_quasi_identifiers: float
+    with_sensitive: float
+    most: float | None = None
+    sets: Given = field(default_factory=dict)
+
+    @property
+    def result(self) -> Result | None:
+        """What is required of it, judged; None where nothing is."""
+        if self.most is None:
+            return None
+        figure = self.with_quasi_identifiers
+        met = figure <= self.most + 1e-12
+        failing = 0 if met else round(figure * self.rows)
+        return Result("passing", None, {"uniques": self.most}, {"uniques": figure}, met, failing, failing)
+
+    @property
+    def problem(self) -> str:
+        """That what is required is not met, and what to do about it."""
+        return (
+            f"passing (uniques={said(self.most)}) is not met: {_percent(self.with_quasi_identifiers)} of the rows are "
+            f"singled out by columns that pass through ({self._named}) together with the quasi-identifiers as "
+            "released: list these columns as quasi-identifiers, generalize or drop them"
+        )
+
+    @property
+    def cautions(self) -> list[str]:
+        """What the reader has to know of it."""
+        if not self.with_quasi_identifiers:
+            return []
+        return [
+            f"columns that pass through ({self._named}) single out {_percent(self.alone)} of the rows by themselves, "
+            f"{_percent(self.with_quasi_identifiers)} together with the quasi-identifiers as released"
+        ]
+
+    @property
+    def _named(self) -> str:
+        further = len(self.columns) - NAMED
+        return ", ".join(self.columns[:NAMED]) + (f" and {further} more" if further > 0 else "")
+
+    def block(self) -> dict[str, object]:
+        """The figures as a report has them; `required` and `satisfied` where something is required."""
+        figures = {
+            "uniques": self.alone,
+            "uniques_with_quasi_identifiers": self.with_quasi_identifiers,
+            "uniques_with_sensitive": self.with_sensitive,
+        }
+        judged = {} if self.result is None else {"required": self.most, "satisfied": self.result.satisfied}
+        return {"columns": list(self.columns), **figures, **judged, **self.sets}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A table, measured.
@@ -173,6 +241,8 @@ class Verdict:
     """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
     remarks: tuple[str, ...] = ()
     """What looks like a mistake in the text, which is measured as it stands."""
+    passing: Uniqueness | None = None
+    """What the columns that pass through give away, where it was measured."""
 
     @property
     def judged(self) -> tuple[Result, ...]:
@@ -182,7 +252,7 @@ class Verdict:
     @property
     def satisfied(self) -> bool | None:
         """Whether everything required is met; None where nothing is required, or something could not be shown."""
-        return met([*self.judged, *self.by_order])
+        return met([*self.judged, *self.by_order, *self.by_passing])
 
     @property
     def by_order(self) -> tuple[Result, ...]:
@@ -190,10 +260,17 @@ class Verdict:
         return self.order.results if self.order is not None and self.order.judged else ()
 
     @property
+    def by_passing(self) -> tuple[Result, ...]:
+        """The result by which the columns that pass through are judged; none where nothing is required of them."""
+        result = None if self.passing is None else self.passing.result
+        return () if result is None else (result,)
+
+    @property
     def unmet(self) -> list[str]:
         """What is required and is not met, or could not be shown."""
         told = [f"{each}{BY_ORDER}" for each in self.by_order if each.unmet]
-        return [*(str(each) for each in self.judged if each.unmet), *told]
+        passing = [self.passing.problem for each in self.by_passing if self.passing is not None and each.unmet]
+        return [*(str(each) for each in self.judged if each.unmet), *told, *passing]
 
     @property
     def only_as_wildcard(self) -> tuple[Result, ...]:
@@ -210,7 +287,8 @@ class Verdict:
         hint = "only if a missing or suppressed cell matches anything, and an attacker may know better"
         met_so = [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
         order = self.order.cautions if self.order is not None else []
-        return [*(blank if self.blank else []), *met_so, *order]
+        passing = self.passing.cautions if self.passing is not None else []
+        return [*(blank if self.blank else []), *met_so, *order, *passing]
 
 
 def met(results: Iterable[Result]) -> bool | None:
