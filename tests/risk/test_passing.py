@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from anonymize.risk.passing import BUDGET, singling_out
 
 
-def table(**columns: list[str | None]) -> pl.LazyFrame:
+def table(**columns: Sequence[str | None]) -> pl.LazyFrame:
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).lazy()
 
 

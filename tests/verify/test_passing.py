@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -16,13 +17,13 @@ from anonymize.verify.verdict import Uniqueness, Verdict
 COLUMNS = PassingColumns(("a", "b"), ("q",), ("s",))
 
 
-def table(rows: list[tuple[str | None, ...]], **settings: object) -> TextTable:
+def table(rows: Sequence[tuple[str | None, ...]], **settings: object) -> TextTable:
     frame = pl.DataFrame(rows, schema=dict.fromkeys("abqs", pl.String), orient="row")
     return TextTable(frame.lazy(), (), (), **({"fill": ""} | settings))  # type: ignore[arg-type]
 
 
 def measured_of(
-    rows: list[tuple[str | None, ...]],
+    rows: Sequence[tuple[str | None, ...]],
     columns: PassingColumns = COLUMNS,
     units: pl.Series | None = None,
     **settings: object,
