@@ -10,7 +10,7 @@ import polars as pl
 
 from anonymize.risk.passing import singling_out
 from anonymize.spec import Missing, Spec
-from anonymize.verify.passing import PassingColumns, uniqueness
+from anonymize.verify.passing import PassingColumns, numbers_of, uniqueness
 from anonymize.verify.table import TextTable
 from anonymize.verify.verdict import Uniqueness
 
@@ -36,11 +36,13 @@ class PassingText:
         """The figures, with the smallest sets that single rows out."""
         columns, normalize = self._columns(), self.spec.input.normalize
         fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
-        figures = uniqueness(TextTable(self.frame, (), (), fill, self.units, normalize), columns)
         if not columns.passing:
-            return replace(figures, sets={"smallest": [], "max_size": 0, "left_out": []})
-        sets = singling_out(self.frame, columns.passing, fill=fill, units=self.units, normalize=normalize)
-        return replace(figures, sets=sets)
+            nothing = {"smallest": [], "max_size": 0, "left_out": []}
+            return replace(uniqueness({}, columns), sets=nothing)
+        numbers = numbers_of(TextTable(self.frame, (), (), fill, normalize=normalize), columns)
+        codes = pl.DataFrame([numbers[name].of_row.alias(name) for name in columns.passing])
+        sets = singling_out(codes.lazy(), columns.passing, units=self.units)
+        return replace(uniqueness(numbers, columns, self.units), sets=sets)
 
     def _columns(self) -> PassingColumns:
         """Those that the file has, by what becomes of them."""

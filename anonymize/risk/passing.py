@@ -16,7 +16,6 @@ import polars as pl
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.subsets import analyse
 from anonymize.table.named import column as named
-from anonymize.table.texts import tidy
 
 LARGEST = 3
 """Columns of a set at most;"""
@@ -28,28 +27,20 @@ LISTED = 10
 """Sets that a report lists at most."""
 
 
-def singling_out(
-    frame: pl.LazyFrame,
-    columns: Sequence[str],
-    *,
-    fill: str | None = None,
-    units: pl.Series | None = None,
-    normalize: bool = False,
-) -> dict[str, Any]:
+def singling_out(frame: pl.LazyFrame, columns: Sequence[str], *, units: pl.Series | None = None) -> dict[str, Any]:
     """The sets that single out most rows, as a report lists them: of each, the rows that are unique on it and on
     nothing smaller inside it. Smaller sets come first, then those with more such rows, then in the order of columns.
 
-    `max_size`: columns of a set; `left_out`: the columns that were not looked at together with others. `fill`, `units`,
-    `normalize`: see `TextFrequencySet.of`; without a unit for each row, every row is about somebody else.
+    `frame`: texts, or numbers that are equal where texts are compared as equal. `max_size`: columns of a set;
+    `left_out`: the columns that were not looked at together with others. `units`: see `TextFrequencySet.of`; without a
+    unit for each row, every row is about somebody else.
     """
-    alone = _alone(frame, columns, fill, normalize) if units is None else dict.fromkeys(columns, 0)
+    alone = _alone(frame, columns) if units is None else dict.fromkeys(columns, 0)
     order = sorted(columns, key=lambda name: -alone[name])
     rows = int(frame.select(pl.len()).collect().item())
     number, size = _within(rows, len(columns))
     if number:
-        frequency = TextFrequencySet.of(
-            frame, [[name] for name in order[:number]], fill=fill, units=units, normalize=normalize
-        )
+        frequency = TextFrequencySet.of(frame, [[name] for name in order[:number]], units=units)
         walked = analyse(frequency, order[:number], size).subsets
         sets = [(list(each.attributes), each.minimal_uniques) for each in walked if each.minimal_uniques]
     else:
@@ -59,17 +50,10 @@ def singling_out(
     return {"smallest": smallest, "max_size": size, "left_out": sorted(order[number:])}
 
 
-def _alone(frame: pl.LazyFrame, columns: Sequence[str], fill: str | None, normalize: bool) -> dict[str, int]:
-    """How many rows are alone in each column, which is read by itself."""
-    counts = {}
-    for name in columns:
-        text = named(name).cast(pl.String)
-        text = (text if fill is None else text.fill_null(fill)).alias("text")
-        texts = frame.select(text).group_by("text").len().collect(engine="streaming")
-        if normalize:
-            texts = texts.with_columns(tidy(texts["text"])).group_by("text").agg(pl.col("len").sum())
-        counts[name] = int((texts["len"] == 1).sum())
-    return counts
+def _alone(frame: pl.LazyFrame, columns: Sequence[str]) -> dict[str, int]:
+    """How many rows are alone in each column."""
+    query = [named(name).is_unique().sum().alias(str(place)) for place, name in enumerate(columns)]
+    return dict(zip(columns, frame.select(query).collect().row(0), strict=True))
 
 
 def _within(rows: int, columns: int) -> tuple[int, int]:

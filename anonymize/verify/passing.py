@@ -29,18 +29,22 @@ class PassingColumns:
     most: float | None = None
 
 
-def uniqueness(table: TextTable, columns: PassingColumns) -> Uniqueness:
-    """Measures a table from its text, compared as in classes. Rows about one individual (`table.units`) count as one.
+def numbers_of(table: TextTable, columns: PassingColumns) -> dict[str, Numbering]:
+    """The texts of the columns as numbers, equal where they are compared as equal."""
+    names = list(dict.fromkeys((*columns.passing, *columns.generalized, *columns.sensitive)))
+    return {name: column.numbers for name, column in zip(names, numbered(table, names), strict=True)}
+
+
+def uniqueness(numbers: Mapping[str, Numbering], columns: PassingColumns, units: pl.Series | None = None) -> Uniqueness:
+    """Measures a table by the numbers of its texts. Rows about one individual (`units`) count as one.
 
     The keys of the rows that are left are extended by the next columns: one number for each row, as in classes.
     """
     groups = (columns.passing, columns.generalized, columns.sensitive)
     if not columns.passing:
         return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most)
-    names = list(dict.fromkeys(name for group in groups for name in group))
-    numbers = {name: column.numbers for name, column in zip(names, numbered(table, names), strict=True)}
-    rows = len(numbers[names[0]].of_row)
-    counts = _alone(numbers, groups, table.units)
+    rows = len(numbers[columns.passing[0]].of_row)
+    counts = _alone(numbers, groups, units)
     alone, generalized, sensitive = (count / max(rows, 1) for count in counts)
     return Uniqueness(columns.passing, rows, alone, generalized, sensitive, columns.most)
 

@@ -157,6 +157,13 @@ def key(cell: str) -> tuple[Any, ...]:
     return (2, cell.encode())
 
 
+def besides_passing(report: dict[str, Any]) -> list[str]:
+    """The warnings but that of the columns that no option names."""
+    start = "columns that pass through (ward) single out"
+    assert sum(warning.startswith(start) for warning in report["warnings"]) <= 1
+    return [warning for warning in report["warnings"] if not warning.startswith(start)]
+
+
 def test_rows_in_the_order_of_what_they_show_tell_nothing(tmp_path: Path, run: Run) -> None:
     written(tmp_path, people("age"))
     forced(run, tmp_path)
@@ -164,7 +171,7 @@ def test_rows_in_the_order_of_what_they_show_tell_nothing(tmp_path: Path, run: R
     rows.sort(key=lambda row: [key(row[name]) for name in ("age", "sex", "day", "ward")])
     rewritten(tmp_path / "r.csv", rows)
     code, report = audited(run, *QI)
-    assert code == 0 and report["privacy"]["order"]["sorted"] and report["warnings"] == []
+    assert code == 0 and report["privacy"]["order"]["sorted"] and besides_passing(report) == []
     rows = [rows[-1], *rows[:-1]]
     rewritten(tmp_path / "r.csv", rows)
     assert audited(run, *QI)[1]["privacy"]["order"]["sorted"] is False
@@ -177,7 +184,7 @@ def test_a_table_in_no_order_may_keep_it(tmp_path: Path, run: Run) -> None:
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["privacy"]["order"]["attributes"] == {} and report["privacy"]["satisfied"] is True
     assert any("position is not bounded" in warning for warning in report["warnings"])
-    assert audited(run, *QI)[1]["warnings"] == []
+    assert besides_passing(audited(run, *QI)[1]) == []
 
 
 def test_a_table_in_order_within_runs_of_another_column(tmp_path: Path, run: Run) -> None:
@@ -201,7 +208,7 @@ def test_a_shuffled_release_of_a_sorted_table_is_safe(tmp_path: Path, run: Run, 
     ended = run(algorithm, "spec.yaml", "-o", "r.csv", "--suppression", "0.1")
     assert ended.code == 0, ended.err
     report = audited(run, *QI)[1]
-    assert report["privacy"]["order"]["attributes"] == {} and report["warnings"] == []
+    assert report["privacy"]["order"]["attributes"] == {} and besides_passing(report) == []
 
 
 def test_rows_that_were_dropped_are_not_matched_with_others(tmp_path: Path, run: Run) -> None:
