@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,17 @@ def read(path: Path, separator: str) -> list[list[str]]:
     """The records of a CSV, the header first. A blank line is an empty value of a single column."""
     with open(path, encoding="utf-8", newline="") as file:
         return [record or [""] for record in csv.reader(file, delimiter=separator, strict=True)]
+
+
+def compared(text: str) -> str:
+    """What a text is compared as: what cannot be seen is not there, and any space within is a space."""
+    seen = []
+    for character in unicodedata.normalize("NFC", text):
+        if unicodedata.category(character) in ("Zs", "Zl", "Zp") or character in "\t\n\v\f\r\x85":
+            seen.append(" ")
+        elif unicodedata.category(character) != "Cc" and character not in "\u200b\u2060\ufeff\u00ad":
+            seen.append(character)
+    return unicodedata.normalize("NFC", "".join(seen).strip(" "))
 
 
 def equal_rows(keys: Sequence[Path_]) -> dict[Path_, list[int]]:
@@ -239,6 +251,11 @@ def root_path(value: str, builder: Any, width: int, root: str) -> Path_:
     return (root, *reversed(steps), value)
 
 
+def _from_root(labels: list[str]) -> Path_:
+    """A line of a hierarchy file, which goes from a leaf to the root."""
+    return tuple(map(compared, reversed(labels)))
+
+
 def lowest_common(paths: Sequence[Path_]) -> Path_:
     """The path of the lowest node above all leaves; of one leaf, its own."""
     if len(set(paths)) == 1:
@@ -271,8 +288,9 @@ class Truth:
 
     def __init__(self, spec: Spec, folder: Path, released: Path, kind: str = "regions") -> None:
         self.spec, self.folder, self.kind = spec, folder, kind
-        self.output, self.missing = spec["output"], spec["input"]["missing"]
+        self.output, self.missing = spec["output"], [*map(compared, spec["input"]["missing"]), ""]
         self.header, *self.rows = read(folder / "table.csv", spec["input"]["separator"])
+        self.compared = [[*map(compared, row)] for row in self.rows]
         self.shown_header, *self.shown = read(released, spec["input"]["separator"])
         self.origin = self._origins()
         self.dropped = len(self.rows) - len(self.shown)
@@ -310,6 +328,11 @@ class Truth:
         at = self.header.index(name)
         return [self.rows[row][at] for row in self.origin]
 
+    def sources(self, name: str) -> list[str]:
+        """What the table's cells that the released rows came from are compared as."""
+        at = self.header.index(name)
+        return [self.compared[row][at] for row in self.origin]
+
     @cached_property
     def classes(self) -> dict[Path_, list[int]]:
         """Released rows by what their quasi-identifiers show."""
@@ -334,7 +357,7 @@ class Truth:
         if "unit" not in self.spec:
             return self.origin
         at = self.header.index(self.spec["unit"])
-        return [self.rows[row][at] for row in self.origin]
+        return [self.compared[row][at] for row in self.origin]
 
     def size(self, rows: Iterable[int]) -> int:
         """How many units released rows are about."""
@@ -347,9 +370,9 @@ class Truth:
 
     def values(self, name: str, rows: Iterable[int]) -> list[Any]:
         """The present values of a sensitive attribute in released rows, each once for a unit, numbers as numbers."""
-        numeric, cells = self.spec["sensitive"][name].get("type") == "numeric", self.cells(name)
+        numeric, cells = self.spec["sensitive"][name].get("type") == "numeric", [*map(compared, self.cells(name))]
         present = [(cells[row], self.whom[row]) for row in rows if cells[row] not in self.missing]
-        held = [(Fraction(text.strip()) if numeric else text, unit) for text, unit in present]
+        held = [(Fraction(text) if numeric else text, unit) for text, unit in present]
         return [value for value, _ in dict.fromkeys(held)]
 
     def reached(self, demand: Demand) -> list[float]:
@@ -376,7 +399,7 @@ class Truth:
     def sensitive_tree(self, name: str) -> dict[Any, Path_]:
         """The path from the root of each leaf of a sensitive attribute's hierarchy file, in the order of the leaves."""
         source = self.spec["sensitive"][name]["hierarchy"]
-        paths = [tuple(reversed(path)) for path in read(self.folder / source, ";")]
+        paths = [_from_root(path) for path in read(self.folder / source, ";")]
         return {path[-1]: path for path in sorted(paths, key=lambda path: _depth_first(path, paths))}
 
     def parameters(self, demand: Demand) -> list[tuple[str, float | None]]:
@@ -416,7 +439,8 @@ class Truth:
             shown = dict(zip(self._released_names(), key, strict=True))
             for name, definition in self.spec["quasi_identifiers"].items():
                 texts = [shown[column] for column in self.columns_of(name)]
-                cells = [self.originals(name)[row] for row in rows]
+                sources = self.sources(name)
+                cells = [sources[row] for row in rows]
                 numeric = definition.get("type") == "numeric"
                 others = [text_of.setdefault((name, cell), texts) for cell in cells]
                 if self.kind == "single-dimensional" and any(other != texts for other in others):
@@ -431,7 +455,7 @@ class Truth:
         return [column for name in self.spec["quasi_identifiers"] for column in self.columns_of(name)]
 
     def _shows_numbers(self, texts: list[str], cells: list[str]) -> bool:
-        numbers = [Fraction(cell.strip()) for cell in cells if cell not in self.missing]
+        numbers = [Fraction(cell) for cell in cells if cell not in self.missing]
         if not numbers:
             return set(texts[:2]) == {self.missing[0]} and texts[2:] in ([], ["yes"])
         if not (texts := self._bare(texts, len(numbers) < len(cells))):
@@ -489,11 +513,11 @@ class Truth:
 
     def tree(self, name: str) -> dict[str, Path_]:
         """The path from the root of each value of a quasi-identifier, and of each leaf of its hierarchy file."""
-        cells = {row[self.header.index(name)] for row in self.rows}
+        cells = {row[self.header.index(name)] for row in self.compared}
         values = cells - set(self.missing)
         source = self.spec["quasi_identifiers"][name].get("hierarchy")
         if isinstance(source, str):
-            paths = {path[0]: tuple(reversed(path)) for path in read(self.folder / source, ";")}
+            paths = {path[-1]: path for path in map(_from_root, read(self.folder / source, ";"))}
         else:
             width = max(map(len, values), default=0)
             paths = {value: root_path(value, source, width, self.output["suppressed"]) for value in values}
@@ -522,7 +546,7 @@ class Truth:
 
     def _wide_intervals(self, name: str, texts: list[str], cells: list[str]) -> Iterator[float]:
         column = self._numbers(name)
-        numbers = [Fraction(cell.strip()) for cell in cells if cell not in self.missing]
+        numbers = [Fraction(cell) for cell in cells if cell not in self.missing]
         mixed = not self._bare(texts, mixed=False)  # an interval with the missing leaf in it, whatever the class has
         texts = self._bare(texts, mixed)
         if not texts or (not mixed and len(numbers) < len(cells)):
@@ -551,7 +575,7 @@ class Truth:
                 yield 1.0 if depth == 1 else under / len(leaves) if under > 1 else 0.0
 
     def _number_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
-        present = {Fraction(cell.strip()) for cell in cells if cell not in self.missing}
+        present = {Fraction(cell) for cell in cells if cell not in self.missing}
         absent = any(cell in self.missing for cell in cells)
         if text == self.output["suppressed"]:
             yield 1.0
@@ -586,7 +610,7 @@ class Truth:
 
     def _numbers(self, name: str) -> list[Fraction]:
         at = self.header.index(name)
-        return [Fraction(row[at].strip()) for row in self.rows if row[at] not in self.missing]
+        return [Fraction(row[at]) for row in self.compared if row[at] not in self.missing]
 
     def ncp_bounds(self) -> tuple[float, float]:
         """The least and the most that the penalties can sum to, by what the texts may stand for: labels may repeat."""
@@ -598,7 +622,8 @@ class Truth:
                 texts = [shown[column] for column in self.columns_of(name)]
                 found = [1.0]
                 if key != self.hidden:
-                    found = self.penalties(name, texts, [self.originals(name)[row] for row in rows])
+                    sources = self.sources(name)
+                    found = self.penalties(name, texts, [sources[row] for row in rows])
                 least, most = least + len(rows) * min(found), most + len(rows) * max(found)
         return least, most
 
@@ -613,7 +638,8 @@ class Truth:
                 lost += len(rows) * whole
                 continue
             for name in self.spec["quasi_identifiers"]:
-                lost += len(rows) * self._penalty(name, [self.originals(name)[row] for row in rows])
+                sources = self.sources(name)
+                lost += len(rows) * self._penalty(name, [sources[row] for row in rows])
         return lost
 
     def _penalty(self, name: str, cells: list[str]) -> float:
@@ -623,7 +649,7 @@ class Truth:
         if not present:
             return 0.0
         column = self._numbers(name)
-        numbers = [Fraction(cell.strip()) for cell in present]
+        numbers = [Fraction(cell) for cell in present]
         span = max(column) - min(column)
         width = float((max(numbers) - min(numbers)) / span) if span else 0.0
         return min(1.0, width + (1 / (len({*column}) + 1) if len(present) < len(cells) else 0.0))

@@ -24,6 +24,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
+from tests.common.oracle import compared
 from tests.common.tables import Case, cases
 from tests.common.test_algorithms import CHANGING, CLASSED, UNCLASSED
 
@@ -113,8 +114,9 @@ def test_anatomy(joined: bool, data: st.DataObject) -> None:
 
 
 def shown(text: str, missing: list[str], numeric: bool) -> str:
-    """A sensitive value, numbers by what they are worth."""
-    return missing[0] if text in missing else str(float(text)) if numeric else text
+    """A sensitive value as it is compared, numbers by what they are worth."""
+    text = compared(text)
+    return missing[0] if text in ("", *missing) else str(float(text)) if numeric else text
 
 
 def check_rows(case: Case, header: list[str], rows: list[list[str]], apart: list[str], report: dict[str, Any]) -> None:
