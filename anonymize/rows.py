@@ -159,9 +159,10 @@ Sorting: TypeAlias = Callable[["HeldColumns"], Iterable[SortColumn]]
 
 
 def comparing(spec: Spec) -> CellFormat:
-    """How cells of quasi-identifiers are read when rows are compared."""
-    output = spec.output
-    return CellFormat(output.interval, None, frozenset(), output.open_high, output.open_low)
+    """How cells of quasi-identifiers are read when rows are compared: what means missing is a text like any other, and
+    yet known behind a number."""
+    output, words = spec.output, frozenset(spec.input.missing)
+    return CellFormat(output.interval, None, frozenset(), output.open_high, output.open_low, words)
 
 
 def pieces(

@@ -56,14 +56,15 @@ NUMERIC = (CellKind.NUMBER, CellKind.INTERVAL, CellKind.HALF_OPEN, CellKind.OPEN
 @dataclass(frozen=True)
 class CellFormat:
     """How a release writes its cells: the template of intervals, with `{low}` and `{high}`; the text of a suppressed
-    cell, None where there is none; the texts that mean missing; the templates of intervals with an open end. A null
-    means missing as well."""
+    cell, None where there is none; the texts that mean missing; the templates of intervals with an open end; texts that
+    may follow `or` and are values where they stand alone. A null means missing as well."""
 
     interval: str
     suppressed: str | None
     missing: frozenset[str]
     open_high: str = "{low}+"
     open_low: str = "{high}-"
+    or_missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def read_cells(
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
     """The cells without ` or ?`, and which of them had it (`suffixed`)."""
-    words = "|".join(re.escape(word) for word in sorted({*written.missing, BLANK}, key=len, reverse=True) if word)
+    texts = {*written.missing, *written.or_missing, BLANK}
+    words = "|".join(re.escape(word) for word in sorted(texts, key=len, reverse=True) if word)
     bare = pl.when(_ONE_TEXT).then(pl.col("low").str.extract(f"(?s)^(.*) or (?:{words})$"))
     return frame.with_columns(low=pl.coalesce(bare, "low"), high=pl.coalesce(bare, "high"), suffixed=bare.is_not_null())
 

@@ -83,12 +83,12 @@ def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFra
 
 
 def _without_missing(templates: CellTemplates) -> tuple[pl.Expr, pl.Expr]:
-    """The text without ` or ?` at its end, and whether it had that."""
+    """The text without ` or ?` at its end, and whether it had that. Where the text of missing values is empty, it is
+    ` or missing`."""
     text = pl.col("text")
-    if not templates.missing:
-        return text, pl.lit(False)
-    ending = f" or {templates.missing[0]}"
-    return text.str.strip_suffix(ending), text.str.ends_with(ending)
+    words = sorted({*filter(None, templates.missing), "missing"}, key=len, reverse=True)
+    bare = text.str.extract(f"(?s)^(.*) or (?:{'|'.join(map(re.escape, words))})$")
+    return pl.coalesce(bare, text), bare.is_not_null()
 
 
 def _ends(text: pl.Expr, template: str) -> tuple[pl.Expr, pl.Expr]:

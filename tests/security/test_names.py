@@ -191,9 +191,11 @@ def test_names_make_no_difference_to_units_weights_and_populations(names: list[s
         models = [{"model": "k-map", "k": 2, "population": str(population)}]
         described = content(path, called, k=4, l=2, models=models) | {"unit": unit, "sampling_weight": weight}
         spec, out = make(described, PARAMETERS), folder / "o.csv"
-        made = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=str(out)))
+        link = folder / "link.json"
+        options = ALGORITHMS["mondrian"].Options()
+        made = release(Request(spec, "mondrian", options, output=str(out), save_link=str(link)))
         further = Deeper(subsets=2, population=population)
-        measured = audit(Audit(spec, out, unit_from=path, further=further)).report
+        measured = audit(Audit(spec, out, unit_from=path, further=further, link=link)).report
         kept = [row[name] for row in rows_of(out) for name in called]
         figures_of.append([kept, figures(made), figures(measured)])
     assert figures_of[0] == figures_of[1]

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.audit import Audit, audit
 from anonymize.privacy import PARAMETERS
 from anonymize.recode import Recode, recode
 from anonymize.release import release
@@ -122,13 +123,17 @@ PRIVACY = {"anatomy": "{l: 2}", "randomize": "{models: [{model: disclosure, l: 2
 
 def key(cell: str, *, quasi: bool) -> tuple[Any, ...]:
     """The manual's order of cells, written anew."""
-    interval = re.fullmatch(r"\[(-?[\d.]+)-(-?[\d.]+)[\])]", cell)
+    bare = re.sub(r" or (missing|\?)$", "", cell) if quasi else cell
+    interval = re.fullmatch(r"\[(-?[\d.]+)-(-?[\d.]+)[\])]", bare)
     if cell == "":
         return (0,)
     if quasi and interval:
         return (1, float(interval[1]), float(interval[2]), cell.encode())
+    if quasi and (end := re.fullmatch(r"(-?[\d.]+)([+-])", bare)):
+        low, high = (end[1], "inf") if end[2] == "+" else ("-inf", end[1])
+        return (1, float(low), float(high), cell.encode())
     try:
-        return (1, float(cell), float(cell), cell.encode())
+        return (1, float(bare), float(bare), cell.encode())
     except ValueError:
         return (2, cell.encode())
 
@@ -140,8 +145,8 @@ def keys(path: Path, quasi: tuple[str, ...] = ("age", "zip")) -> list[list[Any]]
     return [[key(row[name], quasi=of_quasi[name]) for name in names] for row in rows]
 
 
-def written(folder: Path, algorithm: str, output: str = "{}", seed: int = 1) -> Request:
-    """A request for a release of 200 rows in an order that the seed draws."""
+def written(folder: Path, algorithm: str, output: str = "{}", seed: int = 1, text: str = SPEC) -> Request:
+    """A request for a release of 200 rows in an order that the seed draws. `text`: of the spec, but for two blocks."""
     draw, ages = random.Random(0), ["", *map(str, range(9, 60))]
     rows = [
         f"n{number},{draw.choice(ages)},{draw.choice(['0210', '0211', '9', '10'])}{number % 3},"
@@ -152,7 +157,8 @@ def written(folder: Path, algorithm: str, output: str = "{}", seed: int = 1) -> 
     folder.mkdir(exist_ok=True)
     (folder / "in.csv").write_text("\n".join(["name,age,zip,diagnosis,note,ward", *rows, ""]), encoding="utf-8")
     privacy = PRIVACY.get(algorithm, "{k: 4, suppression: 0.1}")
-    (folder / "spec.yaml").write_text(SPEC.replace("OUTPUT", output).replace("PRIVACY", privacy), encoding="utf-8")
+    text = text.replace("OUTPUT", output).replace("PRIVACY", privacy)
+    (folder / "spec.yaml").write_text(text, encoding="utf-8")
     return Request(
         load(folder / "spec.yaml", PARAMETERS),
         algorithm,
@@ -170,6 +176,29 @@ def test_every_release_is_sorted_by_what_it_shows(tmp_path: Path, algorithm: str
     for path in tmp_path.glob("out*.csv"):
         shown = keys(path)
         assert shown == sorted(shown) and len(shown) > 50
+
+
+@pytest.mark.parametrize(("missing", "ending"), [('["", "?"]', " or missing"), ('["?", ""]', " or ?")])
+@pytest.mark.parametrize("algorithm", ["top-down", "bottom-up"])
+def test_numbers_that_may_be_missing_are_sorted_by_value(
+    tmp_path: Path, algorithm: str, missing: str, ending: str
+) -> None:
+    request = written(tmp_path, algorithm, text=SPEC.replace('["", "?"]', missing))
+    release(request)
+    shown, mixed = keys(tmp_path / "out.csv"), [row["age"].endswith(ending) for row in records(tmp_path / "out.csv")]
+    assert shown == sorted(shown) and any(mixed) and not all(mixed[mixed.index(True) :])
+    assert audit(Audit(request.spec, tmp_path / "out.csv")).report["privacy"]["order"]["sorted"]
+
+
+@pytest.mark.parametrize(("algorithm", "options"), [("anatomy", {}), ("randomize", {"on": "sensitive", "p": "diagnosis=0.5"})])
+def test_values_beyond_a_code_are_not_sorted_by(tmp_path: Path, algorithm: str, options: dict[str, Any]) -> None:
+    """Columns that are not generalized show `18-` and `50+`, and rows that show these come by what stands beside."""
+    request = written(tmp_path, algorithm, text=SPEC.replace("numeric, ", "numeric, bottom: 18, top: 50, "))
+    release(replace(request, options=ALGORITHMS[algorithm].Options(**options), allow_unsafe=True))
+    path = tmp_path / ("out.qit.csv" if algorithm == "anatomy" else "out.csv")
+    shown, ages = keys(path), {row["age"] for row in records(path)}
+    assert shown == sorted(shown) and {"18-", "50+", "19", "22"} <= ages
+    assert not {"18", "17", "50", "51"} & ages
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "datafly", "samarati", "incognito", "tds"])

@@ -151,7 +151,9 @@ def test_the_manual_says_whom_the_bound_is_about(algorithm: str, capfd: pytest.C
 
 @pytest.mark.parametrize("algorithm", ["randomize", "anatomy"])
 def test_a_public_report_is_silent_about_it(run: Run, algorithm: str) -> None:
-    assert "attacker" not in run(algorithm, "--public-report").report["risk"]
+    report = run(algorithm, "--public-report").report
+    assert report["public"] is True and "attacker" not in json.dumps(report)
+    assert "attacker" in run(algorithm).report["risk"]
 
 
 # --- what a row tells -------------------------------------------------------------------------------------------------

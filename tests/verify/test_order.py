@@ -54,7 +54,11 @@ def measured(
         ("[0.5-1e1)", 0.5, 10),
         ("77+", 77, float("inf")),
         ("12-", float("-inf"), 12),
-        ("[20-60] or ", 20, 60),
+        ("[20-60] or missing", 20, 60),
+        ("[20-60) or ?", 20, 60),
+        ("77+ or ?", 77, float("inf")),
+        ("[20-60] or -9", None, None),
+        ("[20-60] or ", None, None),
         ("*", None, None),
         ("inf", None, None),
         ("[5-]", None, None),
@@ -66,7 +70,8 @@ def measured(
 def test_ends(text: str | None, low: float | None, high: float | None) -> None:
     row = ends_of(pl.Series([text], dtype=pl.String), TEMPLATES).row(0, named=True)
     assert (row["low"], row["high"]) == (low, high)
-    assert row["half_open"] is bool(text and text.endswith(")")) and row["or_missing"] is bool(text and " or " in text)
+    assert row["half_open"] is bool(text and ")" in text)
+    assert row["or_missing"] is bool(low is not None and text and " or " in text)
 
 
 def test_ends_of_another_template() -> None:
