@@ -334,6 +334,12 @@ def privacy_models() -> str:
         "`l` is short for `disclosure`. Models that bound something for each sensitive value take `values`: only these "
         "are protected then.",
         "",
+        "What a model guarantees holds against an attacker who knows what its manual names; each manual also says what "
+        "the model does not bound. *Minimality* there means that an attacker who knows the method asks what it would "
+        "have released otherwise: a value may be generalized only because people share a sensitive value (R. Wong, "
+        'A. Fu, K. Wang, J. Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007). See also the '
+        "[security model](security-model.md#what-the-method-tells).",
+        "",
         table(("model", "in a sentence"), rows),
     ]
     for name, model in ALL.items():

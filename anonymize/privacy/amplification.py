@@ -1,10 +1,15 @@
 """Amplification: no row of a randomized table lifts a belief about a sensitive value from rho1 to rho2.
 
-Guarantees: whatever an attacker believes of a person beforehand, and whatever the person's row shows, there is neither
-an upward rho1-to-rho2 privacy breach (a property of the sensitive value that has a probability of at most rho1 before
-the row is seen, and of at least rho2 after) nor a downward one (from at least rho2 to at most rho1). It holds for every
-row that can be observed, not on average. A belief above rho1 is not bounded by it; and as local differential privacy
-(which bounds the same ratio) it is about one release of one attribute.
+Guarantees: whatever an attacker believes of a person beforehand, and whatever the person's row shows of the sensitive
+attribute, there is neither an upward rho1-to-rho2 privacy breach (a property of the sensitive value that has a
+probability of at most rho1 before the row is seen, and of at least rho2 after) nor a downward one (from at least rho2
+to at most rho1). It holds for every row that can be observed, not on average.
+
+Does not bound: a belief that lies above rho1 before the row is seen. What the table as a whole tells about groups of
+people, and what quasi-identifiers and columns that pass through show, belongs to what is believed beforehand, however
+near to certainty that comes. As with local differential privacy (which bounds the same ratio) it is about one release
+of one attribute: several attributes that depend on each other, several rows of one person, and several releases of the
+same rows amplify more.
 
 Formula: gamma < rho2 (1 - rho1) / (rho1 (1 - rho2)), gamma the most by which the distortion P amplifies: the largest
 P(v | u) / P(v | u') over values v that are shown and u, u' that they may have been. With randomized response over d

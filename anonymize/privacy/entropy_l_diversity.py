@@ -1,8 +1,14 @@
 """Entropy l-diversity: the sensitive values of every class are as uncertain as l equally frequent ones.
 
-Guarantees: the perplexity of the sensitive values in every class is at least l. Stronger than distinct l-diversity
-with the same l (perplexity <= number of values). Demanding when one value is frequent in the whole table: the table
-itself has to meet it.
+Guarantees: the perplexity of the sensitive values in every class is at least l. Stronger than distinct l-diversity with
+the same l (perplexity <= number of values). Demanding when one value is frequent in the whole table: the table itself
+has to meet it.
+
+Does not bound: the share of one value by 1/l: a class of eight rows, four with the same value and four with others that
+are all different, has perplexity 4, and a guess is right for half of them (see frequency l-diversity). Similar values
+count as different ones, and values that are rare in the table may be frequent in a class. The perplexity is that of an
+attacker who knows the class alone; knowledge about others in it, columns that pass through, several releases of the
+same people, and the question what the method would have released otherwise (minimality) may all leave less.
 
 Formula: exp(H) >= l in every class, H = -sum over s of p(s) ln p(s) = ln n - (sum over s of n(s) ln n(s)) / n, n(s)
 the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.

@@ -1,8 +1,12 @@
 """k-anonymity: by their quasi-identifiers, everybody looks like at least k - 1 others.
 
 Guarantees: every combination of quasi-identifier values in the release is shared by at least k rows, so that an
-attacker who knows them all links a person to a row with probability at most 1/k. It says nothing about what the k
-rows have in common: if all have the same disease, everybody's disease is known.
+attacker who knows these values of a person, and nothing else, links the person to a row with probability at most 1/k.
+
+Does not bound: what the k rows have in common: if all have the same disease, everybody's disease is known (see the
+models of l-diversity). An attacker who also knows a column that passes through, or who recognizes other people of the
+class, may be left with fewer than k rows. Two releases of the same people may both be k-anonymous and single somebody
+out together.
 
 Formula: the size of every class >= k.
 

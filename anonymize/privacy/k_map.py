@@ -2,8 +2,12 @@
 
 Guarantees: whoever does not know that a person is in the table, and links it to the population, faces at least k people
 whose quasi-identifiers lie under what the person's class shows. Weaker than k-anonymity, and enough where being in the
-table is a secret. It protects nobody of whom an attacker knows that: a class may have a single row. The population
-has to be one: people whom the table of it lacks are not counted.
+table is a secret. The population has to be one: people whom the table of it lacks are not counted.
+
+Does not bound: anything for people who are known to be in the table: a class may have a single row. Nor does it bound
+what the rows of a class have in common: a sensitive value that all of them share is known. Whoever knows that some of
+the k people are not in the table, knows columns that pass through of them, or has several releases of the same people
+may be left with fewer than k.
 
 Formula: F >= k for every class, F the rows of the population all of whose quasi-identifiers lie under the labels and
 intervals that the class shows. A suppressed cell shows everything; a missing value lies under the missing value.

@@ -2,10 +2,12 @@
 
 Guarantees: whoever sees a row of a randomized table, and even knows whose it is, and everything else about the person,
 changes the odds between any two sensitive values by at most the factor e^epsilon, whatever was believed before. It
-holds for every row that can be observed, not on average, and of every person, whatever the table. It is about one
-release of one sensitive attribute: the epsilons of several attributes, and of several releases of the same rows, add
-up. It does not bound what the table as a whole tells of groups of people, which an attacker may have believed before;
-nor what quasi-identifiers show, or columns that pass through.
+holds for every row that can be observed, not on average, and of every person, whatever the table.
+
+Does not bound: several attributes, several rows of one person, or several releases of the same rows together: their
+epsilons add up. Nor does it bound what the table as a whole tells of groups of people, which an attacker may have
+believed before, nor what quasi-identifiers and columns that pass through show. A large epsilon bounds little: with 5
+the odds may change by a factor of 148.
 
 Formula: P(v | u) <= e^epsilon P(v | u') for every value v that can be shown and any two values u, u' that it may have
 been; P the distortion of the attribute. With randomized response over d values that is ln(p / q) <= epsilon, q = (1 -

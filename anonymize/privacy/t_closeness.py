@@ -1,9 +1,13 @@
 """t-closeness: the sensitive values of every class are distributed almost as in the whole table.
 
-Guarantees: to learn a person's class moves what an attacker believes of the sensitive value, compared with the released
-table as a whole, by at most t in the earth mover's distance. It does not bound how sure a guess is: where 99 of 100
-people have the same value, so they may in every class. With the equal distance a value that nobody else has may rise
-from next to nothing to t; see beta-likeness for that.
+Guarantees: to learn a person's class, and nothing else, moves what an attacker believes of the sensitive value,
+compared with the released table as a whole, by at most t in the earth mover's distance.
+
+Does not bound: how sure a guess is: where 99 of 100 people have the same value, so they may in every class, as what the
+whole table tells counts as known. With the equal distance a value that nobody else has may rise from next to nothing to
+t (see beta-likeness); with the ordered and hierarchical distances a value may rise by much more than t at the cost of
+values near it. Knowledge about others in the class, columns that pass through and several releases of the same people
+may move beliefs further, and so may the question what the method would have released otherwise (minimality).
 
 Formula: EMD(P, Q) <= t in every class, P the distribution of the values in the class, Q that of all released rows. Work
 is share times distance, and distances lie in [0, 1]:

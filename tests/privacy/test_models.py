@@ -143,6 +143,15 @@ def test_a_models_docstring_is_its_manual(model: str, section: str) -> None:
 
 
 @pytest.mark.parametrize("model", ALL)
+def test_a_manual_says_what_its_model_does_not_bound(model: str) -> None:
+    """Right behind what it guarantees, and at least in a sentence or two."""
+    paragraphs = ALL[model].manual.split("\n\n")
+    leads = [paragraph.partition(": ")[0] for paragraph in paragraphs]
+    assert leads[1:3] == ["Guarantees", "Does not bound"]
+    assert len(paragraphs[2].split()) > 30
+
+
+@pytest.mark.parametrize("model", ALL)
 def test_every_parameter_is_compared_or_given(model: str) -> None:
     """Or it is the population that it is about, or other limits for single values."""
     own = ALL[model]

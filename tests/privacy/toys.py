@@ -8,6 +8,8 @@ MANUAL = '''"""{title}: {sentence}
 
 Guarantees: a bound on how alike the sensitive values of a class are.
 
+Does not bound: what a class tells to whoever knows the values of others in it, or has several releases.
+
 Formula: {formula} in every class, p(s) the share of the sensitive value s.
 
 Parameters: `{parameter}`.
