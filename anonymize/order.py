@@ -33,7 +33,7 @@ SAMPLE = 50_000
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """A column whose distinct cells have been ranked: `ranks` (rows,), each below `size`, equal for equal texts."""
+    """A column whose cells have been ranked: `ranks` (rows,), each below `size`, equal for equal texts."""
 
     ranks: NDArray[Any]
     size: int
@@ -56,12 +56,14 @@ SortColumn: TypeAlias = RankedColumn | ComparedTexts
 
 
 def cell_ranks(texts: pl.Series, written: CellFormat | None = None) -> Ints:
-    """(n,) the rank of each of the distinct texts among them. `written`: how intervals read in a quasi-identifier;
-    None in other columns, where there are none."""
+    """(n,) the dense rank of each text among all: what reads the same has the same rank. `written`: how intervals read
+    in a quasi-identifier; None in other columns, where there are none."""
     frame = _parts(texts, written)
-    order = frame.select(pl.arg_sort_by(*frame.columns)).to_series().to_numpy()
+    order = frame.select(pl.arg_sort_by(*frame.columns)).to_series()
+    arranged = frame["text"].gather(order)
+    changes = arranged.ne_missing(arranged.shift(1))[1:]
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
+    ranks[order.to_numpy()] = np.append(0, np.cumsum(changes.to_numpy()))[: len(order)]
     return ranks
 
 

@@ -99,7 +99,7 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
     >>> _ = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), **files))
     >>> recoded, counts = recode_frame(load(f"{folder}/recoding.json"), pl.DataFrame({"age": [33, 57]}))
     >>> recoded["age"].to_list()
-    ['[31-34]', '[52-58]']
+    ['34-', '52+']
     """
     spec = spec_of(saved, frame.columns, "the table")
     recoded = recoder(saved, encode_frame(spec, frame))

@@ -44,10 +44,10 @@ def release(request: Request) -> dict[str, Any]:
     >>> report = release(Request(spec, "mondrian", options, output=str(folder / "released.csv"), threads=1))
     >>> print((folder / "released.csv").read_text(), end="")
     age,job
-    [31-34],cook
-    [31-34],cook
-    [52-58],clerk
-    [52-58],clerk
+    34-,cook
+    34-,cook
+    52+,clerk
+    52+,clerk
     >>> report["privacy"]["satisfied"], report["classes"]["min_size"]
     (True, 2)
     """

@@ -32,6 +32,14 @@ def test_null_then_numbers_by_value_then_texts_by_their_bytes() -> None:
     assert ranked(CELLS) == ranked(CELLS[::-1]) == expected
 
 
+def test_cells_that_read_the_same_have_the_same_rank() -> None:
+    """As in a typed file what is missing and what is suppressed do, both being null."""
+    cells = pl.Series([None, 7, None, 3, 7], dtype=pl.Int64)
+    for written in (None, CellFormat(INTERVAL, None, frozenset())):
+        assert cell_ranks(cells, written).tolist() == [0, 2, 0, 1, 2]
+        assert cell_ranks(cells.cast(pl.String), written).tolist() == [0, 2, 0, 1, 2]
+
+
 def test_intervals_by_their_ends_in_quasi_identifiers_alone() -> None:
     cells = ["[5-10)", "[5-9]", "7", "[4-40]", "5", "*", "[10-12]", "?"]
     assert ranked(cells, INTERVAL) == ["[4-40]", "5", "[5-9]", "[5-10)", "7", "[10-12]", "*", "?"]

@@ -94,9 +94,12 @@ def test_numbers_can_read_as_labels() -> None:
 
 
 def test_all_rows_suppressed() -> None:
+    """They are one class, and none is suppressed: there are no others that would show more."""
     release = released([0], [0], range(6))
     assert texts(release, 0) == texts(release, 1) == ["*"] * 6
-    assert release.suppressed_rows == 6
+    assert release.sizes.tolist() == [6]
+    assert [ncp.tolist() for ncp in (*release.ncp, *release.loss)] == [[1.0]] * 4
+    assert release.suppressed_rows == 0
 
 
 def test_the_summary_counts_intervals() -> None:

@@ -285,10 +285,19 @@ def read(path: Path) -> pl.DataFrame:
     return readers[path.suffix](path, **({"infer_schema": False} if path.suffix == ".csv" else {}))
 
 
-def numbers_of(frame: pl.DataFrame, suffix: str) -> dict[str, list[float | None]]:
-    """The columns of age as numbers, whatever else a CSV shows being none."""
+def numbers_of(frame: pl.DataFrame, suffix: str) -> dict[str, list[Any]]:
+    """The columns of age as numbers, whatever else a CSV shows being none. Where a number may be missing they are the
+    texts that a CSV shows, as is the column beside bounds that says so."""
     columns = {column.name: column for column in frame.iter_columns() if column.name.startswith("age")}
     assert columns
+    texts = {name for name, column in columns.items() if name == "age_missing" or mixes(column)}
     if suffix != "csv":
-        assert all(column.dtype in (pl.Int64, pl.Float64) for column in columns.values())
-    return {name: column.cast(pl.Float64, strict=False).to_list() for name, column in columns.items()}
+        numeric = (column.dtype in (pl.Int64, pl.Float64) for name, column in columns.items() if name not in texts)
+        assert all(numeric)
+    kinds = {name: pl.String if name in texts else pl.Float64 for name in columns}
+    return {name: column.cast(kinds[name], strict=False).to_list() for name, column in columns.items()}
+
+
+def mixes(column: pl.Series) -> bool:
+    """Whether a cell reads as a number or missing."""
+    return bool(column.cast(pl.String).str.ends_with(" or missing").any())
