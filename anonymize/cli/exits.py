@@ -55,6 +55,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is under nohup
         signal.signal(signal.SIGINT, _interrupt)
+    sys.unraisablehook = _unraisable
     code = outcome(command)
     _ignore_signals()
     temporary.remove_all()
@@ -136,6 +137,13 @@ def raise_interruption() -> None:
     """Raises KeyboardInterrupt if a signal has come: once more, since a library may have swallowed the first."""
     if _interrupted:
         raise KeyboardInterrupt
+
+
+def _unraisable(error: sys.UnraisableHookArgs) -> None:
+    """Python would print the traceback of an interruption that came where nothing can be raised, as in code that a
+    library calls back: it is raised once more by `raise_interruption`."""
+    if not (_interrupted and isinstance(error.exc_value, KeyboardInterrupt)):
+        sys.__unraisablehook__(error)
 
 
 def _ignore_signals() -> None:

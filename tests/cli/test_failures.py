@@ -342,12 +342,18 @@ def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.Monke
 # --- the program -----------------------------------------------------------------------------------------------------
 
 
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def render(*arguments: Any, **more: Any) -> Any:
+        raise error from ValueError("CANARY")
+
+    monkeypatch.setattr(recoding, "render", render)
+
+
 @pytest.mark.parametrize(
     "error",
     [
         ValueError("CANARY"),
         KeyError("CANARY"),
-        MemoryError("CANARY"),
         RecursionError("CANARY"),
         pl.exceptions.ComputeError("CANARY"),
         pl.exceptions.PanicException("CANARY"),  # no Exception, and exit code 1 would mean something else
@@ -355,14 +361,19 @@ def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.Monke
     ids=lambda error: type(error).__name__,
 )
 def test_a_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def render(*arguments: Any, **more: Any) -> Any:
-        raise error from ValueError("CANARY")
-
-    monkeypatch.setattr(recoding, "render", render)
+    fail_with(error, monkeypatch)
     before = desk.files()
     ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
     assert ended.code == 70
     assert f"{type(error).__name__}: this is a bug" in ended.err and Path(__file__).name in ended.err
+    assert desk.files() == before
+
+
+def test_memory_that_does_not_suffice_is_no_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(MemoryError("CANARY"), monkeypatch)
+    before = desk.files()
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    assert (ended.code, ended.out, ended.err) == (71, b"", "error: the memory did not suffice; nothing was written\n")
     assert desk.files() == before
 
 

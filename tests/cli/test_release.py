@@ -160,13 +160,16 @@ def test_null_of_a_typed_file_is_missing(desk: Desk, call: Call, suffix: str) ->
 
 
 def test_an_empty_text_is_not_missing_where_the_spec_says_so(desk: Desk, call: Call) -> None:
-    desk.fill("a,d\n1,\n1,x\n1,\n1,x\n", 'version: 1\ninput: {path: table.csv, missing: ["?"]}\n')
+    desk.fill("a,d\n1,\n1,x\n1,\n1,x\n", 'version: 1\ninput: {path: table.csv, missing: ["?"], normalize: false}\n')
     with desk.spec.open("a") as file:
         file.write("quasi_identifiers: {a: {}}\nsensitive: {d: {}}\nprivacy: {k: 2, l: 2}\n")
         file.write("output: {row_order: keep}\n")
     assert call("mondrian", desk.spec, "-o", "out.parquet").code == 0
     assert pl.read_parquet(desk.folder / "out.parquet")["d"].to_list() == ["", "x", "", "x"]
     assert call("audit", desk.spec, "-i", "out.parquet").code == 0
+    desk.spec.write_text(desk.spec.read_text().replace(", normalize: false", ""))  # then a blank value is missing
+    assert call("audit", desk.spec, "-i", "out.parquet").code == 1
+    assert call("mondrian", desk.spec, "-o", "again.parquet").code == 4
 
 
 @pytest.mark.parametrize("name", ["out[1].csv", "out{1}.csv", "out *?.csv", "ünïcode.csv", "-.csv"])

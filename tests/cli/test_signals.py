@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -87,6 +88,50 @@ def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: floa
     assert process.returncode == 130
     assert tells_of_interruption(told)
     assert desk.files() == before
+
+
+UNRAISABLE = """
+import os, signal
+from anonymize import temporary
+from anonymize.cli import exits
+
+class Calling:
+    def __del__(self):
+        {}
+
+def command():
+    temporary.create("copy")
+    Calling()
+    exits.raise_interruption()
+
+exits.run(command)
+"""
+"""A command to which something happens where no exception can be raised."""
+
+
+def told_of_unraisable(desk: Desk, statement: str) -> tuple[int, bytes]:
+    ended = subprocess.run(
+        [sys.executable, "-c", UNRAISABLE.format(statement)],
+        cwd=Path(__file__).parents[2],
+        env=desk.environment(),
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_where_nothing_can_be_raised(desk: Desk, number: int) -> None:
+    before = desk.files()
+    code, told = told_of_unraisable(desk, f"os.kill(os.getpid(), {int(number)})")
+    assert (code, told) == (130, b"interrupted; nothing was written\n")
+    assert desk.files() == before
+
+
+def test_other_errors_where_nothing_can_be_raised_are_told(desk: Desk) -> None:
+    code, told = told_of_unraisable(desk, "raise KeyboardInterrupt")  # which no signal has asked for
+    assert code == 0 and b"KeyboardInterrupt" in told
 
 
 def test_temporary_files_are_private(desk: Desk, large: Path) -> None:

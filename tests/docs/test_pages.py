@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import inspect
 import io
@@ -217,14 +218,19 @@ def test_the_spec_of_the_readme_makes_a_release(minimal: Path) -> None:
 
 
 def test_the_readme_shows_what_the_demo_makes(tmp_path: Path) -> None:
-    """The rows of the sample before and after, and the figures of the summary."""
+    """A row of the sample before, its whole class after, and the figures of the summary."""
     section = (ROOT / "README.md").read_text(encoding="utf8").partition("## What comes out\n")[2]
     before, after, summary = section.split("```\n")[1:6:2]
     spec, output = load(ROOT / "configs/patients.yaml", privacy.PARAMETERS), str(tmp_path / "released.csv")
     report = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output))
     released = (tmp_path / "released.csv").read_text(encoding="utf8").splitlines()
     assert before in (ROOT / "sample_data/patients.csv").read_text(encoding="utf8")
-    assert after.splitlines() == released[:4]
+    [original], columns = csv.DictReader(before.splitlines()), next(csv.reader(released))
+    rows, shown_count = list(csv.reader(released[1:])), len(spec.quasi_identifiers)
+    assert columns[:shown_count] == list(spec.quasi_identifiers)
+    [own] = [row for row in rows if row[shown_count:] == [original[name] for name in columns[shown_count:]]]
+    its_class = [number for number, row in enumerate(rows, 1) if row[:shown_count] == own[:shown_count]]
+    assert after.splitlines() == [released[0], *(released[number] for number in its_class)]
     shown = io.StringIO()
     show(report, Console(file=shown, width=HELP_WIDTH * 2))
     lines = [line.rstrip() for line in shown.getvalue().splitlines()]
