@@ -275,13 +275,14 @@ def _compatible(now: Audited, first: pl.DataFrame, second: pl.DataFrame) -> pl.D
 
 
 def _texts(frame: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What classes show of a quasi-identifier: the distinct pairs `low` and `high`, of one column the same text twice,
-    numbered `text`; and of each `class` its `text`."""
+    """What classes show of a quasi-identifier: the distinct `low` and `high`, of one column the same text twice, and
+    `says`, what the column for missing values says, numbered `text`; and of each `class` its `text`."""
     low = f"q{number}"
     high = f"{low}_high" if f"{low}_high" in frame.columns else low
-    cells = frame.select("class", low=low, high=high)
-    texts = cells.select("low", "high").unique().sort("low", "high").with_row_index("text")
-    return texts, cells.join(texts, on=["low", "high"]).select("class", "text")
+    says = pl.col(f"{low}_missing") if f"{low}_missing" in frame.columns else pl.lit("")
+    cells = frame.select("class", low=low, high=high, says=says)
+    texts = cells.select("low", "high", "says").unique().sort("low", "high", "says").with_row_index("text")
+    return texts, cells.join(texts, on=["low", "high", "says"]).select("class", "text")
 
 
 def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) -> Bools:
@@ -294,7 +295,8 @@ def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) ->
     if not now.declared:
         return everything
     if attribute.type == "numeric":
-        agree = _overlap(*(_numbers(spec, texts) for texts in (mine, theirs)))
+        (ends, may_lack), (others, may_lack_too) = (_numbers(spec, texts) for texts in (mine, theirs))
+        agree = _overlap(ends, others) | may_lack[:, None] & may_lack_too
     elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):
         return everything
     elif isinstance(attribute.hierarchy, Path):
@@ -315,11 +317,12 @@ def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bool
     return np.asarray((mine[0][:, None] <= theirs[1]) & (theirs[0] <= mine[1][:, None]))
 
 
-def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[Floats, Floats]:
-    """(n,) the ends of what cells show; what shows no number may be any."""
+def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[tuple[Floats, Floats], Bools]:
+    """(n,) the ends of what cells show, and whether it may be missing instead; what shows no number may be any."""
     output, missing = spec.output, frozenset(spec.input.missing)
     written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
-    return read_cells(texts["low"], texts["high"], written, numeric=True).closed()
+    cells = read_cells(texts["low"], texts["high"], written, numeric=True)
+    return cells.closed(), cells.maybe | (texts["says"] == "maybe").to_numpy()
 
 
 def _spans(leaves: Mapping[str, Span], texts: pl.Series) -> tuple[Floats, Floats]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from anonymize.auditing.previous import Matching, Together, together
 from anonymize.auditing.table import opened
 from anonymize.privacy import PARAMETERS, requirements
-from anonymize.spec import make
+from anonymize.spec import load, make
 from anonymize.verify import THRESHOLD, checks_of
 
 SPEC = {"version": 1, "quasi_identifiers": ["q"], "sensitive": ["s"], "privacy": {"k": 2}}
@@ -46,3 +47,26 @@ def test_without_individuals_there_are_bounds(tmp_path: Path) -> None:
     both = linked(tmp_path, "a a b b", "b b a a", None)
     assert both.joined_by == "classes" and both.results[0].satisfied is True
     assert both.bounds is not None and (both.bounds.certain, both.bounds.rows_at_risk) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("form", "satisfied"), [("q\n{} or ?", None), ("q\n{}", True), ("bounds\n{},maybe", None), ("bounds\n{},no", True)]
+)
+def test_numbers_that_may_both_be_missing_may_be_of_one_individual(
+    tmp_path: Path, form: str, satisfied: bool | None
+) -> None:
+    """Classes apart from each other may share whoever has no number, where both of them may."""
+    header, cell = form.split("\n")
+    columns, template = ("q_low,q_high,q_missing", "{},{}") if header == "bounds" else (header, "[{}-{}]")
+    rows = [cell.format(template.format(low, low + 1)) for low in (1, 1, 5, 5)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join([columns, *rows, ""]))
+    (tmp_path / "spec.yaml").write_text(
+        "version: 1\ninput: {path: table.csv, missing: ['?']}\nquasi_identifiers: {q: {type: numeric}}\n"
+        f"privacy: {{k: 2}}\noutput: {{numeric: {'bounds' if header == 'bounds' else 'interval'}}}\n"
+    )
+    spec = load(tmp_path / "spec.yaml", PARAMETERS)
+    checks = checks_of(spec, requirements(spec))
+    with opened(spec, path, classified=True) as table, opened(spec, path, classified=True) as old:
+        both = together(table, old, checks, table.measured(checks, THRESHOLD), THRESHOLD, None)
+    assert both.results[0].satisfied is satisfied

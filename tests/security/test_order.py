@@ -190,7 +190,9 @@ def test_numbers_that_may_be_missing_are_sorted_by_value(
     assert audit(Audit(request.spec, tmp_path / "out.csv")).report["privacy"]["order"]["sorted"]
 
 
-@pytest.mark.parametrize(("algorithm", "options"), [("anatomy", {}), ("randomize", {"on": "sensitive", "p": "diagnosis=0.5"})])
+@pytest.mark.parametrize(
+    ("algorithm", "options"), [("anatomy", {}), ("randomize", {"on": "sensitive", "p": "diagnosis=0.5"})]
+)
 def test_values_beyond_a_code_are_not_sorted_by(tmp_path: Path, algorithm: str, options: dict[str, Any]) -> None:
     """Columns that are not generalized show `18-` and `50+`, and rows that show these come by what stands beside."""
     request = written(tmp_path, algorithm, text=SPEC.replace("numeric, ", "numeric, bottom: 18, top: 50, "))
