@@ -215,7 +215,7 @@ def test_missing_values_bound_nothing_and_are_not_bounded() -> None:
 
 
 def test_a_cell_that_may_be_missing_is_narrowed_and_narrows_none() -> None:
-    order = measured(["1", "[3-9] or ", "[2-5]", "6", "[6-8]"]).order
+    order = measured(["1", "[3-9] or missing", "[2-5]", "6", "[6-8]"]).order
     assert order is not None and [each.exact for each in order.attributes] == [0.4]
 
 
