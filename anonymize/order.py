@@ -15,7 +15,7 @@ A cell is compared by its text alone, so that whoever has only the file can reco
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -161,8 +161,8 @@ def _parts(texts: pl.Series, written: CellFormat | None) -> pl.DataFrame:
         low = high = numbers(text)
         numeric = low.is_not_null()
     else:
-        cells = read_cells(text, text, written, numeric=True)
-        low, high, numeric = numbers(cells.low), numbers(cells.high), pl.Series(cells.numeric)
+        low, high = _ends(text, written)
+        numeric = low.is_not_null() | high.is_not_null()
     if not numeric.any():
         return text.to_frame()
     ends = {"low": low.fill_null(-np.inf), "high": high.fill_null(np.inf)}
@@ -171,3 +171,17 @@ def _parts(texts: pl.Series, written: CellFormat | None) -> pl.DataFrame:
     ends_of_numbers = (pl.when(~pl.col("other")).then(pl.col(end) + 0.0).otherwise(0.0).alias(end) for end in ends)
     kind = pl.when(pl.col("text").is_not_null()).then("other").alias("other")
     return frame.select(kind, *ends_of_numbers, "text")
+
+
+def _ends(text: pl.Series, written: CellFormat) -> tuple[pl.Series, pl.Series]:
+    """The two ends of each number or interval, null for an open one and for any other text.
+
+    A text that means missing is compared as any other is: it counts only behind a number, `[20-60] or ?`.
+    """
+    formats = [replace(written, missing=frozenset())]
+    if text.str.contains(" or ", literal=True).any():
+        formats.append(written)
+    readings = [read_cells(text, text, each, numeric=True) for each in formats]
+    low = pl.select(pl.coalesce(numbers(reading.low) for reading in readings)).to_series()
+    high = pl.select(pl.coalesce(numbers(reading.high) for reading in readings)).to_series()
+    return low, high

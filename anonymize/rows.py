@@ -161,7 +161,8 @@ Sorting: TypeAlias = Callable[["HeldColumns"], Iterable[SortColumn]]
 def comparing(spec: Spec) -> CellFormat:
     """How cells of quasi-identifiers are read when rows are compared."""
     output = spec.output
-    return CellFormat(output.interval, None, frozenset(), output.open_high, output.open_low)
+    missing = frozenset(spec.missing("csv").texts)
+    return CellFormat(output.interval, None, missing, output.open_high, output.open_low)
 
 
 def pieces(
