@@ -161,7 +161,7 @@ Sorting: TypeAlias = Callable[["HeldColumns"], Iterable[SortColumn]]
 def comparing(spec: Spec) -> CellFormat:
     """How cells of quasi-identifiers are read when rows are compared: what means missing is a text like any other, and
     yet known behind a number."""
-    output, words = spec.output, frozenset(spec.input.missing)
+    output, words = spec.output, frozenset({*spec.input.missing, *spec.missing("csv").texts})
     return CellFormat(output.interval, None, frozenset(), output.open_high, output.open_low, words)
 
 

@@ -50,6 +50,14 @@ def test_intervals_are_those_of_the_template() -> None:
     assert ranked(["9..10", "[8-9]", "10..11", "7"], "{low}..{high}") == ["7", "9..10", "10..11", "[8-9]"]
 
 
+def test_what_may_be_missing_is_sorted_by_its_numbers() -> None:
+    written = CellFormat(INTERVAL, None, frozenset(), or_missing=frozenset({"", "?", "-9"}))
+    expected = [None, "-9", "[0-9]", "[0-9] or ?", "0+ or missing", "1 or -9", "7", "?", "[0-9] or so"]
+    cells = expected[::-1]
+    ranks = cell_ranks(pl.Series(cells, dtype=pl.String), written)
+    assert [cells[place] for place in np.argsort(ranks)] == expected
+
+
 def test_no_cells_have_no_ranks() -> None:
     assert not len(cell_ranks(pl.Series([], dtype=pl.String), CellFormat(INTERVAL, None, frozenset())))
 

@@ -19,6 +19,7 @@ from typing import Any
 
 Path_ = tuple[str, ...]
 Spec = dict[str, Any]
+Window = tuple[Fraction | float, Fraction | float]
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 
 
@@ -37,6 +38,14 @@ def compared(text: str) -> str:
         elif unicodedata.category(character) != "Cc" and character not in "\u200b\u2060\ufeff\u00ad":
             seen.append(character)
     return unicodedata.normalize("NFC", "".join(seen).strip(" "))
+
+
+def _sort_number(text: str) -> tuple[float, float] | None:
+    """The number that a cell is, as both ends of an interval."""
+    bare = text.strip()
+    if re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", bare) and math.isfinite(float(bare)):
+        return float(bare), float(bare)
+    return None
 
 
 def equal_rows(keys: Sequence[Path_]) -> dict[Path_, list[int]]:
@@ -294,6 +303,7 @@ class Truth:
         self.shown_header, *self.shown = read(released, spec["input"]["separator"])
         self.origin = self._origins()
         self.dropped = len(self.rows) - len(self.shown)
+        self._windows: dict[str, list[Window]] = {}
 
     def _origins(self) -> list[int]:
         """Row of the table that each released row came from."""
@@ -428,6 +438,41 @@ class Truth:
             "uniques": sizes.count(1),
         }
 
+    # --- the order of rows ---
+
+    def in_order(self) -> bool:
+        """Whether rows are in the order of what they show: column by column, those of the quasi-identifiers first.
+
+        An empty cell of these may be a null, which comes first, or the text of a missing value.
+        """
+        quasi = [column in self._released_names() for column in self.shown_header]
+        columns = sorted(range(len(quasi)), key=lambda at: not quasi[at])
+        for null in (True, False):
+            keys = [[self._sort_key(row[at], quasi[at], null) for at in columns] for row in self.shown]
+            if keys == sorted(keys):
+                return True
+        return False
+
+    def _sort_key(self, text: str, quasi: bool, null: bool) -> tuple[Any, ...]:
+        """What a cell is sorted by: nulls, then numbers and intervals by their ends, then texts by their bytes."""
+        if not text and (null or not quasi):
+            return (0,)
+        ends = self._sort_ends(text) if quasi else _sort_number(text)
+        return (2, text.encode()) if ends is None else (1, *ends, text.encode())
+
+    def _sort_ends(self, text: str) -> tuple[float, float] | None:
+        bare = text.removesuffix(f" or {self.missing[0] or 'missing'}")
+        if (ends := _sort_number(text) or _sort_number(bare)) is not None:
+            return ends
+        if (found := re.fullmatch(f"({NUMBER})([+-])", bare)) is not None:
+            number = float(found[1])
+            return (number, math.inf) if found[2] == "+" else (-math.inf, number)
+        templates = [self.output["interval"], re.sub(r"\]$", ")", self.output["interval"])]
+        for pattern in map(self._pattern, templates):
+            if (found := re.fullmatch(pattern, bare)) is not None:
+                return float(found[1]), float(found[2])
+        return None
+
     # --- what the cells show ---
 
     def wrong_cells(self) -> Iterator[str]:
@@ -448,33 +493,84 @@ class Truth:
                 if self.kind != "regions":
                     if not self.penalties(name, texts, cells):
                         yield f"{name!r}: {texts} for {cells}"
-                elif not (self._shows_numbers(texts, cells) if numeric else self._shows(name, texts[0], cells)):
+                elif not (self._shows_numbers(name, texts, cells) if numeric else self._shows(name, texts[0], cells)):
                     yield f"{name!r}: {texts} for {cells}"
 
     def _released_names(self) -> list[str]:
         return [column for name in self.spec["quasi_identifiers"] for column in self.columns_of(name)]
 
-    def _shows_numbers(self, texts: list[str], cells: list[str]) -> bool:
+    def _shows_numbers(self, name: str, texts: list[str], cells: list[str]) -> bool:
         numbers = [Fraction(cell) for cell in cells if cell not in self.missing]
         if not numbers:
             return set(texts[:2]) == {self.missing[0]} and texts[2:] in ([], ["yes"])
-        if not (texts := self._bare(texts, len(numbers) < len(cells))):
+        if self.output["edges"] != "open" or self.output["suppressed"] not in texts:
+            texts = self._bare(texts, len(numbers) < len(cells))
+        if not texts:
             return False
         low, high = min(numbers), max(numbers)
-        if self.output["edges"] == "open" and self.output["suppressed"] in texts:
-            return True
+        if self.output["edges"] == "open":
+            return any(self._shows_window(texts, low, high, window) for window in self.windows(name))
         if self.output["numeric"] in ("mean", "median"):
-            if self.output["edges"] == "open":  # of values that are clamped
-                return bool(re.fullmatch(NUMBER, texts[0]))
             return self._near(texts[0], low, high)
         ends = self._ends(texts)
         if ends is None or self.output["edges"] == "tight":
             return ends == (low, high)
         return ends[0] <= low and high <= ends[1]
 
-    def _near(self, text: str, low: Fraction, high: Fraction) -> bool:
+    def _shows_window(self, texts: list[str], low: Fraction, high: Fraction, window: Window) -> bool:
+        """Whether texts are those of numbers from low to high where no end beyond the window is shown."""
+        least, most = window
+        point = self.output["numeric"] in ("mean", "median")
+        if least > most or (not point and low < least and most < high):
+            return set(texts) == {self.output["suppressed"]}
+        if point:
+            return bool(re.fullmatch(NUMBER, texts[0])) and self._near(
+                texts[0], min(max(low, least), most), min(max(high, least), most)
+            )
+        shown = (
+            -math.inf if low < least else min(low, most),
+            math.inf if most < high else max(high, least),
+        )
+        return self._ends(texts) == shown
+
+    def windows(self, name: str) -> list[Window]:
+        """Between which two numbers ends may be shown, by the rows that are shown in classes. Where some rows show
+        nothing it is not known which of them are in a class: any window between that of all and that of the others."""
+        if name not in self._windows:
+            everyone = self._window(name, range(len(self.shown)))
+            others = self._window(
+                name, [row for key, rows in self.classes.items() if key != self.hidden for row in rows]
+            )
+            column: list[Fraction | float] = [*self._numbers(name), math.inf, -math.inf]
+            self._windows[name] = [
+                (least, most)
+                for least in dict.fromkeys(column)
+                for most in dict.fromkeys(column)
+                if everyone[0] <= least <= others[0] and others[1] <= most <= everyone[1]
+            ]
+        return self._windows[name]
+
+    def _window(self, name: str, rows: Iterable[int]) -> Window:
+        """The least and the greatest number that enough units are at or beyond."""
+        sources = self.sources(name)
+        numbers = [(Fraction(sources[row]), self.whom[row]) for row in rows if sources[row] not in self.missing]
+
+        def enough(units: set[Any]) -> bool:
+            return len(units) >= self._fewest
+
+        least = [end for end, _ in numbers if enough({unit for number, unit in numbers if number <= end})]
+        most = [end for end, _ in numbers if enough({unit for number, unit in numbers if number >= end})]
+        return min(least, default=math.inf), max(most, default=-math.inf)
+
+    @cached_property
+    def _fewest(self) -> int:
+        """How many units have to be at or beyond an end: the largest k, 5 where none is required."""
+        required = [demand.given["k"] for demand in demands(self.spec) if "k" in demand.given]
+        return max(required, default=5)
+
+    def _near(self, text: str, low: Fraction | float, high: Fraction | float) -> bool:
         """Whether a number is one of these or between them, as far as it was rounded."""
-        rounding = Fraction(1, 10**6) + max(abs(low), abs(high)) / 10**13
+        rounding = Fraction(1, 10**6) + max(abs(Fraction(low)), abs(Fraction(high))) / 10**13
         return low - rounding <= Fraction(text) <= high + rounding
 
     def _bare(self, texts: list[str], mixed: bool) -> list[str]:
@@ -495,11 +591,16 @@ class Truth:
             return Fraction(found[1]), math.inf
         if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})-", "-".join(texts[::-1]))):
             return -math.inf, Fraction(found[1])
-        template = re.escape(self.output["interval"])
-        for end in ("low", "high"):
-            template = template.replace(re.escape("{" + end + "}"), f"({NUMBER})")
-        found = re.fullmatch(template, texts[0])
+        found = re.fullmatch(self._pattern(self.output["interval"]), texts[0])
         return (Fraction(found[1]), Fraction(found[2])) if found else None
+
+    @staticmethod
+    def _pattern(template: str) -> str:
+        """An expression of the intervals that read so, with a group for each end."""
+        pattern = re.escape(template)
+        for end in ("low", "high"):
+            pattern = pattern.replace(re.escape("{" + end + "}"), f"({NUMBER})")
+        return pattern
 
     def _shows(self, name: str, text: str, cells: list[str]) -> bool:
         values = {self.missing[0] if cell in self.missing else cell for cell in cells}
@@ -602,10 +703,7 @@ class Truth:
         template = self.output["interval"]
         if not whole and template.endswith("]"):
             template = template[:-1] + ")"
-        pattern = re.escape(template)
-        for end in ("low", "high"):
-            pattern = pattern.replace(re.escape("{" + end + "}"), f"({NUMBER})")
-        found = re.fullmatch(pattern, text)
+        found = re.fullmatch(self._pattern(template), text)
         return found is not None and (Fraction(found[1]), Fraction(found[2])) == (low, high - whole)
 
     def _numbers(self, name: str) -> list[Fraction]:
@@ -637,12 +735,14 @@ class Truth:
             if key == self.hidden:
                 lost += len(rows) * whole
                 continue
+            shown = dict(zip(self._released_names(), key, strict=True))
             for name in self.spec["quasi_identifiers"]:
                 sources = self.sources(name)
-                lost += len(rows) * self._penalty(name, [sources[row] for row in rows])
+                texts = [shown[column] for column in self.columns_of(name)]
+                lost += len(rows) * self._penalty(name, texts, [sources[row] for row in rows])
         return lost
 
-    def _penalty(self, name: str, cells: list[str]) -> float:
+    def _penalty(self, name: str, texts: list[str], cells: list[str]) -> float:
         present = [cell for cell in cells if cell not in self.missing]
         if self.spec["quasi_identifiers"][name].get("type") != "numeric":
             return self._node_penalty(name, {*present, *([self.missing[0]] if len(present) < len(cells) else [])})
@@ -650,8 +750,15 @@ class Truth:
             return 0.0
         column = self._numbers(name)
         numbers = [Fraction(cell) for cell in present]
+        low: Fraction | float = min(numbers)
+        high: Fraction | float = max(numbers)
+        if self.output["edges"] == "open":  # as far as the column goes where an end is not shown
+            ends = self._ends(self._bare(texts, len(present) < len(cells)) or texts)
+            if ends is None:
+                return 1.0
+            low, high = max(min(column), ends[0]), min(max(column), ends[1])
         span = max(column) - min(column)
-        width = float((max(numbers) - min(numbers)) / span) if span else 0.0
+        width = float((high - low) / span) if span else 0.0
         return min(1.0, width + (1 / (len({*column}) + 1) if len(present) < len(cells) else 0.0))
 
     def _node_penalty(self, name: str, values: set[str]) -> float:
