@@ -23,6 +23,7 @@ from anonymize.judging.protected import refuse_absent
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
+from anonymize.publication import report_files
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
@@ -58,6 +59,8 @@ class Audit:
     without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
     else is measured of the risk.
 
+    `reports`: paths, the kind by suffix; `force`: files that exist are replaced. They are written whatever the verdict.
+
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without
     a spec; `numeric`: those of `sensitive` that are compared as numbers.
@@ -72,6 +75,8 @@ class Audit:
     threshold: float = THRESHOLD
     further: Deeper = field(default_factory=Deeper)
     against: Against = field(default_factory=Against)
+    reports: Sequence[str] = ()
+    force: bool = False
 
     k: int | None = None
     l: int | None = None  # noqa: E741
@@ -137,6 +142,14 @@ def audit(request: Audit) -> AuditResult:
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     _check(request)
+    with report_files(request.reports, force=request.force) as publish:
+        result = _audited(request)
+        publish(result.report)
+    return result
+
+
+def _audited(request: Audit) -> AuditResult:
+    """The table, measured against what the request asks for."""
     against = request.against
     before = None if against.baseline is None else baseline.read(against.baseline)
     spec = _effective(request)

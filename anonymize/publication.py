@@ -8,7 +8,7 @@ way removes what was written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -138,6 +138,26 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
         private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
         further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}
         yield Files(source, tuple(release), reports, private, further)
+
+
+@contextmanager
+def report_files(paths: Sequence[str], *, force: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """The reports of a run that publishes nothing else, opened before any work is done. What is yielded writes a report
+    in all forms, and they take their places together.
+
+    Raises UsageError and WriteError for an output that cannot be.
+    """
+    kinds = [kind_of(path) for path in paths]
+    _refuse_twice(paths)
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(OutputFile(path, force=force)) for path in paths]
+
+        def publish(report: dict[str, Any]) -> None:
+            for output, kind in zip(outputs, kinds, strict=True):
+                output.write_text(RENDERERS[kind](report))
+            commit(outputs)
+
+        yield publish
 
 
 def named_by(spec: Spec) -> list[Path]:

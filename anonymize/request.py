@@ -20,7 +20,7 @@ class Request:
     `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the
     system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
     release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding;
-    `save_link`: of which released row is which of the input.
+    `save_link`: of which released row is which of the input. `show_values`: values of the input may be in the report.
     """
 
     spec: Spec
@@ -39,3 +39,4 @@ class Request:
     progress: Progress = field(default=lambda stage, done, total: None)
     save_recoding: str | None = None
     save_link: str | None = None
+    show_values: bool = False

@@ -123,6 +123,8 @@ _SIZE = _Size()
         help="Form of the result; auto is github in GitHub Actions, else text.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    REPORTS,
+    FORCE,
     THREADS,
     QUIET,
     COLOR,
@@ -228,7 +230,11 @@ def audit(
     click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(
-        "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="Form of the result."
+        "--format",
+        "form",
+        type=click.Choice(["text", "json", "markdown", "html"]),
+        default="text",
+        help="Form of the result.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     REPORTS,
@@ -280,10 +286,10 @@ def evaluate(
         report = rooms.evaluate(request)
     if form == "json":
         _json(report)
-    elif form == "markdown":
-        from anonymize.report.markdown import markdown
+    elif form in ("markdown", "html"):
+        from anonymize.report import RENDERERS
 
-        click.echo(markdown(report), nl=False)
+        click.echo(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report), nl=False)
     elif not quiet:
         _text(report, color)
 

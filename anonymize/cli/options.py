@@ -36,7 +36,7 @@ OUTPUT_FORMAT = click.option(
     type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),
     help="Format of the output, over the suffix.",
 )
-REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json or .md. Repeatable.")
+REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
 

@@ -49,6 +49,11 @@ RELEASE_OPTIONS = (
         is_flag=True,
         help="Make the report from what is published alone: the release, the spec, the hierarchies.",
     ),
+    click.option(
+        "--show-values",
+        is_flag=True,
+        help="Let the reports count values of the input by name; they are then as private as the input.",
+    ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
     QUIET,

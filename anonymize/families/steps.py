@@ -80,6 +80,8 @@ def check_needs(request: Request) -> None:
     not take, individuals or a population that it does not count, no sensitive attribute or target where it needs one, a
     recoding that cannot be saved."""
     spec, algorithm = request.spec, ALGORITHMS[request.algorithm]
+    if request.public and request.show_values:
+        raise UsageError("--show-values: a public report has no value of the input")
     if wrong := wrong_values(request.options):
         raise UsageError(wrong)
     if spec.unit is not None and not algorithm.NEEDS.units:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO
 
-from anonymize.formats import github, json, junit, markdown, sarif, text
+from anonymize.formats import github, html, json, junit, markdown, sarif, text
 from anonymize.formats.base import Checked, Finding
 
 __all__ = ["AUTO", "FORMATS", "Checked", "Finding", "chosen"]
@@ -23,6 +23,7 @@ FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
     "sarif": sarif.render,
     "junit": junit.render,
     "markdown": markdown.render,
+    "html": html.render,
 }
 """Name -> (what was checked, where to write it, colours: auto, always or never)."""
 

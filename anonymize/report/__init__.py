@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
 from anonymize.report.data import Clock, release_report
+from anonymize.report.html import html
 from anonymize.report.markdown import markdown
+from anonymize.report.pictures import missing_library
 
 __all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
 
@@ -19,12 +22,15 @@ def as_json(report: dict[str, Any]) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md": markdown}
+RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md": markdown, ".html": html}
 
 
 def kind_of(path: str) -> str:
-    """The form that a path's suffix asks for. Raises UsageError for any other suffix."""
+    """The form that a path's suffix asks for. Raises UsageError for any other suffix, and for HTML where the library
+    that draws its pictures is not installed."""
     suffix = Path(path).suffix.lower()
     if suffix not in RENDERERS:
         raise UsageError(f"{path}: a report is one of {', '.join(RENDERERS)} by its suffix")
+    if suffix == ".html" and find_spec("lets_plot") is None:
+        raise missing_library()
     return suffix

@@ -6,7 +6,7 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -15,17 +15,22 @@ from typing import Any
 from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.feasibility import minimum_size
+from anonymize.fidelity import fidelity
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
+from anonymize.report.codebook import codebook
 from anonymize.request import Request
-from anonymize.risk import merged
+from anonymize.risk import merged, risk_before
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Table
-from anonymize.verify import Verdict, met
+from anonymize.verify import THRESHOLD, Verdict, met
 from anonymize.verify.verdict import OrderVerdict
 
 SCHEMA_VERSION = 1
+
+SMALLEST = 5
+"""Rows that a count of the input stands for at least, where no larger k is required."""
 
 STAGES = ("read", "search", "recode", "verify", "write")
 
@@ -68,13 +73,17 @@ class ReleaseFacts:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them."""
+    """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
+    `kept`: what is left of the distributions. `released`: the columns that each quasi-identifier became."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
     utility: dict[str, Any]
     recoding: dict[str, Any]
     warnings: list[str]
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    released: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    labelled: bool = False
 
 
 def classed_blocks(facts: ReleaseFacts) -> Blocks:
@@ -91,7 +100,21 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         utility=utility(_view(facts)),
         recoding=facts.recoding.summary(),
         warnings=_warnings(facts),
+        kept=_kept(facts),
+        released={
+            each.name: [column.name for column in released.columns_of(each.name)] for each in facts.table.attributes
+        },
+        labelled=facts.recoding.labelled,
     )
+
+
+def _kept(facts: ReleaseFacts) -> dict[str, Any]:
+    """Marginals and associations, which nobody reads where there is no report."""
+    request = facts.request
+    if not request.reports:
+        return {}
+    smallest = max(required_k(facts.requirements), SMALLEST)
+    return fidelity(facts.table, facts.released, request.spec, smallest, values=request.show_values)
 
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
@@ -115,13 +138,23 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             "seed": request.seed,
         },
         "settings": settings(request.spec),
-        **blocks.measured,
+        **_with_before(blocks.measured, table),
         "utility": blocks.utility,
+        **blocks.kept,
         "recoding": blocks.recoding,
+        "codebook": codebook(request.spec, table.columns, blocks.released, labels=blocks.labelled),
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
         "warnings": blocks.warnings,
     }
+
+
+def _with_before(measured: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """The measured blocks, the risk of the input beside that of the release."""
+    if "risk" not in measured:
+        return dict(measured)
+    threshold = measured["risk"].get("threshold", THRESHOLD)
+    return {**measured, "risk": {**measured["risk"], "before": risk_before(table, threshold)}}
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
@@ -135,6 +168,7 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
     """
     other, passing = verdict.wildcard, verdict.passing
+    classes = {**verdict.classes, **({"sizes": list(verdict.sizes)} if verdict.sizes else {})}
     risk = verdict.risk if passing is None else {**verdict.risk, "passing": passing.block()}
     privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
@@ -147,11 +181,11 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
     if other is None:
-        return {"privacy": privacy, "classes": verdict.classes, "risk": risk}
+        return {"privacy": privacy, "classes": classes, "risk": risk}
     again = {"satisfied": met(other.results), "models": [result.as_dict() for result in other.results]}
     return {
         "privacy": privacy | {"wildcard": again},
-        "classes": verdict.classes,
+        "classes": classes,
         "risk": risk | {"wildcard": other.risk},
     }
 

@@ -17,7 +17,8 @@ def sections(report: dict[str, Any]) -> list[Section]:
     return [section for section in drawn if section.rows]
 
 
-def _parameters(values: dict[str, Any]) -> str:
+def parameters(values: dict[str, Any]) -> str:
+    """Parameters with their values, as text."""
     return ", ".join(f"{name} = {figure(value)}" for name, value in values.items()) or "-"
 
 
@@ -35,8 +36,8 @@ def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
         (
             model["model"],
             model["attribute"] or "",
-            _parameters(model["required"]),
-            _parameters(model["achieved"]),
+            parameters(model["required"]),
+            parameters(model["achieved"]),
             "" if model["satisfied"] is None else figure(model["satisfied"]),
         )
         for model in models
@@ -45,7 +46,11 @@ def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
 
 
 def _classes(report: dict[str, Any]) -> list[Section]:
-    rows = [(name.replace("_", " "), figure(value)) for name, value in report["classes"].items() if value is not None]
+    rows = [
+        (name.replace("_", " "), figure(value))
+        for name, value in report["classes"].items()
+        if name != "sizes" and value is not None
+    ]
     title = "Equivalence classes" if rows else "Rows"
     output = report.get("output", {})
     rows += [

@@ -8,6 +8,7 @@ not show. Nothing here decides whether a table is safe; `anonymize.verify` does.
 
 from __future__ import annotations
 
+from anonymize.risk.before import risk_before
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import Estimate, estimate, individual_risk
 from anonymize.risk.journalist import Journalist, journalist
@@ -30,5 +31,6 @@ __all__ = [
     "journalist",
     "merged",
     "population_uniques",
+    "risk_before",
     "sampled",
 ]

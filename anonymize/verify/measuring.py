@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from anonymize.verify.distances import Overall
-from anonymize.verify.risk import class_sizes, risk, wildcard_risk
+from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
 from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, plain, read, texts_of_classes, whole
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
@@ -91,6 +91,7 @@ def measure(
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
         results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
+        sizes=size_ranges(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
         blank=rows.blank,

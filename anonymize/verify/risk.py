@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -23,13 +23,32 @@ GIVEN = "threshold"
 """The parameter that stands beside them: the risk above which a record counts as at risk."""
 
 
+SIZES = (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Where the ranges of class sizes begin; the last one has no end."""
+
+SizeRange: TypeAlias = dict[str, int | None]
+"""`from` and `to` (None: no end), and the `classes` and `rows` that are of such sizes."""
+
+
 def class_sizes(sizes: pl.Series) -> Figures:
+    """How many classes there are, and how large they are."""
     if sizes.is_empty():
         return {"count": 0, "min_size": None, "mean_size": None, "max_size": None}
     rows = int(sizes.sum())
     smallest, largest = sizes.min(), sizes.max()
     assert isinstance(smallest, int) and isinstance(largest, int)
     return {"count": len(sizes), "min_size": smallest, "mean_size": rows / len(sizes), "max_size": largest}
+
+
+def size_ranges(sizes: pl.Series) -> list[SizeRange]:
+    """The ranges from that of the smallest class to that of the largest; none of no classes."""
+    ends = [*(begin - 1 for begin in SIZES[1:]), None]
+    within = [sizes.filter(sizes.is_between(low, high or sizes.max())) for low, high in zip(SIZES, ends, strict=True)]
+    filled = [index for index, some in enumerate(within) if len(some)]
+    return [
+        {"from": SIZES[index], "to": ends[index], "classes": len(within[index]), "rows": int(within[index].sum())}
+        for index in (range(filled[0], filled[-1] + 1) if filled else ())
+    ]
 
 
 def risk(sizes: pl.Series, threshold: float) -> Figures:

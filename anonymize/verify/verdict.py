@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -226,7 +226,8 @@ class Verdict:
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
     There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
     for, and then they are what is judged. `order`: what the order of rows tells, where that was asked for. `blank`:
-    every row reads as a suppressed one does; then none of them counts as suppressed.
+    every row reads as a suppressed one does; then none of them counts as suppressed. `sizes`: the classes by ranges of
+    sizes, as `risk.size_ranges` counts them.
     """
 
     rows: int
@@ -236,6 +237,7 @@ class Verdict:
     risk: Figures
     wildcard: Wildcard | None = None
     blank: bool = False
+    sizes: Sequence[Mapping[str, int | None]] = ()
     order: OrderVerdict | None = None
     absent: tuple[tuple[str, str], ...] = ()
     """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""

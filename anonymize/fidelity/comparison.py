@@ -1,0 +1,180 @@
+"""Marginals and pairwise associations, before and after.
+
+The marginal of a column is how many rows are in each bin: before by their values, after by what their cells show (see
+`spread`). The association of two columns is Cramér's V of their bins (Cramér, Mathematical Methods of Statistics, 1946,
+section 21.9): 0 where they are independent, 1 where the one tells the other. Joint counts after take the
+quasi-identifiers of a row for independent of each other within what its class shows, and a suppressed cell for
+distributed as the shown ones are, which is all that a reader knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Floats, Ints
+from anonymize.domain.numeric import Numeric
+from anonymize.fidelity.bins import Bins, named_bins, unnamed_bins
+from anonymize.fidelity.spread import Spread, spread
+from anonymize.recoding import Released
+from anonymize.spec import Spec
+from anonymize.table import Attribute, SensitiveColumn, Table
+
+COLUMNS = 10
+"""Columns between which associations are measured, at most: the quasi-identifiers, then the sensitive attributes."""
+ROWS = 200_000
+"""Associations are measured over about so many rows at most: every second, third ... row of a larger table."""
+
+
+def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, values: bool) -> dict[str, Any]:
+    """The blocks `marginals` and `associations` of a private report.
+
+    `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
+    """
+    return {
+        "marginals": {
+            each.name: block
+            for each in table.attributes
+            if (block := _marginal(each, released, spec, smallest, values=values)) is not None
+        },
+        "associations": associations(table, released, spec),
+    }
+
+
+# --- marginals -------------------------------------------------------------------------------------------------------
+
+
+def _marginal(
+    attribute: Attribute, released: Released, spec: Spec, smallest: int, *, values: bool
+) -> dict[str, Any] | None:
+    """Labels, rows before and rows after in each bin, and rows that show nothing; None where no bins can be named."""
+    leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
+    from_file = isinstance(spec.quasi_identifiers[attribute.name].hierarchy, Path)
+    bins = named_bins(attribute, leaves, smallest, from_file=from_file, values=values)
+    if bins is None or bins.labels is None:
+        return None
+    cells, of_class = _spread(attribute, released, spec, bins)
+    rows = np.bincount(of_class, _rows(released), minlength=len(cells.shares))
+    return {
+        "bins": list(bins.labels),
+        "before": bins.counted(leaves).tolist(),
+        "after": [round(each, 3) for each in (rows @ cells.shares).tolist()],
+        "hidden": int(rows[cells.hidden].sum()),
+    }
+
+
+def _rows(released: Released) -> Ints:
+    """(classes + 1,) rows of each class, that of published suppressed rows last."""
+    published = released.class_of[released.class_of >= 0]
+    return np.bincount(published, minlength=len(released.sizes) + 1).astype(np.int64)
+
+
+def _spread(attribute: Attribute, released: Released, spec: Spec, bins: Bins) -> tuple[Spread, Ints]:
+    """How the distinct cells of a quasi-identifier lie over its bins, and which of them each class shows, (classes +
+    1,)."""
+    columns = released.columns_of(attribute.name)[:2]
+    if len(columns) == 1:
+        texts = columns[0].texts
+        return spread(attribute, texts, texts, bins, spec), columns[0].of_class
+    pairs = np.column_stack([each.of_class for each in columns])
+    distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
+    low, high = ([each.texts[i] for i in distinct[:, side].tolist()] for side, each in enumerate(columns))
+    return spread(attribute, low, high, bins, spec), of_class.reshape(-1)
+
+
+# --- associations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column over its bins: `before` (rows,) the bin of each row looked at; `after` (classes, bins) how the rows of a
+    class lie over them; None for a column that is released as it is."""
+
+    name: str
+    before: Ints
+    bins: int
+    after: Floats | None
+
+
+def associations(table: Table, released: Released, spec: Spec) -> dict[str, Any]:
+    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at."""
+    step = -(-table.rows // ROWS)
+    looked = slice(None, None, max(step, 1))
+    class_of = released.class_of[looked]
+    numerous: tuple[Attribute | SensitiveColumn, ...] = (*table.attributes, *table.sensitive)
+    columns: list[_Column] = [
+        _quasi_identifier(each, released, spec, looked) if isinstance(each, Attribute) else _sensitive(each, looked)
+        for each in numerous[:COLUMNS]
+    ]
+    counting = _Counting(class_of, len(released.sizes) + 1)
+    pairs = [
+        {"columns": [a.name, b.name], "before": _v(_crosstab(a, b)), "after": _v(counting.joint(a, b))}
+        for a, b in combinations(columns, 2)
+        if a.after is not None
+    ]
+    return {"rows": len(class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+
+
+def _quasi_identifier(attribute: Attribute, released: Released, spec: Spec, looked: slice) -> _Column:
+    size = attribute.domain.size
+    bins = unnamed_bins(size, np.bincount(attribute.codes, minlength=size), isinstance(attribute.domain, Numeric))
+    cells, of_class = _spread(attribute, released, spec, bins)
+    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, cells.shares[of_class])
+
+
+def _sensitive(column: SensitiveColumn, looked: slice) -> _Column:
+    bins = unnamed_bins(column.size, np.bincount(column.codes, minlength=column.size), column.numeric)
+    return _Column(column.name, bins.of_leaf[column.codes[looked]], bins.count, None)
+
+
+def _crosstab(a: _Column, b: _Column) -> Floats:
+    """(bins of a, bins of b) rows, by their values."""
+    return np.bincount(a.before * b.bins + b.before, minlength=a.bins * b.bins).reshape(a.bins, b.bins).astype(float)
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Joint counts of what is released; `class_of` (rows,), -1 for rows that are not."""
+
+    class_of: NDArray[np.int32]
+    classes: int
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """(classes,) rows of each class."""
+        return np.bincount(self.class_of[self.class_of >= 0], minlength=self.classes).astype(np.float64)
+
+    def joint(self, a: _Column, b: _Column) -> Floats:
+        """(bins of a, bins of b) rows that are expected in each pair of bins: the sum over classes of what a and b
+        show, as a product of matrices."""
+        assert a.after is not None
+        shown = self._filled(a.after)
+        if b.after is not None:
+            return np.asarray((shown * self._weights[:, None]).T @ self._filled(b.after))
+        kept = self.class_of >= 0
+        values = self.class_of[kept].astype(np.int64) * b.bins + b.before[kept]
+        return np.asarray(shown.T @ np.bincount(values, minlength=self.classes * b.bins).reshape(self.classes, b.bins))
+
+    def _filled(self, shares: Floats) -> Floats:
+        """The shares, those of classes that show nothing being what the others show together."""
+        total = self._weights @ shares
+        hidden = shares.sum(axis=1) == 0
+        if not hidden.any() or not total.sum():
+            return shares
+        return np.where(hidden[:, None], total / total.sum(), shares)
+
+
+def _v(counts: Floats) -> float | None:
+    """Cramér's V; None where a column has one value."""
+    counts = counts[counts.sum(axis=1) > 1e-9][:, counts.sum(axis=0) > 1e-9]
+    if min(counts.shape) < 2:
+        return None
+    total = counts.sum()
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / total
+    return round(float(np.sqrt(((counts - expected) ** 2 / expected).sum() / total / (min(counts.shape) - 1))), 6)

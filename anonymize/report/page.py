@@ -1,0 +1,260 @@
+"""A report as a page: what HTML and Markdown are both rendered from.
+
+The page is made from the JSON report alone. Verdict first, in a sentence that needs no glossary; then chapters, each
+with its tables and, where people would rather look, pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from anonymize.report.section import Section, verdict_of
+from anonymize.report.tables import parameters, sections
+
+State = Literal["met", "unmet", "unknown", "neutral"]
+
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Horizontal bars. `series`: values by name; `form`: how they are written; see `pictures.bars`."""
+
+    caption: str
+    labels: list[str]
+    series: dict[str, list[float | None]]
+    form: str
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A heading, a word on how to read what follows, pictures, and a table."""
+
+    title: str
+    intro: str = ""
+    pictures: tuple[Picture, ...] = ()
+    table: Section | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """`state` is for colours; `verdict` is the bare verdict, `summary` what it means. `problems`: what
+    is not met or could not be shown. `facts`: one line a fact."""
+
+    title: str
+    state: State
+    verdict: str
+    summary: str
+    problems: list[str]
+    facts: list[tuple[str, str]]
+    warnings: list[str]
+    chapters: list[Chapter]
+
+
+def page(report: Report) -> Page:
+    """The page of a report of any kind."""
+    state, verdict = _verdict(report)
+    return Page(
+        title="Anonymization report",
+        state=state,
+        verdict=verdict,
+        summary=_summary(report),
+        problems=list(_problems(report)),
+        facts=list(_facts(report)),
+        warnings=[str(each) for each in report["warnings"]],
+        chapters=[*_chapters(report)],
+    )
+
+
+# --- the verdict -----------------------------------------------------------------------------------------------------
+
+
+def _verdict(report: Report) -> tuple[State, str]:
+    if "privacy" not in report:
+        return "neutral", "evaluated, not judged" if "seed" in report else "recoded, not measured"
+    privacy = report["privacy"]
+    if privacy["satisfied"] is None:
+        return ("unknown" if "unknown" in privacy else "neutral"), verdict_of(privacy)
+    return ("met" if privacy["satisfied"] else "unmet"), verdict_of(privacy)
+
+
+def _summary(report: Report) -> str:
+    """What the verdict means, for somebody who has never heard of a model."""
+    privacy = report.get("privacy", {})
+    parts = []
+    if models := privacy.get("models"):
+        met = sum(each["satisfied"] is True for each in models)
+        parts.append(f"{met} of {_number(len(models), 'privacy requirement')} met, measured from the table as written.")
+    smallest = report.get("classes", {}).get("min_size")
+    if smallest and "risk" in report:
+        parts.append(
+            f"Nobody stands out among fewer than {_number(smallest, 'row')} by the quasi-identifiers: who knows them "
+            f"all, and that a person is in the table, picks the right row with a chance of at most "
+            f"{_percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
+        )
+    gcp = report.get("utility", {}).get("gcp")
+    if gcp is not None:
+        parts.append(f"The quasi-identifiers lost {_percent(gcp)} of their precision.")
+    return " ".join(parts)
+
+
+def _problems(report: Report) -> Iterator[str]:
+    """What is not met, or could not be shown, model by model."""
+    privacy = report.get("privacy", {})
+    for each in privacy.get("models", []):
+        if each["satisfied"] is False:
+            about = f" of {each['attribute']}" if each["attribute"] else ""
+            reached, required = parameters(each["achieved"]), parameters(each["required"])
+            yield f"{each['model']}{about}: {reached} where {required} is required"
+    yield from privacy.get("unknown", [])
+
+
+def _before(risk: Report) -> str:
+    before = risk.get("before")
+    return "" if before is None else f" ({_percent(before['prosecutor_max'])} in the original)"
+
+
+def _percent(share: float | None) -> str:
+    return "an unknown share" if share is None else f"{100 * share:.3g} %"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    """Who made what of which file, and how."""
+    tool = report["tool"]
+    yield "tool", " ".join(filter(None, [tool["name"], tool["version"]]))
+    if report.get("started_at"):
+        yield "started", str(report["started_at"])
+    if "algorithm" in report:
+        options = ", ".join(f"{name} = {value}" for name, value in report["algorithm"]["options"].items())
+        yield "algorithm", f"{report['algorithm']['name']} ({options})" if options else report["algorithm"]["name"]
+    for name in ("input", "output", "spec"):
+        if text := _file(report.get(name, {})):
+            yield name, text
+
+
+def _file(block: Report) -> str:
+    rows = [f"{block['rows']:,} rows"] if "rows" in block else []
+    path = [str(block["path"])] if block.get("path") else []
+    return ", ".join([*rows, *path, *([f"SHA-256 {block['sha256']}"] if block.get("sha256") else [])])
+
+
+# --- chapters --------------------------------------------------------------------------------------------------------
+
+
+def _chapters(report: Report) -> Iterator[Chapter]:
+    """The tables of the report, each with what there is to look at; what has pictures alone comes after them."""
+    illustrated: dict[str, Callable[[Report], Iterator[Picture]]] = {
+        "Re-identification risk": _risks,
+        "Equivalence classes": _sizes,
+        "Loss by attribute (mean per cell)": _losses,
+    }
+    for section in sections(dict(report)):
+        pictures = tuple(illustrated.get(section.title, _none)(report))
+        yield Chapter(section.title, _INTROS.get(section.title, ""), pictures, section)
+    for title, draw in (("Marginals", _marginals), ("Associations", _associations)):
+        if pictures := tuple(draw(report)):
+            yield Chapter(title, _INTROS[title], pictures)
+    yield from _settings(report)
+    yield from _codebook(report)
+
+
+_INTROS = {
+    "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
+    "prosecutor knows that a person is in the table, the journalist does not; the marketer links everybody.",
+    "Equivalence classes": "Rows that read the same in every quasi-identifier are one class.",
+    "Loss by attribute (mean per cell)": "0: every value is shown as it was. 1: nothing is shown.",
+    "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
+    "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
+    "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
+    "After, from what the classes show. The pairs with the strongest associations before.",
+    "Settings": "What the command line can replace, and where each value came from.",
+    "Codebook": "How the columns and special cells of the release read.",
+}
+
+
+def _none(report: Report) -> Iterator[Picture]:
+    yield from ()
+
+
+def _risks(report: Report) -> Iterator[Picture]:
+    risk = report["risk"]
+    names = {
+        "prosecutor_max": "highest risk of a row",
+        "prosecutor_mean": "mean risk of a row",
+        "records_at_risk": f"rows with a risk above {_percent(risk.get('threshold', 0.2))}",
+    }
+    shown = [name for name in names if name in risk]
+    series = {"after": [risk[name] for name in shown]}
+    if "before" in risk:
+        series = {"before": [risk["before"][name] for name in shown], **series}
+    yield Picture("Risk of being re-identified", [names[name] for name in shown], series, ".1~%")
+
+
+def _sizes(report: Report) -> Iterator[Picture]:
+    ranges = report["classes"].get("sizes", [])
+    if ranges:
+        yield Picture(
+            "Rows by the size of their class",
+            [_range(each) for each in ranges],
+            {"rows": [each["rows"] for each in ranges]},
+            ",.0f",
+        )
+
+
+def _range(each: Report) -> str:
+    low, high = each["from"], each["to"]
+    return f"{low:,} and more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _losses(report: Report) -> Iterator[Picture]:
+    attributes = {
+        name: block["ncp"] for name, block in report["utility"]["attributes"].items() if block["ncp"] is not None
+    }
+    if attributes:
+        yield Picture("Mean loss of a cell (NCP)", list(attributes), {"loss": list(attributes.values())}, ".1~%")
+
+
+def _marginals(report: Report) -> Iterator[Picture]:
+    for name, block in report.get("marginals", {}).items():
+        hidden = f" ({_number(block['hidden'], 'row')} show nothing)" if block["hidden"] else ""
+        yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
+
+
+STRONGEST = 12
+"""Pairs of which the association is drawn; the JSON report has them all."""
+
+
+def _associations(report: Report) -> Iterator[Picture]:
+    pairs = [each for each in report.get("associations", {}).get("pairs", []) if each["before"] is not None]
+    strongest = sorted(pairs, key=lambda each: -each["before"])[:STRONGEST]
+    if strongest:
+        series = {side: [each[side] for each in strongest] for side in ("before", "after")}
+        yield Picture("Cramér's V", [" and ".join(each["columns"]) for each in strongest], series, ".2f")
+
+
+def _settings(report: Report) -> Iterator[Chapter]:
+    rows = [(name, str(each["value"]), each["from"]) for name, each in report.get("settings", {}).items()]
+    if rows:
+        yield Chapter("Settings", _INTROS["Settings"], (), Section("Settings", ("setting", "value", "from"), rows))
+
+
+def _codebook(report: Report) -> Iterator[Chapter]:
+    block = report.get("codebook")
+    if block is None:
+        return
+    rows = [(each["name"], each["role"], each["meaning"]) for each in block["columns"]]
+    cells = [
+        (repr(block["missing"]), "", "missing"),
+        (repr(block["suppressed"]), "", "suppressed: nothing is shown"),
+        (block["interval"], "", "an interval, both ends included"),
+        (block["open_high"], "", "this number or a higher one"),
+        (block["open_low"], "", "this number or a lower one"),
+    ]
+    table = Section("Codebook", ("column or cell", "role", "meaning"), [*rows, *cells])
+    yield Chapter("Codebook", _INTROS["Codebook"], (), table)
