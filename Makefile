@@ -3,14 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench docs figures format clean
+.PHONY: demo test browser bench docs figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
-	@$(BIN)/anonymize mondrian configs/patients.yaml -o demo/patients.csv -r demo/report.json -r demo/report.md --force
+	@$(BIN)/anonymize mondrian configs/patients.yaml -o demo/patients.csv -r demo/report.html -r demo/report.json -r demo/report.md --force
 	@echo
 	@echo "release: demo/patients.csv"
-	@echo "report:  demo/report.json, demo/report.md"
+	@echo "report:  demo/report.html, demo/report.json, demo/report.md"
 
 test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/ruff check .
@@ -18,6 +18,11 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto
+
+browser: $(VENV)/installed-dev  ## Chromium (from Debian's packages) and what drives it: HTML reports are then tested in it
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
+	  || echo "no Chromium here, and none could be installed: the tests of HTML in a browser are skipped" >&2
 
 bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=--full: ten million rows, too)
 	$(BIN)/python benchmarks/bench.py $(ARGS)
@@ -41,7 +46,7 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[html]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml

@@ -153,7 +153,7 @@ def _with_before(measured: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """The measured blocks, the risk of the input beside that of the release."""
     if "risk" not in measured:
         return dict(measured)
-    threshold = measured["risk"].get("threshold", THRESHOLD)
+    threshold = measured["risk"].get("threshold") or THRESHOLD
     return {**measured, "risk": {**measured["risk"], "before": risk_before(table, threshold)}}
 
 

@@ -152,7 +152,7 @@ def test_markdown_says_the_verdict_first() -> None:
 def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
     cells = re.compile(r"(?<!\\)\|")
     tables = re.findall(r"(?:^\|.*\n)+", markdown(REPORT), re.MULTILINE)
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         assert len({len(cells.findall(line)) for line in table.splitlines()}) == 1
 

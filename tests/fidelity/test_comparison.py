@@ -1,0 +1,130 @@
+"""Marginals and associations against plain Python over the rows of released files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats.contingency import association
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+
+ROWS = [
+    (age, ("F", "M")[(age * 7 + row) % 2], ("flu", "gout", "hiv")[(age // 20 + row) % 3])
+    for row in range(40)
+    for age in (20, 25, 31, 38, 44, 47, 52, 59)
+]
+SPEC = """\
+version: 1
+input: {path: table.csv, missing: ["?"]}
+quasi_identifiers:
+  age: {type: numeric}
+  sex: {hierarchy: sex.csv}
+sensitive: {illness: {}}
+privacy: {k: 8}
+output: {edges: tight}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fidelity")
+    text = io.StringIO()
+    csv.writer(text).writerows([("age", "sex", "illness"), *ROWS, ("?", "F", "flu"), *[("?", "M", "flu")] * 11])
+    (folder / "table.csv").write_text(text.getvalue())
+    (folder / "sex.csv").write_text("F;*\nM;*\n")
+    (folder / "spec.yaml").write_text(SPEC)
+    return folder
+
+
+def released(folder: Path, *options: str) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    output, report = folder / "released.csv", folder / "report.json"
+    code = outcome(
+        lambda: run(
+            ["mondrian", str(folder / "spec.yaml"), "-o", str(output), "-r", str(report), "--force", "-q", *options]
+        )
+    )
+    assert code == 0
+    return list(csv.DictReader(io.StringIO(output.read_text()))), json.loads(report.read_text())
+
+
+def test_marginals_before_are_counts_of_the_input(folder: Path) -> None:
+    _, report = released(folder)
+    block = report["marginals"]["sex"]
+    assert dict(zip(block["bins"], block["before"], strict=True)) == {
+        "F": sum(sex == "F" for _, sex, _ in ROWS) + 1,
+        "M": sum(sex == "M" for _, sex, _ in ROWS) + 11,
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("-k", "60"), ("-k", "150")])
+def test_marginals_after_are_what_a_reader_counts(folder: Path, options: tuple[str, ...]) -> None:
+    rows, report = released(folder, *options)
+    block, shares = report["marginals"]["sex"], Counter[str]()
+    for row in rows:
+        if row["sex"] in ("F", "M"):
+            shares[row["sex"]] += 1
+    assert block["after"] == [shares[name] for name in block["bins"]]
+    assert block["hidden"] == sum(row["sex"] == "*" for row in rows)
+
+
+def test_an_interval_counts_with_the_width_it_has_in_a_bin(folder: Path) -> None:
+    rows, report = released(folder, "-k", "12")
+    block = report["marginals"]["age"]
+    edges = [float(label.split()[1]) for label in block["bins"] if label.startswith("below")]
+    edges += [float(label.split()[0]) for label in block["bins"] if label[0].isdigit()]
+    expected = [0.0] * len(block["bins"])
+    for row in rows:
+        text = row["age"].removesuffix(" or ?")
+        if text == "?":
+            expected[block["bins"].index("missing")] += 1
+            continue
+        low, _, high = text.strip("[]").partition("-")
+        years = list(range(int(low), int(high or low) + 1))
+        for year in years:
+            expected[sum(edge <= year for edge in sorted(set(edges)))] += 1 / len(years)
+    assert block["after"] == pytest.approx(expected, abs=1e-2)
+
+
+def test_associations_before_agree_with_scipy(folder: Path) -> None:
+    _, report = released(folder)
+    columns = {"age": [str(r[0]) for r in ROWS], "sex": [r[1] for r in ROWS], "illness": [r[2] for r in ROWS]}
+    columns["age"] += ["?"] * 12
+    columns["sex"] += ["F", *["M"] * 11]
+    columns["illness"] += ["flu"] * 12
+    pairs = {tuple(each["columns"]): each["before"] for each in report["associations"]["pairs"]}
+    for a, b in combinations(columns, 2):
+        names = sorted(set(columns[a])), sorted(set(columns[b]))
+        counted = Counter(zip(columns[a], columns[b], strict=True))
+        table = [[counted[x, y] for y in names[1]] for x in names[0]]
+        assert pairs[a, b] == pytest.approx(association(table, method="cramer"), abs=1e-6)
+
+
+def test_what_is_shown_as_it_is_keeps_its_associations_and_one_class_keeps_none(folder: Path) -> None:
+    _, fine = released(folder, "-k", "1")
+    for each in fine["associations"]["pairs"]:
+        assert each["after"] == pytest.approx(each["before"], abs=1e-6)
+    _, coarse = released(folder, "-k", str(len(ROWS) + 12))
+    for each in coarse["associations"]["pairs"]:
+        assert each["after"] is None or math.isclose(each["after"], 0.0, abs_tol=1e-6)
+
+
+def test_flat_values_are_counted_by_name_only_where_they_may_be(folder: Path) -> None:
+    flat = SPEC.replace("sex: {hierarchy: sex.csv}", "sex: {}")
+    (folder / "spec.yaml").write_text(flat)
+    try:
+        assert "sex" not in released(folder)[1]["marginals"]
+        assert released(folder, "--show-values")[1]["marginals"]["sex"]["bins"] == ["F", "M"]
+        assert (
+            outcome(lambda: run(["mondrian", str(folder / "spec.yaml"), "--show-values", "--public-report", "-q"])) == 2
+        )
+    finally:
+        (folder / "spec.yaml").write_text(SPEC)

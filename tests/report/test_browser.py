@@ -1,0 +1,72 @@
+"""The HTML report in a browser: no error, no request, nothing beyond its window, pictures there, accessible.
+
+Needs Chromium and the extra `browser`; `make browser` installs both. Skipped without.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: make browser")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: make browser")
+pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: make browser")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    spec, released = ROOT / "configs" / "patients.yaml", folder / "released.csv"
+    release, audit, evaluation = (folder / f"{name}.html" for name in ("release", "audit", "evaluate"))
+    calls: list[list[object]] = [
+        ["mondrian", spec, "-o", released, "-r", release],
+        ["audit", spec, "-i", released, "-k", 500, "-r", audit],
+        ["evaluate", spec, released, "--queries", 20, "-r", evaluation],
+    ]
+    for arguments in calls:
+        assert outcome(lambda given=arguments: run([*map(str, given), "-q"])) in (0, 1)  # type: ignore[misc]
+    return {"release": release, "audit": audit, "evaluate": evaluation}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("name", ["release", "audit", "evaluate"])
+def test_a_page_is_quiet_whole_and_accessible(
+    browser: Any, pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    requests: list[str] = []
+    noises: list[str] = []
+    opened.on("request", lambda request: requests.append(request.url))
+    opened.on("console", lambda message: noises.append(message.text))
+    opened.on("pageerror", lambda error: noises.append(str(error)))
+    opened.goto(pages[name].as_uri())
+    assert noises == []
+    assert requests == [pages[name].as_uri()]
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    figures = opened.evaluate("[...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect().height)")
+    assert all(height > 20 for height in figures)
+    assert figures or name == "evaluate"
+    violations = axe.Axe().run(opened)
+    assert violations.violations_count == 0, violations.generate_report()
+    opened.close()

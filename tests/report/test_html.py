@@ -1,0 +1,119 @@
+"""The HTML report as text: everything is in it, nothing of it is markup that was not meant, the same at every run."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+from anonymize.report.html import html
+from anonymize.report.page import page
+from tests.report.test_report import REPORT
+
+pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
+
+
+class Reading(HTMLParser):
+    """The tags, the addresses and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "action")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_verdict_figures_and_warnings_are_in_the_page() -> None:
+    reading = Reading(html(REPORT))
+    for text in ("Every requirement is met", "k-anonymity", "recursive-cl-diversity", "mondrian", *REPORT["warnings"]):
+        assert text in reading.text
+    assert "svg" in reading.tags
+
+
+def test_there_is_no_script_and_no_request() -> None:
+    reading = Reading(html(REPORT))
+    assert not {"script", "link", "img", "iframe", "object", "form"}.intersection(reading.tags)
+    assert reading.addresses == []
+    assert "url(" not in html(REPORT) and "@import" not in html(REPORT)
+
+
+def test_what_comes_from_outside_is_escaped() -> None:
+    report = deepcopy(REPORT)
+    mark = "<b onclick=x>&\"'</b>"
+    report["warnings"] = [mark]
+    report["input"]["path"] = mark
+    report["utility"]["attributes"] = {mark: next(iter(REPORT["utility"]["attributes"].values()))}
+    page_text = html(report)
+    assert "<b " not in page_text and mark in Reading(page_text).text
+
+
+def test_the_same_report_is_the_same_page() -> None:
+    assert html(deepcopy(REPORT)) == html(deepcopy(REPORT))
+
+
+@pytest.mark.parametrize(
+    ("satisfied", "unknown", "state"),
+    [(True, None, "met"), (False, None, "unmet"), (None, ["a reason"], "unknown"), (None, None, "neutral")],
+)
+def test_the_verdict_has_a_colour(satisfied: bool | None, unknown: list[str] | None, state: str) -> None:
+    report: dict[str, Any] = deepcopy(REPORT)
+    report["privacy"]["satisfied"] = satisfied
+    if unknown:
+        report["privacy"]["unknown"] = unknown
+    assert page(report).state == state
+    assert (unknown or [])[:1] == [each for each in page(report).problems if each == "a reason"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("html")
+    rows = [f"{20 + row % 30},{'FM'[row % 2]},{('flu', 'gout')[row % 3 == 0]}" for row in range(300)]
+    (folder / "table.csv").write_text("\n".join(["age,sex,illness", *rows]) + "\n")
+    quasi = "quasi_identifiers: {age: {type: numeric}, sex: {}}"
+    (folder / "spec.yaml").write_text(
+        f"version: 1\ninput: {{path: table.csv}}\n{quasi}\nsensitive: {{illness: {{}}}}\nprivacy: {{k: 5}}\n"
+    )
+    return folder
+
+
+def called(*arguments: object) -> int:
+    return outcome(lambda: run([str(each) for each in arguments]))
+
+
+def test_every_command_with_a_report_writes_a_page(folder: Path) -> None:
+    spec, released = folder / "spec.yaml", folder / "released.csv"
+    pages = [folder / f"{name}.html" for name in ("release", "public", "audit", "evaluate")]
+    data = folder / "release.json"
+    assert called("mondrian", spec, "-o", released, "-r", pages[0], "-r", data, "-q") == 0
+    assert called("mondrian", spec, "-o", released, "-r", pages[1], "--public-report", "--force", "-q") == 0
+    assert called("audit", spec, "-i", folder / "table.csv", "-r", pages[2], "-k", 50, "-q") == 1
+    assert called("evaluate", spec, released, "-r", pages[3], "-q") == 0
+    texts = [Reading(path.read_text()).text for path in pages]
+    assert "Marginals" in texts[0] and "before" in texts[0]
+    assert "Marginals" not in texts[1] and "in the original" not in texts[1]
+    assert "NOT SAFE" in texts[2] and "k = 50 is required" in texts[2]
+    assert "evaluated, not judged" in texts[3].lower()
+    assert pages[0].read_text() == html(json.loads(data.read_text()))
+
+
+def test_audit_prints_a_page_and_refuses_to_overwrite_one(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert called("audit", folder / "spec.yaml", "-i", folder / "table.csv", "--format", "html", "-k", 5) == 0
+    assert capfd.readouterr().out.startswith("<!doctype html>")
+    taken = folder / "taken.html"
+    taken.write_text("mine")
+    assert called("audit", folder / "spec.yaml", "-i", folder / "table.csv", "-r", taken, "-q") == 2
+    assert taken.read_text() == "mine"
