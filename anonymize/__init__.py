@@ -1,3 +1,38 @@
-"""anonymize: turns a table about people into one that can be published, and proves it."""
+"""anonymize: turns a table about people into one that can be published, and proves it.
+
+For Python users there are `release`, `audit`, `evaluate`, `recode` and `Spec`, which do what the commands do, to frames
+or to files, and raise the errors whose exit codes the commands have. Nothing heavy is imported before one is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AnonymizeError",
+    "Audited",
+    "Evaluated",
+    "Recoded",
+    "Release",
+    "Spec",
+    "audit",
+    "evaluate",
+    "recode",
+    "release",
+]
+"""What `__init__.pyi` declares for type checkers."""
+
+
+def __getattr__(name: str) -> Any:
+    """What Python users call, imported when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'anonymize' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("anonymize.errors" if name == "AnonymizeError" else "anonymize.python"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -17,6 +17,7 @@ from anonymize.auditing.buckets import BucketLayout
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Original, opened
+from anonymize.calling import make_callable
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
 from anonymize.judging.protected import refuse_absent
@@ -334,3 +335,6 @@ def _unjudged(spec: Spec) -> list[Check]:
         able = ("any", "numeric") if numeric else ("any",)
         checks += [Check(model.id, name, {}, numeric) for model in models if model.sensitive in able]
     return checks
+
+
+make_callable(__name__)

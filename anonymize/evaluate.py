@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from anonymize import __version__, privacy
+from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import patterns
@@ -265,3 +266,6 @@ def _warnings(released: ReleasedTable) -> list[str]:
     ]
     exposed = [name for name in released.spec.identifiers if name in released.frame.columns]
     return [*ambiguous, *(f"column {name} is a direct identifier, and it is in the release" for name in exposed)]
+
+
+make_callable(__name__)

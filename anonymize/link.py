@@ -21,7 +21,7 @@ from anonymize.table.files import reason
 
 SAVE_LINK = "save-link"
 """The option that names the file."""
-SUFFIXES = (".json", ".csv")
+SUFFIXES: tuple[str, ...] = (".json", ".csv")
 FORMAT, FORMAT_VERSION = "anonymize link", 1
 _COLUMN = "input_row"
 

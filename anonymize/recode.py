@@ -18,10 +18,12 @@ from typing import Any
 import polars as pl
 
 from anonymize import __version__, rows
+from anonymize.calling import make_callable
 from anonymize.errors import DataError, Problem
 from anonymize.names import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
-from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load, recoder
+from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
+from anonymize.recoding.saved.recoder import recoder
 from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.request import Progress, Request
@@ -177,3 +179,6 @@ def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Cloc
         "timing": clock.timing(),
         "warnings": warnings,
     }
+
+
+make_callable(__name__)

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
+from anonymize.calling import make_callable
 from anonymize.families import family_of
 from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
 from anonymize.link import SAVE_LINK, Link, LinkedFile
@@ -99,3 +100,6 @@ def _paths(request: Request, release: ReleasePaths) -> Paths:
         output_format=request.output_format,
         force=request.force,
     )
+
+
+make_callable(__name__)

@@ -170,17 +170,18 @@ def audit(
     --no-regress and a figure of privacy or risk is worse than in the baseline.
     """
     use_threads(threads)
-    from anonymize import audit as rooms
     from anonymize import privacy
+    from anonymize.audit import Against, Audit
+    from anonymize.audit import audit as walk
     from anonymize.auditing.sample import Deeper
     from anonymize.errors import UnsafeError, WriteError
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     loaded = load(spec, privacy.PARAMETERS) if spec else None
-    against = rooms.Against(baseline, no_regress, previous, by_position)
+    against = Against(baseline, no_regress, previous, by_position)
     further = Deeper(subsets, fraction, population)
-    audited = rooms.audit(rooms.Audit(loaded, path, against=against, further=further, **given))
+    audited = walk(Audit(loaded, path, against=against, further=further, **given))
     rendering = chosen(form, os.environ)
     if sys.stdout is None and rendering != "text":
         raise WriteError("<stdout>: cannot be written: it is closed")
@@ -273,17 +274,18 @@ def evaluate(
     original's patterns the release still shows. These name values, and are left out of the files of -r.
     """
     count = use_threads(threads)
-    from anonymize import evaluate as rooms
     from anonymize import privacy
     from anonymize import spec as specs
     from anonymize.cli.progress import progress
+    from anonymize.evaluate import Evaluate
+    from anonymize.evaluate import evaluate as walk
 
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
     models = _protocol(given, count)
     with progress(quiet) as report_progress:
-        request = rooms.Evaluate(loaded, released, input_path, models=models, progress=report_progress, **given)
-        report = rooms.evaluate(request)
+        request = Evaluate(loaded, released, input_path, models=models, progress=report_progress, **given)
+        report = walk(request)
     if form == "json":
         _json(report)
     elif form in ("markdown", "html"):

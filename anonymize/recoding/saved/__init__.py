@@ -6,7 +6,7 @@ are: cuts that part all rows, and values that are parted attribute by attribute.
 """
 
 from anonymize.recoding.saved.model import FORMAT_VERSION, Saved, load
-from anonymize.recoding.saved.recoder import Counts, Recoded, recoder
+from anonymize.recoding.saved.recoder import Counts, Recoded
 from anonymize.recoding.saved.save import save
 
-__all__ = ["FORMAT_VERSION", "Counts", "Recoded", "Saved", "load", "recoder", "save"]
+__all__ = ["FORMAT_VERSION", "Counts", "Recoded", "Saved", "load", "save"]

@@ -1,0 +1,12 @@
+from anonymize.errors import AnonymizeError as AnonymizeError
+from anonymize.python import Audited as Audited
+from anonymize.python import Evaluated as Evaluated
+from anonymize.python import Recoded as Recoded
+from anonymize.python import Release as Release
+from anonymize.python import Spec as Spec
+from anonymize.python import audit as audit
+from anonymize.python import evaluate as evaluate
+from anonymize.python import recode as recode
+from anonymize.python import release as release
+
+__version__: str

@@ -1,0 +1,351 @@
+"""The commands for Python users: frames or files in, frames and reports out, the same roads and the same verification.
+
+    >>> import anonymize
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 52, 58], "job": ["cook", "cook", "clerk", "clerk"]})
+    >>> spec = anonymize.Spec(quasi_identifiers={"age": {"type": "numeric"}, "job": {}}, privacy={"k": 2})
+    >>> released = anonymize.release(people, spec)
+    >>> released.frame["age"].to_list(), released.report["privacy"]["satisfied"]
+    (['34-', '34-', '52+', '52+'], True)
+
+A table is a path, or a frame: of polars, pandas (2.2 or newer), pyarrow, or anything else that exports an Arrow stream.
+A frame is written to a file without a name first, as the release is verified from what was written; what comes back is
+of the kind that went in. A null is a missing value.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from anonymize import privacy, temporary
+from anonymize import spec as specs
+from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.audit import Against, Audit
+from anonymize.audit import audit as audit_road
+from anonymize.auditing.sample import Deeper
+from anonymize.errors import Problem, UsageError
+from anonymize.evaluate import Evaluate
+from anonymize.evaluate import evaluate as evaluate_road
+from anonymize.families import family_of
+from anonymize.recode import Recode
+from anonymize.recode import recode as recode_road
+from anonymize.release import release as release_road
+from anonymize.request import Request
+
+Frame: TypeAlias = Any
+"""A polars DataFrame or LazyFrame, or whatever exports an Arrow stream: a frame of pandas, a table of pyarrow."""
+FRAME = "<frame>"
+"""What a report calls a table that was no file."""
+
+_POLICY = ("k", "l", "t", "suppression")
+
+
+class Spec:
+    """What a table's columns are, and what a release has to meet: a YAML file, a mapping, or keywords.
+
+    `Spec("spec.yaml")`, `Spec({"quasi_identifiers": ...})` and `Spec(quasi_identifiers=..., privacy={"k": 5})` are the
+    same; `version` is 1 where it is left out. Keywords replace the keys of a mapping.
+
+    Raises SpecError with everything that is wrong.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> None:
+        if isinstance(source, str | os.PathLike):
+            if keys:
+                raise UsageError(f"Spec: a file takes no keywords beside it: {', '.join(keys)}")
+            self.model = specs.load(Path(source), privacy.PARAMETERS)
+        else:
+            self.model = specs.make({"version": 1, **(source or {}), **keys}, privacy.PARAMETERS)
+
+    def __repr__(self) -> str:
+        where = "" if self.model.path is None else f"{str(self.model.path)!r}: "
+        return f"<Spec {where}{len(self.model.quasi_identifiers)} quasi-identifiers>"
+
+
+SpecLike: TypeAlias = "Spec | specs.Spec | str | os.PathLike[str] | Mapping[str, Any]"
+
+
+def model_of(spec: SpecLike) -> specs.Spec:
+    """The validated spec, from whatever describes one. Raises SpecError."""
+    if isinstance(spec, specs.Spec):
+        return spec
+    return (spec if isinstance(spec, Spec) else Spec(spec)).model
+
+
+# --- what comes back -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Reported:
+    """A result with a report, which notebooks show as the page that `-r report.html` writes."""
+
+    report: dict[str, Any]
+
+    def __repr__(self) -> str:
+        from anonymize.report.page import page
+
+        return f"<{type(self).__name__}: {page(self.report).verdict}>"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its style stays there; Markdown where the extra `html` is absent."""
+        from html import escape
+
+        from anonymize.report import RENDERERS
+
+        try:
+            page = RENDERERS[".html"](self.report)
+        except UsageError:
+            return f"<pre>{escape(RENDERERS['.md'](self.report))}</pre>"
+        style = "width:100%;height:40rem;border:0"
+        return f'<iframe title="Anonymization report" style="{style}" srcdoc="{escape(page)}"></iframe>'
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Reported):
+    """A release that was verified.
+
+    `frame`: its rows, of the kind of frame that went in (polars for a file). `recoding`: the saved recoding, for
+    `recode`; None where an algorithm's recoding is no function of the values. It is private. `further`: the other files
+    of the release by their names: the sensitive table of `anatomy` as a frame, the parameters of `randomize` as a
+    mapping."""
+
+    frame: Frame
+    recoding: dict[str, Any] | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, repr=False)
+class Recoded(Reported):
+    """Rows that a saved recoding was applied to. Nothing was measured."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, repr=False)
+class Audited(Reported):
+    """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
+    `problems`: what is not met or could not be shown."""
+
+    satisfied: bool | None
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluated(Reported):
+    """A release beside its original."""
+
+
+# --- what is called --------------------------------------------------------------------------------------------------
+
+
+def release(
+    data: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    algorithm: str | None = None,
+    *,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741
+    t: float | None = None,
+    suppression: float | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    public: bool = False,
+    show_values: bool = False,
+    allow_unsafe: bool = False,
+    **options: Any,
+) -> Release:
+    """A release of a table, made by an algorithm (`mondrian` for None), verified as the command verifies it.
+
+    `k`, `l`, `t`, `suppression`: over the spec. `public`: the report is made from what is published alone. `options`:
+    the algorithm's own, by the names of its command's (`--time-limit` is `time_limit`). The same data, spec, options
+    and seed give the same frame.
+
+    Raises UnsafeError for a release that does not meet its requirements, unless `allow_unsafe`; InfeasibleError where
+    there is none; SpecError, DataError and UsageError as the command does. Then nothing is returned.
+    """
+    name = algorithm or "mondrian"
+    chosen = _options(name, options)
+    model = specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression)
+    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+        reusable = why_not_reusable(ALGORITHMS[name], chosen) is None
+        request = Request(
+            model,
+            name,
+            chosen,
+            input=path,
+            output=f"{folder}/release.arrow",
+            reports=(f"{folder}/report.json",),
+            seed=seed,
+            threads=threads or os.cpu_count() or 1,
+            public=public,
+            show_values=show_values,
+            allow_unsafe=allow_unsafe,
+            save_recoding=f"{folder}/recoding.json" if reusable else None,
+        )
+        report = _without_paths(release_road(request), data)
+        tables, texts = (getattr(family_of(name).paths(request), part) for part in ("tables", "texts"))
+        first, *others = (_of_kind(pl.read_ipc(path), data) for path in tables)
+        further = dict(zip([Path(each).name for each in tables[1:]], others, strict=True))
+        further |= {Path(each).name: json.loads(Path(each).read_text()) for each in texts}
+        recoding = json.loads(Path(folder, "recoding.json").read_text()) if reusable else None
+    return Release(report, first, recoding, further)
+
+
+def audit(
+    data: Frame | str | os.PathLike[str],
+    spec: SpecLike | None = None,
+    *,
+    previous: Frame | str | os.PathLike[str] | None = None,
+    by_position: bool = False,
+    baseline: str | os.PathLike[str] | None = None,
+    no_regress: bool = False,
+    subsets: int | None = None,
+    sampling_fraction: float | None = None,
+    population: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Audited:
+    """Measures any table against a spec, or against `k`, `l` and further models on the columns that `quasi_identifiers`
+    and `sensitive` name.
+
+    `options`: those of the command by their names, among them `k`, `l`, `t`, `require`, `quasi_identifiers`,
+    `sensitive`, `numeric`, `missing`, `unit`, `threshold`, `missing_as`. A table that does not meet its requirements
+    raises nothing: `satisfied` says so.
+
+    Raises UsageError, SpecError and DataError as the command does.
+    """
+    known = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
+    _refuse_unknown("audit", options, known)
+    with _table(data) as path, _table(previous) as earlier:
+        against = Against(_text(baseline), no_regress, earlier, by_position)
+        further = Deeper(subsets, sampling_fraction, _text(population))
+        model = None if spec is None else model_of(spec)
+        result = audit_road(Audit(model, path, against=against, further=further, **options))
+    problems = tuple(str(each) for each in result.problems)
+    return Audited(_without_paths(result.report, data), result.satisfied, problems)
+
+
+def evaluate(
+    released: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    original: Frame | str | os.PathLike[str] | None = None,
+    *,
+    queries: int = 1000,
+    seed: int = 0,
+    **options: Any,
+) -> Evaluated:
+    """What a release has lost, beside its original (the spec's input for None).
+
+    `options`: those of the command that name files or columns: `st`, `group`, `link`, `parameters`, `method`, `tree`.
+
+    Raises UsageError, SpecError and DataError as the command does.
+    """
+    _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
+    with _table(released) as path, _table(original) as source:
+        request = Evaluate(model_of(spec), path, source, queries=queries, seed=seed, **options)
+        report = evaluate_road(request)
+    return Evaluated(_without_paths(report, original))
+
+
+def recode(
+    data: Frame | str | os.PathLike[str],
+    recoding: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+) -> Recoded:
+    """Applies a saved recoding, that of a `Release` or a file, to rows that it has not seen. Nothing is measured.
+
+    Raises DataError and UsageError as the command does.
+    """
+    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+        saved = _text(recoding) if isinstance(recoding, str | os.PathLike) else f"{folder}/recoding.json"
+        if isinstance(recoding, Mapping):
+            Path(folder, "recoding.json").write_text(json.dumps(recoding))
+        assert saved is not None and path is not None
+        output = f"{folder}/release.arrow"
+        report = recode_road(Recode(saved, path, output, seed=seed))
+        frame = _of_kind(pl.read_ipc(output), data)
+    return Recoded(_without_paths(report, data), frame)
+
+
+# --- frames ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _table(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None]:
+    """The table as a path, as long as the block. A frame is held in a file that has no name, where the system allows
+    it, so that nothing of it is left, however the process ends."""
+    if data is None or isinstance(data, str | os.PathLike):
+        yield _text(data)
+        return
+    frame = _polars(data)
+    with ExitStack() as stack:
+        path = temporary.unnamed("anonymize-frame-", ".arrow")
+        stack.callback(temporary.remove, path)
+        frame.write_ipc(path, compression="uncompressed")
+        yield str(path)
+
+
+def _polars(data: Frame) -> pl.DataFrame:
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if not hasattr(data, "__arrow_c_stream__"):
+        kind = f"{type(data).__module__}.{type(data).__qualname__}"
+        hint = "a path, or a frame of polars, pandas 2.2 or newer, or pyarrow"
+        raise UsageError(Problem(f"{kind} is not a table", hint=hint))
+    return pl.DataFrame(data)
+
+
+_KINDS: dict[str, Callable[[pl.DataFrame], Frame]] = {
+    "pandas": lambda frame: frame.to_pandas(),
+    "pyarrow": lambda frame: frame.to_arrow(),
+}
+
+
+def _of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
+    """A frame as the kind that the data came as."""
+    convert = _KINDS.get(type(data).__module__.partition(".")[0])
+    return frame if convert is None else convert(frame)
+
+
+def _text(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _without_paths(report: dict[str, Any], data: Frame) -> dict[str, Any]:
+    """The report without names of files that are gone."""
+    report = dict(report)
+    for block in ("input", "output"):
+        gone = block == "output" or not isinstance(data, str | os.PathLike)
+        if gone and "path" in report.get(block, {}):
+            report[block] = {**report[block], "path": FRAME}
+    return report
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def _options(name: str, given: Mapping[str, Any]) -> Any:
+    """The algorithm's options. Raises UsageError for an unknown algorithm or option."""
+    if name not in ALGORITHMS:
+        raise UsageError(f"{name}: is none of {', '.join(ALGORITHMS)}")
+    known = [each.name for each in fields(ALGORITHMS[name].Options)]
+    _refuse_unknown(name, given, known)
+    return ALGORITHMS[name].Options(**given)
+
+
+def _refuse_unknown(command: str, given: Mapping[str, Any], known: Sequence[str] | set[str]) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        message = f"{command} has no option {', '.join(unknown)}"
+        raise UsageError(Problem(message, hint=f"it has {', '.join(sorted(known))}"))

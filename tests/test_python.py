@@ -1,0 +1,157 @@
+"""What Python users call: the same results as the commands', of whatever kind of frame goes in."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import anonymize
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+from anonymize.errors import DataError, SpecError, UnsafeError, UsageError
+
+ROWS = 240
+PEOPLE = pl.DataFrame(
+    {
+        "name": [f"person {row}" for row in range(ROWS)],
+        "age": [20 + row * 7 % 50 for row in range(ROWS)],
+        "sex": [("F", "M", None)[row % 3] for row in range(ROWS)],
+        "illness": [("flu", "gout", "angina", "flu")[row * 5 % 4] for row in range(ROWS)],
+    }
+)
+SPEC: dict[str, Any] = {
+    "identifiers": ["name"],
+    "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}},
+    "sensitive": {"illness": {}},
+    "privacy": {"k": 5, "l": 2},
+}
+NAMED = {**SPEC, "identifiers": [], "insensitive": ["name"], "privacy": {"k": 5, "passing": {"uniques": 0.01}}}
+"""A spec under which names pass through, which is not safe."""
+
+
+def test_a_spec_comes_from_a_file_a_mapping_or_keywords(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(json.dumps({"version": 1, **SPEC}))
+    models = [anonymize.Spec(path).model, anonymize.Spec(SPEC).model, anonymize.Spec(**SPEC).model]
+    assert len({model.model_dump_json() for model in models}) == 1
+    assert anonymize.Spec(SPEC, privacy={"k": 9}).model.privacy.k == 9
+    with pytest.raises(SpecError):
+        anonymize.Spec(quasi_identifiers={})
+    with pytest.raises(UsageError):
+        anonymize.Spec(path, privacy={"k": 9})
+
+
+def test_a_release_of_a_frame_is_that_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(json.dumps({"version": 1, **SPEC}))
+    PEOPLE.write_ipc(tmp_path / "people.arrow")
+    files = ["-i", tmp_path / "people.arrow", "-o", tmp_path / "out.arrow", "-r", tmp_path / "r.json"]
+    assert outcome(lambda: run(["mondrian", *map(str, [tmp_path / "spec.yaml", *files]), "-q"])) == 0
+    released = anonymize.release(PEOPLE, SPEC)
+    assert released.frame.equals(pl.read_ipc(tmp_path / "out.arrow"))
+    expected = json.loads((tmp_path / "r.json").read_text())
+    for key in ("privacy", "classes", "risk", "utility", "marginals", "associations", "codebook", "warnings"):
+        assert released.report[key] == expected[key]
+    assert released.report["input"]["path"] == released.report["output"]["path"] == "<frame>"
+    assert anonymize.release(PEOPLE, SPEC).frame.equals(released.frame)
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow", "path"])
+def test_what_comes_back_is_of_the_kind_that_went_in(kind: str, tmp_path: Path) -> None:
+    expected = anonymize.release(PEOPLE, SPEC).frame
+    if kind == "polars":
+        assert anonymize.release(PEOPLE, SPEC).frame.equals(expected)
+    elif kind == "lazy":
+        assert anonymize.release(PEOPLE.lazy(), SPEC).frame.equals(expected)
+    elif kind == "path":
+        PEOPLE.write_parquet(tmp_path / "people.parquet")
+        assert anonymize.release(tmp_path / "people.parquet", SPEC).frame.equals(expected)
+    elif kind == "pyarrow":
+        arrow = pytest.importorskip("pyarrow")
+        table = anonymize.release(PEOPLE.to_arrow(), SPEC).frame
+        assert isinstance(table, arrow.Table) and pl.DataFrame(table).equals(expected)
+    else:
+        pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+        frame = anonymize.release(PEOPLE.to_pandas(), SPEC).frame
+        assert isinstance(frame, pandas.DataFrame) and pl.DataFrame(frame).equals(expected)
+
+
+def test_rows_that_are_new_are_recoded() -> None:
+    released = anonymize.release(PEOPLE, SPEC)
+    assert released.recoding is not None
+    recoded = anonymize.recode(PEOPLE.head(20), released.recoding)
+    assert recoded.frame.height == 20 and set(recoded.frame["age"]) <= set(released.frame["age"])
+    assert anonymize.release(PEOPLE, SPEC, relaxed=True).recoding is None
+
+
+def test_a_release_is_audited_and_evaluated() -> None:
+    released = anonymize.release(PEOPLE, SPEC)
+    audited = anonymize.audit(released.frame, quasi_identifiers=["age", "sex"], sensitive=["illness"], k=5, l=2)
+    assert audited.satisfied and audited.problems == ()
+    raw = anonymize.audit(PEOPLE, quasi_identifiers=["age", "sex"], k=5)
+    assert raw.satisfied is False and "k-anonymity" in raw.problems[0]
+    measured = anonymize.evaluate(released.frame, SPEC, PEOPLE, queries=10)
+    assert measured.report["utility"]["gcp"] == pytest.approx(released.report["utility"]["gcp"])
+
+
+def test_anatomy_and_randomize_give_what_else_they_write() -> None:
+    spec = {**SPEC, "privacy": {"l": 2}}
+    anatomy = anonymize.release(PEOPLE, spec, "anatomy")
+    assert [frame.columns for frame in anatomy.further.values()] == [["group", "illness", "count"]]
+    randomized = anonymize.release(PEOPLE, spec, "randomize")
+    assert any("attributes" in each for each in randomized.further.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (UnsafeError, lambda: anonymize.release(PEOPLE, NAMED)),
+        (DataError, lambda: anonymize.release(PEOPLE.drop("age"), SPEC)),
+        (UsageError, lambda: anonymize.release(PEOPLE, SPEC, "mondrain")),
+        (UsageError, lambda: anonymize.release(PEOPLE, SPEC, strictness=3)),
+        (UsageError, lambda: anonymize.release([1, 2], SPEC)),
+        (UsageError, lambda: anonymize.audit(PEOPLE, quasi=["age"])),
+        (UsageError, lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, query=3)),
+    ],
+)
+def test_errors_are_those_of_the_commands(error: type[Exception], call: Any) -> None:
+    with pytest.raises(error):
+        call()
+
+
+def test_a_notebook_shows_the_report() -> None:
+    shown = anonymize.release(PEOPLE, SPEC)._repr_html_()
+    assert shown.startswith("<iframe") and "every requirement is met" in shown.lower()
+    assert "person 1" not in shown
+    assert repr(anonymize.release(PEOPLE, SPEC)) == "<Release: every requirement is met>"
+
+
+def test_importing_is_light_and_every_order_of_imports_works() -> None:
+    code = (
+        "import sys, anonymize\n"
+        "assert not {'polars', 'numpy', 'scipy', 'pydantic'} & set(sys.modules)\n"
+        "import anonymize.release\n"
+        "from anonymize.release import release\n"
+        "import polars as pl\n"
+        "frame = pl.DataFrame({'age': [1, 1]})\n"
+        "spec = anonymize.Spec(quasi_identifiers={'age': {'type': 'numeric'}}, privacy={'k': 2})\n"
+        "assert anonymize.release(frame, spec).frame.height == 2\n"
+        "assert callable(anonymize.audit) and callable(anonymize.recode) and callable(anonymize.evaluate)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_type_checkers_see_what_there_is() -> None:
+    names = vars(anonymize)["__all__"]
+    stub = ast.parse(Path(anonymize.__file__).with_suffix(".pyi").read_text())
+    imported = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted(filter(None, imported)) == sorted(names)
+    assert all(getattr(anonymize, name) for name in names)
+    with pytest.raises(AttributeError):
+        getattr(anonymize, "nothing")  # noqa: B009
