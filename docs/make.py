@@ -63,6 +63,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
         "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
     ),
+    "compare": (
+        "anonymize compare configs/patients.yaml --algorithms mondrian,datafly,incognito -k 2,5,10",
+        "anonymize compare configs/patients.yaml --algorithms 'mondrian,mondrian refine=true' -r compare.html",
+        "anonymize compare configs/patients.yaml --algorithms mondrian,top-down --pick 'fastest-within 5%'",
+    ),
     "evaluate": (
         "anonymize evaluate configs/patients.yaml released.csv",
         "anonymize evaluate configs/patients.yaml released.csv --tree readmitted",

@@ -29,6 +29,7 @@ from anonymize.algorithms.base import (
     without_effect,
     wrong_values,
 )
+from anonymize.algorithms.parsing import parse_options
 
 __all__ = [
     "ALGORITHMS",
@@ -37,6 +38,7 @@ __all__ = [
     "Needs",
     "draws",
     "files_of",
+    "parse_options",
     "reads_workload",
     "why_not_reusable",
     "without_effect",

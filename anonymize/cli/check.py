@@ -312,8 +312,8 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
         if stray:
             raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
         return None
-    from anonymize.algorithms import ALGORITHMS
-    from anonymize.evaluation.protocol import Protocol, parse_options
+    from anonymize.algorithms import ALGORITHMS, parse_options
+    from anonymize.evaluation.protocol import Protocol
 
     name = own["algorithm"]
     if name is not None and name not in ALGORITHMS:

@@ -20,7 +20,7 @@ import polars as pl
 from anonymize.algorithms import without_effect
 from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import UsageError
 from anonymize.evaluation.features import RegionEnds, matrices
 from anonymize.evaluation.learners import LEARNERS, check_installed, scores
 from anonymize.evaluation.ranking import by_information
@@ -234,40 +234,3 @@ def _warnings(released: ReleasedTable | None, protocol: Protocol) -> list[str]:
     if released.why_apart is not None:
         return [f"models were tested on rows that they were trained on: {released.why_apart}"]
     return ["the release was made with the rows that models are tested on: --algorithm makes it without them"]
-
-
-def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
-    """An algorithm's Options from texts NAME=VALUE. Raises UsageError for names and values that there are not."""
-    fields = {each.name: each for each in algorithm.Options.__dataclass_fields__.values()}
-    values: dict[str, Any] = {}
-    problems: list[Problem] = []
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        each = fields.get(name.strip().replace("-", "_"))
-        if each is None or not equals:
-            hint = f"NAME=VALUE, of {', '.join(fields)}" if fields else f"{algorithm.ID} has none"
-            problems.append(Problem(f"--option {pair}: is no option of {algorithm.ID}", hint=hint))
-            continue
-        try:
-            values[each.name] = _value(each, text.strip())
-        except ValueError as error:
-            problems.append(Problem(f"--option {pair}: {error}"))
-    if problems:
-        raise UsageError(problems)
-    return algorithm.Options(**values)
-
-
-def _value(each: Any, text: str) -> Any:
-    choices = each.metadata["choices"]
-    if isinstance(each.default, bool):
-        if text.lower() not in ("true", "false", "yes", "no"):
-            raise ValueError("expected true or false")
-        return text.lower() in ("true", "yes")
-    if choices:
-        if text not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}")
-        return text
-    try:
-        return type(each.default)(text)
-    except (TypeError, ValueError):
-        raise ValueError(f"expected a value such as {each.default}") from None

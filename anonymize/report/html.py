@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report.page import Picture, page
+from anonymize.report.page import Curves, Picture, page
 from anonymize.report.templates import environment
 from anonymize.report.terminal import FIGURES
 
@@ -16,17 +16,25 @@ def html(report: dict[str, Any]) -> str:
     return template.render(page=page(report), report=report, figures=FIGURES, **filters)
 
 
-def drawn(picture: Picture) -> str:
+def drawn(picture: Picture | Curves) -> str:
     """The picture as SVG."""
     from markupsafe import Markup
 
-    from anonymize.report.pictures import bars
+    from anonymize.report.pictures import bars, curves
 
+    if isinstance(picture, Curves):
+        return Markup(curves(picture.series, picture.x, picture.y))
     return Markup(bars(picture.labels, picture.series, form=picture.form))
 
 
-def described(picture: Picture) -> str:
+def described(picture: Picture | Curves) -> str:
     """The picture in words, for whoever does not see it: every value by its label."""
+    if isinstance(picture, Curves):
+        lines = [
+            f"{name}: " + ", ".join(f"{_rounded(x)} and {_rounded(y)}" for x, y in points)
+            for name, points in picture.series.items()
+        ]
+        return f"Lines. {picture.x} and {picture.y}. " + "; ".join(lines) + "."
     lines = [
         f"{label}: " + ", ".join(f"{name} {_rounded(values[index])}" for name, values in picture.series.items())
         for index, label in enumerate(picture.labels)

@@ -29,12 +29,22 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Curves:
+    """Points joined by lines, a line for each of `series`: its points (x, y) by name. `x`, `y`: what the axes say."""
+
+    caption: str
+    series: dict[str, list[tuple[float, float]]]
+    x: str
+    y: str
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A heading, a word on how to read what follows, pictures, and a table."""
 
     title: str
     intro: str = ""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[Picture | Curves, ...] = ()
     table: Section | None = None
 
 
@@ -72,6 +82,8 @@ def page(report: Report) -> Page:
 
 
 def _verdict(report: Report) -> tuple[State, str]:
+    if "comparison" in report:
+        return "neutral", "compared, and nothing published"
     if "privacy" not in report:
         return "neutral", "evaluated, not judged" if "seed" in report else "recoded, not measured"
     privacy = report["privacy"]
@@ -149,7 +161,8 @@ def _file(block: Report) -> str:
 
 def _chapters(report: Report) -> Iterator[Chapter]:
     """The tables of the report, each with what there is to look at; what has pictures alone comes after them."""
-    illustrated: dict[str, Callable[[Report], Iterator[Picture]]] = {
+    illustrated: dict[str, Callable[[Report], Iterator[Picture | Curves]]] = {
+        "Algorithms compared": _compared,
         "Re-identification risk": _risks,
         "Equivalence classes": _sizes,
         "Loss by attribute (mean per cell)": _losses,
@@ -174,15 +187,17 @@ _INTROS = {
     "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
     "After, from what the classes show. The pairs with the strongest associations before.",
     "Settings": "What the command line can replace, and where each value came from.",
+    "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
+    "one and no more of the other.",
     "Codebook": "How the columns and special cells of the release read.",
 }
 
 
-def _none(report: Report) -> Iterator[Picture]:
+def _none(report: Report) -> Iterator[Picture | Curves]:
     yield from ()
 
 
-def _risks(report: Report) -> Iterator[Picture]:
+def _risks(report: Report) -> Iterator[Picture | Curves]:
     risk = report["risk"]
     names = {
         "prosecutor_max": "highest risk of a row",
@@ -196,7 +211,17 @@ def _risks(report: Report) -> Iterator[Picture]:
     yield Picture("Risk of being re-identified", [names[name] for name in shown], series, ".1~%")
 
 
-def _sizes(report: Report) -> Iterator[Picture]:
+def _compared(report: Report) -> Iterator[Picture | Curves]:
+    series: dict[str, list[tuple[float, float]]] = {}
+    for each in report["comparison"]:
+        if each.get("gcp") is not None and each.get("prosecutor_max") is not None:
+            series.setdefault(each["label"], []).append((each["prosecutor_max"], each["gcp"]))
+    if series:
+        ordered = {name: sorted(points) for name, points in series.items()}
+        yield Curves("Risk against loss", ordered, "highest risk of a row", "loss (gcp)")
+
+
+def _sizes(report: Report) -> Iterator[Picture | Curves]:
     ranges = report["classes"].get("sizes", [])
     if ranges:
         yield Picture(
@@ -212,7 +237,7 @@ def _range(each: Report) -> str:
     return f"{low:,} and more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _losses(report: Report) -> Iterator[Picture]:
+def _losses(report: Report) -> Iterator[Picture | Curves]:
     attributes = {
         name: block["ncp"] for name, block in report["utility"]["attributes"].items() if block["ncp"] is not None
     }
@@ -220,7 +245,7 @@ def _losses(report: Report) -> Iterator[Picture]:
         yield Picture("Mean loss of a cell (NCP)", list(attributes), {"loss": list(attributes.values())}, ".1~%")
 
 
-def _marginals(report: Report) -> Iterator[Picture]:
+def _marginals(report: Report) -> Iterator[Picture | Curves]:
     for name, block in report.get("marginals", {}).items():
         hidden = f" ({_number(block['hidden'], 'row')} show nothing)" if block["hidden"] else ""
         yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
@@ -230,7 +255,7 @@ STRONGEST = 12
 """Pairs of which the association is drawn; the JSON report has them all."""
 
 
-def _associations(report: Report) -> Iterator[Picture]:
+def _associations(report: Report) -> Iterator[Picture | Curves]:
     pairs = [each for each in report.get("associations", {}).get("pairs", []) if each["before"] is not None]
     strongest = sorted(pairs, key=lambda each: -each["before"])[:STRONGEST]
     if strongest:

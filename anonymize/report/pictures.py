@@ -23,7 +23,8 @@ BAR = 15
 
 INK, GRID = "#030303", "#040404"
 SERIES = ("#010101", "#020202")
-"""Stand-ins: text, lines, and the one or two series of a picture."""
+LINES = ("#020202", "#010105", "#010106", "#010107", "#010108", "#010101")
+"""Stand-ins: text, the grid, the one or two series of bars, and those of curves, which begin again after six."""
 
 _VARIABLES = {
     "rgb(1,1,1)": "var(--series-1)",
@@ -31,6 +32,7 @@ _VARIABLES = {
     "#030303": "var(--ink)",
     "rgb(3,3,3)": "var(--ink)",
     "rgb(4,4,4)": "var(--rule)",
+    **{f"rgb(1,1,{number})": f"var(--series-{number - 2})" for number in range(5, 9)},
 }
 _SHORT = 34
 
@@ -71,6 +73,40 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *,
         + lp.scale_fill_manual(values=list(SERIES[-len(series) :]), breaks=list(series))
         + _theme(lp, legend=len(series) > 1)
         + lp.ggsize(WIDTH, 12 + 36 * (len(series) > 1) + (BAR * len(series) + 7) * len(labels))
+    )
+    return _inline(plot.to_svg())
+
+
+def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
+    """Points joined by lines, a line for each of `series`, from 0 up; shares on both axes, of which `x` and `y` are the
+    names. Lines beyond the sixth have the colours of the first ones and other points.
+
+    Raises UsageError where the library is not installed.
+    """
+    try:
+        import lets_plot as lp
+    except ImportError:
+        raise missing_library() from None
+    points = [(name, *point) for name, line in series.items() for point in line]
+    columns = dict(zip(("series", "x", "y"), map(list, zip(*points, strict=True)), strict=True))
+    colours = [LINES[number % len(LINES)] for number in range(len(series))]
+    shapes = [(16, 15, 17, 18)[number // len(LINES) % 4] for number in range(len(series))]
+    plot = (
+        lp.ggplot(columns, lp.aes("x", "y", color="series"))
+        + lp.geom_line(size=1.1, tooltips="none")
+        + lp.geom_point(lp.aes(shape="series"), size=4, tooltips="none")
+        + lp.scale_color_manual(values=colours, breaks=list(series))
+        + lp.scale_shape_manual(values=shapes, breaks=list(series))
+        + lp.scale_x_continuous(name=x, format=".0%", limits=[0, None])
+        + lp.scale_y_continuous(name=y, format=".0%", limits=[0, None])
+        + _theme(lp, legend=True)
+        + lp.theme(
+            axis_title=lp.element_text(color=INK, size=12),
+            axis_text_x=lp.element_text(color=INK, size=11),
+            panel_grid_major=lp.element_line(color=GRID, size=0.6),
+            legend_position="right",
+        )
+        + lp.ggsize(WIDTH, 320)
     )
     return _inline(plot.to_svg())
 

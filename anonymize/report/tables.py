@@ -11,7 +11,14 @@ from anonymize.report.section import Section, figure
 
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
-    makers = {"outside": _outside, "privacy": _privacies, "classes": _classes, "risk": risks, "utility": _utilities}
+    makers = {
+        "comparison": _comparison,
+        "outside": _outside,
+        "privacy": _privacies,
+        "classes": _classes,
+        "risk": risks,
+        "utility": _utilities,
+    }
     drawn = [section for key, maker in makers.items() if key in report for section in maker(report)]
     drawn += evaluation.sections(report)
     return [section for section in drawn if section.rows]
@@ -63,6 +70,18 @@ def _classes(report: dict[str, Any]) -> list[Section]:
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
     return [_utility(report), _attributes(report)]
+
+
+def _comparison(report: dict[str, Any]) -> list[Section]:
+    """One line a release; one that was not made says why."""
+    header = ("algorithm", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds", "efficient")
+    names = ("gcp", "prosecutor_max", "prosecutor_mean", "classes", "suppressed_rows", "seconds")
+    rows = []
+    for each in report["comparison"]:
+        measured = [figure(each.get(name)) for name in names]
+        state = f"exit {each['code']}: {each['error'][0]}" if each["code"] else "yes" if each["efficient"] else ""
+        rows.append((each["label"], figure(each["k"]), *measured, state))
+    return [Section("Algorithms compared", header, rows)]
 
 
 def _outside(report: dict[str, Any]) -> list[Section]:

@@ -12,7 +12,8 @@ from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import sections
 
 FIGURES = frozenset(
-    {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
+    {"k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
+    | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
 )
 """Columns whose texts stand on the right."""
 COLORS = {"auto": None, "always": True, "never": False}
@@ -38,6 +39,8 @@ def show(report: dict[str, Any], to: Console) -> None:
 
 def _verdict(report: dict[str, Any]) -> tuple[str, str]:
     """The style of the verdict, and the verdict in one sentence."""
+    if "comparison" in report:
+        return "bold", "Compared, and nothing published."
     if "privacy" not in report:
         return "bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured."
     privacy, sentence = report["privacy"], verdict_of(report["privacy"])

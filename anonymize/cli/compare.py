@@ -1,0 +1,117 @@
+"""`compare`: several algorithms on one spec and table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anonymize.cli.options import COLOR, FORCE, INPUT, PATH, QUIET, REPORTS, SPEC, SpecCommand, with_options
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Values of k, parted by commas."""
+    try:
+        return tuple(int(each) for each in (value or "").split(",") if each.strip())
+    except ValueError:
+        raise click.BadParameter("whole numbers, parted by commas, such as 2,5,10") from None
+
+
+def _pick(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None] | None:
+    """`lowest-loss`, or `fastest-within N%`: the share of loss that may be lost for speed."""
+    if value is None:
+        return None
+    words = value.split()
+    if words == ["lowest-loss"]:
+        return (None,)
+    if len(words) == 2 and words[0] == "fastest-within" and words[1].endswith("%"):
+        try:
+            return (float(words[1][:-1]) / 100,)
+        except ValueError:
+            pass
+    raise click.BadParameter('lowest-loss, or "fastest-within 5%"')
+
+
+@click.command(cls=SpecCommand)
+@with_options(
+    SPEC,
+    click.option(
+        "--algorithms",
+        required=True,
+        metavar="A,B,...",
+        help="Release commands, parted by commas; options behind a name: 'mondrian,mondrian refine=true'.",
+    ),
+    click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; that of the spec by default."),
+    INPUT,
+    click.option(
+        "-j", "--processes", type=click.IntRange(min=1), help="Releases made at a time; one per core by default."
+    ),
+    click.option(
+        "--pick",
+        callback=_pick,
+        metavar="RULE",
+        help="Print only the choice for each k: lowest-loss, or 'fastest-within 5%'.",
+    ),
+    click.option("--cache", type=PATH, help="Folder of results.  [default: anonymize/compare in the user's cache]"),
+    click.option("--no-cache", is_flag=True, help="Make every release anew, and keep no result."),
+    click.option("--keep", type=PATH, help="Keep the releases in this folder, which must be there."),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    REPORTS,
+    FORCE,
+    QUIET,
+    COLOR,
+)
+def compare(
+    spec: str,
+    algorithms: str,
+    ks: tuple[int, ...],
+    input_path: str | None,
+    processes: int | None,
+    pick: tuple[float | None] | None,
+    cache: str | None,
+    no_cache: bool,
+    keep: str | None,
+    as_json: bool,
+    quiet: bool,
+    color: str,
+    **given: Any,
+) -> None:
+    """Compare algorithms on one spec and table: what each loses at each k, and what risk it leaves.
+
+    Every combination is released, verified and measured in a process of its own; nothing is published. One that cannot
+    be made, because it is infeasible, not safe, or not for such a spec, is listed with its exit code and the reason.
+
+    Results are kept by the contents of what they follow from: a comparison that was interrupted, or has grown, makes
+    only what it does not know yet. Seconds are of the run in which a release was made.
+
+    With -r compare.html there is a picture of risk against loss.
+    """
+    jobs = processes or os.cpu_count() or 1
+    os.environ["POLARS_MAX_THREADS"] = str(max((os.cpu_count() or 1) // jobs, 1))
+    from anonymize import privacy
+    from anonymize.cli.progress import progress
+    from anonymize.compare import Compare, default_cache
+    from anonymize.compare import compare as walk
+    from anonymize.compare import pick as choose
+    from anonymize.spec import load
+
+    kept = None if no_cache else Path(cache) if cache else default_cache()
+    loaded, names = load(spec, privacy.PARAMETERS), [name.strip() for name in algorithms.split(",") if name.strip()]
+    folder = None if keep is None else Path(keep)
+    with progress(quiet) as report_progress:
+        request = Compare(loaded, names, ks, input_path, jobs, kept, folder, progress=report_progress, **given)
+        report = walk(request)
+    if pick is not None:
+        for each in choose(report, pick[0]):
+            click.echo(f"{each['label']} -k {each['k']}")
+    elif as_json:
+        from anonymize.report import as_json as rendered
+
+        click.echo(rendered(report), nl=False)
+    elif not quiet:
+        from anonymize.report.terminal import console, show
+
+        show(report, console(sys.stdout, color))

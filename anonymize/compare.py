@@ -1,0 +1,295 @@
+"""Several algorithms on one spec and table: what each loses at each k, and what risk it leaves.
+
+spec, input ─▶ cells    one for each algorithm, with its options, and each k
+cells       ─▶ results  each made, verified and measured in a process of its own, or taken from the cache
+results     ─▶ report   one table, and which cells no other beats in both risk and loss
+
+Every cell is a whole release, of which only the report's figures are kept; nothing is published unless a folder to keep
+releases in is given. A result is known by the contents of everything that it follows from: the program's own files, the
+input, the spec and the files that it names, the options. So a comparison that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from anonymize import __version__
+from anonymize.algorithms import ALGORITHMS, parse_options
+from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
+from anonymize.publication import named_by, report_files
+from anonymize.release import release
+from anonymize.report.data import SCHEMA_VERSION, spec_block
+from anonymize.request import Progress, Request
+from anonymize.spec import Spec, override
+
+UTILITY = ("gcp", "ncp_weighted", "loss", "discernibility")
+RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One release of the comparison: an algorithm with its options, and k (None: as the spec says)."""
+
+    algorithm: str
+    options: Any
+    k: int | None
+
+    @property
+    def label(self) -> str:
+        """The algorithm with the options that are not its defaults, as `--algorithms` takes them."""
+        default = asdict(type(self.options)())
+        given = {name: value for name, value in asdict(self.options).items() if value != default[name]}
+        return " ".join([self.algorithm, *(f"{name}={str(value).lower()}" for name, value in given.items())])
+
+
+@dataclass(frozen=True)
+class Compare:
+    """What `compare` was asked for.
+
+    `algorithms`: each a name, or a name and options (`mondrian refine=true`). `ks`: values of k; the spec's for none.
+    `input`: path, None for the spec's. `processes`: releases that are made at the same time. `cache`: a folder for
+    results, None to keep none. `keep`: a folder for the releases, None to publish none. `reports`: paths, the kind by
+    suffix.
+    """
+
+    spec: Spec
+    algorithms: Sequence[str]
+    ks: Sequence[int] = ()
+    input: str | None = None
+    processes: int = 1
+    cache: Path | None = None
+    keep: Path | None = None
+    reports: Sequence[str] = ()
+    force: bool = False
+    progress: Progress = field(default=lambda stage, done, total: None)
+
+
+def compare(request: Compare) -> dict[str, Any]:
+    """Makes and measures every cell; returns the report.
+
+    A cell without a release (infeasible, unsafe, not for such a spec) is in the report with its exit code and what is
+    wrong. Raises UsageError for algorithms, options and paths that make no sense, and where all cells fail alike.
+    """
+    cells = cells_of(request)
+    path = _input(request)
+    with report_files(request.reports, force=request.force) as publish:
+        key = _Key(path, request.spec)
+        results = dict(_results(request, cells, path, key))
+        report = {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "anonymize", "version": __version__},
+            "spec": spec_block(request.spec),
+            "input": {"path": path, "sha256": key.input},
+            "comparison": with_front([results[cell] for cell in cells]),
+            "warnings": [],
+        }
+        publish(report)
+    return report
+
+
+def cells_of(request: Compare) -> list[Cell]:
+    """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
+    if not request.algorithms:
+        raise UsageError("--algorithms: name at least one")
+    chosen = []
+    for text in request.algorithms:
+        name, *pairs = text.split()
+        if name not in ALGORITHMS:
+            raise UsageError(Problem(f"--algorithms: {name} is none of {', '.join(ALGORITHMS)}"))
+        chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
+    return list(dict.fromkeys(Cell(name, options, k) for name, options in chosen for k in (request.ks or (None,))))
+
+
+def _input(request: Compare) -> str:
+    path = request.input or (None if request.spec.input.path is None else str(request.spec.input.path))
+    if path is None:
+        raise UsageError("no input: give --input, or input.path in the spec")
+    if path == "-" or not Path(path).is_file():
+        raise UsageError(Problem(f"{path}: compare reads a file, once for each release", hint="save the table first"))
+    return path
+
+
+# --- the releases ----------------------------------------------------------------------------------------------------
+
+
+def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """The results of all cells, as they come: those of the cache first. Raises what ends a worker for no fault of a
+    cell's."""
+    missing = []
+    for cell in cells:
+        known = None if request.keep is not None else _cached(request.cache, key.of(cell))
+        if known is None:
+            missing.append(cell)
+        else:
+            yield cell, known
+    done = len(cells) - len(missing)
+    request.progress("compare", done, len(cells))
+    for cell, result in _made(request, missing, path):
+        _store(request.cache, key.of(cell), result)
+        done += 1
+        request.progress("compare", done, len(cells))
+        yield cell, result
+
+
+def _made(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """The cells' results in the order in which they are done, each made in one of a few processes.
+
+    Processes are spawned, as threads of polars do not survive a fork. Leaving early ends them.
+    """
+    if not cells:
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(request.processes, len(cells)), mp_context=context)
+    try:
+        futures: dict[Future[dict[str, Any]], Cell] = {
+            pool.submit(measure, request.spec, cell, path, None if request.keep is None else str(request.keep)): cell
+            for cell in cells
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def measure(spec: Spec, cell: Cell, path: str, keep: str | None) -> dict[str, Any]:
+    """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the result."""
+    result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
+    start = perf_counter()
+    try:
+        report = release(_request(override(spec, k=cell.k), cell, path, keep))
+    except AnonymizeError as error:
+        return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
+    result["k"] = report["settings"].get("k", {}).get("value")
+    return result | {"code": 0, "seconds": round(perf_counter() - start, 3), **figures(report)}
+
+
+def _request(spec: Spec, cell: Cell, path: str, keep: str | None) -> Request:
+    name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
+    output = os.devnull if keep is None else str(Path(keep) / name)
+    return Request(spec, cell.algorithm, cell.options, input=path, output=output, dry_run=keep is None)
+
+
+def figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared, of a release's report; None for what it does not have."""
+    utility, risk = report["utility"], report.get("risk", {})
+    return {
+        **{name: utility.get(name) for name in UTILITY},
+        **{name: risk.get(name) for name in RISK},
+        "classes": report.get("classes", {}).get("count"),
+        "suppressed_rows": report["output"]["suppressed_rows"],
+    }
+
+
+def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results, each with whether it is `efficient`: no other has both less or equal risk and loss, and less of one.
+
+    The risk is the highest of a row, the loss gcp.
+    """
+    points: list[tuple[float | None, float | None]] = [
+        (each.get("prosecutor_max"), each.get("gcp")) for each in results
+    ]
+    known = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
+
+    def efficient(point: tuple[float | None, float | None]) -> bool:
+        risk, loss = point
+        if risk is None or loss is None:
+            return False
+        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in known)
+
+    return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
+
+
+def pick(report: Mapping[str, Any], within: float | None) -> list[dict[str, Any]]:
+    """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
+
+    Of equal ones the first. Raises UsageError where no release was made at all.
+    """
+    made = [each for each in report["comparison"] if each["code"] == 0 and each["gcp"] is not None]
+    if not made:
+        raise UsageError("--pick: no release was made")
+    chosen = []
+    for k in dict.fromkeys(each["k"] for each in made):
+        same = [each for each in made if each["k"] == k]
+        least = min(each["gcp"] for each in same)
+        near = [each for each in same if each["gcp"] <= least * (1 + (within or 0.0))]
+        chosen.append(min(near, key=lambda each: each["gcp"] if within is None else each["seconds"]))
+    return chosen
+
+
+# --- the cache -------------------------------------------------------------------------------------------------------
+
+
+class _Key:
+    """What a result follows from, as hashes of contents. `input`: that of the table."""
+
+    def __init__(self, path: str, spec: Spec) -> None:
+        try:
+            self.input = _digest(Path(path))
+            named = [_digest(Path(each)) for each in named_by(spec)]
+        except OSError as error:
+            raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
+        self._rest = [_program(), self.input, *named, spec.model_dump_json()]
+
+    def of(self, cell: Cell) -> str:
+        """The name of a cell's result."""
+        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """The hash of the program's own files: another version may find something else."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cached(folder: Path | None, name: str) -> dict[str, Any] | None:
+    """A result that was stored; None where there is none that can be read."""
+    if folder is None:
+        return None
+    with suppress(OSError, ValueError):
+        stored = json.loads((folder / f"{name}.json").read_text(encoding="utf8"))
+        return stored if isinstance(stored, dict) else None
+    return None
+
+
+def _store(folder: Path | None, name: str, result: Mapping[str, Any]) -> None:
+    """Keeps a result, readable by its owner alone; a cache that cannot be written is no cache. Only what a rerun would
+    find again is kept."""
+    if folder is None or result["code"] not in (0, 1, 4):
+        return
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = folder / f"{name}.{os.getpid()}.part"
+        descriptor = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf8") as file:
+            json.dump(result, file)
+        part.replace(folder / f"{name}.json")
+
+
+def default_cache() -> Path:
+    """Where results are kept unless said otherwise: the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "anonymize" / "compare"

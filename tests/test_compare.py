@@ -1,0 +1,115 @@
+"""Algorithms side by side: the figures are those of single releases, and what is known is not made again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anonymize.compare import Compare, compare, pick, with_front
+from anonymize.errors import UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.python import release
+from anonymize.spec import load
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compare")
+    rows = [f"{20 + row * 7 % 41},{'FM'[row % 2]},{('flu', 'gout', 'hay')[row % 3]}" for row in range(200)]
+    (folder / "table.csv").write_text("\n".join(["age,sex,ill", *rows]) + "\n")
+    quasi = "quasi_identifiers: {age: {type: numeric}, sex: {}}\nsensitive: {ill: {}}\n"
+    (folder / "spec.yaml").write_text(f"version: 1\ninput: {{path: table.csv}}\n{quasi}privacy: {{k: 4}}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def request_(folder: Path) -> Compare:
+    spec = load(folder / "spec.yaml", PARAMETERS)
+    return Compare(spec, ["mondrian", "mondrian cut=widest", "anatomy"], [3, 150], processes=2, cache=folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def report(request_: Compare) -> dict[str, Any]:
+    return compare(request_)
+
+
+def test_a_cell_has_the_figures_of_its_release(folder: Path, report: dict[str, Any]) -> None:
+    cell = report["comparison"][0]
+    single = release(folder / "table.csv", folder / "spec.yaml", k=3).report
+    assert (cell["label"], cell["k"], cell["code"]) == ("mondrian", 3, 0)
+    assert cell["gcp"] == single["utility"]["gcp"] and cell["classes"] == single["classes"]["count"]
+    assert cell["prosecutor_max"] == single["risk"]["prosecutor_max"]
+    assert [each["label"] for each in report["comparison"][2:4]] == ["mondrian cut=widest"] * 2
+
+
+def test_what_cannot_be_made_is_listed_with_its_reason(report: dict[str, Any]) -> None:
+    refused = report["comparison"][4:]
+    assert [each["code"] for each in refused] == [2, 2]
+    assert "anatomy gives no k-anonymity" in refused[0]["error"][0]
+    assert not any(each["efficient"] for each in refused)
+
+
+def test_nothing_is_left_behind_but_results(folder: Path, report: dict[str, Any]) -> None:
+    assert {path.name for path in folder.iterdir()} == {"table.csv", "spec.yaml", "cache"}
+    stored = list((folder / "cache").iterdir())
+    assert len(stored) == 4 and all(path.stat().st_mode & 0o077 == 0 for path in stored)
+    assert "flu" not in "".join(path.read_text() for path in stored)
+
+
+def test_what_is_known_is_not_made_again_until_something_changes(request_: Compare, report: dict[str, Any]) -> None:
+    assert request_.cache is not None
+    for path in request_.cache.iterdir():
+        path.write_text(json.dumps({**json.loads(path.read_text()), "gcp": 0.125}))
+    again = compare(replace(request_, algorithms=["mondrian"]))
+    assert [each["gcp"] for each in again["comparison"]] == [0.125, 0.125]
+    changed = request_.spec.model_copy(update={"weights": "correlation"})
+    anew = compare(replace(request_, spec=changed, algorithms=["mondrian"], ks=[3], processes=1))
+    assert anew["comparison"][0]["gcp"] != 0.125
+
+
+def test_a_broken_result_is_made_again(request_: Compare, folder: Path) -> None:
+    alone = replace(request_, algorithms=["mondrian"], ks=[5], cache=folder / "cache" / "own")
+    compare(alone)
+    (stored,) = (folder / "cache" / "own").iterdir()
+    stored.write_text("{")
+    assert compare(alone)["comparison"][0]["code"] == 0
+
+
+def test_releases_are_kept_where_that_is_asked(request_: Compare, tmp_path: Path) -> None:
+    compare(replace(request_, algorithms=["mondrian cut=widest"], ks=[3], keep=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["mondrian-cut-widest-k3.csv"]
+
+
+def result(label: str, k: int, risk: float, gcp: float | None, seconds: float = 1.0) -> dict[str, Any]:
+    return {"label": label, "k": k, "code": 0, "prosecutor_max": risk, "gcp": gcp, "seconds": seconds}
+
+
+def test_efficient_are_those_that_no_other_beats() -> None:
+    results = [result("a", 5, 0.2, 0.3), result("b", 5, 0.2, 0.2), result("c", 10, 0.1, 0.2), result("d", 2, 0.5, None)]
+    assert [each["efficient"] for each in with_front(results)] == [False, False, True, False]
+    twins = [result("a", 5, 0.2, 0.3), result("b", 5, 0.2, 0.3)]
+    assert [each["efficient"] for each in with_front(twins)] == [True, True]
+
+
+def test_the_choice_is_by_loss_or_by_time_within_a_share_of_it() -> None:
+    results = [result("a", 5, 0.2, 0.100, 9), result("b", 5, 0.2, 0.104, 2), result("c", 5, 0.2, 0.2, 1)]
+    results += [result("a", 9, 0.1, 0.4, 3)]
+    assert [each["label"] for each in pick({"comparison": results}, None)] == ["a", "a"]
+    assert [each["label"] for each in pick({"comparison": results}, 0.05)] == ["b", "a"]
+    with pytest.raises(UsageError):
+        pick({"comparison": [{"code": 4, "gcp": None}]}, None)
+
+
+@pytest.mark.parametrize("names", [[], ["mondrain"], ["mondrian cut=none"], ["mondrian colour=red"]])
+def test_algorithms_that_there_are_not_are_refused(request_: Compare, names: list[str]) -> None:
+    with pytest.raises(UsageError):
+        compare(replace(request_, algorithms=names))
+
+
+def test_a_pipe_is_refused(request_: Compare) -> None:
+    with pytest.raises(UsageError):
+        compare(replace(request_, input="-"))
