@@ -85,13 +85,19 @@ class Options(Refinable):
         local=frozenset({True}),
         random=frozenset({True}),
     )
+    exact: bool = option(
+        True,
+        "For targets, weigh every cut by all rows; or, a little faster, some cuts by a sample of large classes.",
+        off="sampled",
+        only_with={"cut": ("auto", *BY_TARGET, Selecting.ID)},
+    )
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
     _check_workload(table, options.cut)
     rows = remaining_in_region(table, requirements, context)
-    search = RuleSearch(table, requirements, options.relaxed, context, rows.rows)
+    search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
     cut = _best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
     history = History() if context.save else None
@@ -115,13 +121,15 @@ _WANTED = {"infogain": "a categorical target", "lsd": "a numeric target", "mixed
 
 @dataclass(frozen=True)
 class RuleSearch:
-    """What growing classes needs, whatever the rule. `rows`: those that are released."""
+    """What growing classes needs, whatever the rule. `rows`: those that are released. `exact`: whether rules that look
+    at targets weigh every cut by all rows."""
 
     table: Table
     requirements: tuple[Requirement, ...]
     relaxed: bool
     context: Context
     rows: NDArray[np.uint32]
+    exact: bool = True
 
     def grow(
         self,
@@ -159,7 +167,7 @@ class RuleSearch:
         weighed = [(column, rule.weighs(column)) for column in self.table.targets]
         targets = {column.name: target for column, target in weighed if target is not None}
         columns = [column for column in self.table.targets if column.name in targets]
-        return rule(**self._common, targets=list(targets.values())), columns
+        return rule(**self._common, targets=list(targets.values()), exact=self.exact), columns
 
     @property
     def _common(self) -> dict[str, Any]:
