@@ -120,8 +120,8 @@ def option(
     without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
     and selections. `local`: those with which equal rows may be released differently, so that the recoding is not a
     function of the values. `random`: those with which the algorithm draws random numbers. `off`: what a flag that is
-    True by default is called when it is False, if that is not `no-NAME`. `file`: whether the value is the path of a file
-    that is written, "" for none. `path`: whether it is a path that the family of releases takes.
+    True by default is called when it is False, if that is not `no-NAME`. `file`: whether the value is the path of a
+    file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {

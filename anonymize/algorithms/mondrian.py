@@ -13,9 +13,10 @@ never taken back.
 
 What `--cut auto` does. It takes what the spec's workload asks for: `infogain` for categorical targets, `lsd` for
 numeric ones, `mixed` for both, and `selection` before them where there are selections. Without targets, under
-k-anonymity alone, it is `rate`. Under other models, which may refuse the cuts that a rule counts on, `rate` and
-`widest` are both tried on at most 32,768 rows, spread evenly over the table, and the one that loses less weighted NCP
-there cuts the table. The report's `recoding` block says which.
+k-anonymity alone, it is `rate`. Under other models, which may refuse the cuts that a rule counts on, `rate`, `widest`,
+`entropy` and `ncp` are tried on at most 32,768 rows, spread evenly over the table, and the one that loses least
+weighted NCP there cuts the table. The report's `recoding` block says which. In a table of no more rows none of the four
+loses less; in a larger one that is likely, not certain.
 
 Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
 value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
@@ -63,7 +64,7 @@ from anonymize.table import Table, TargetColumn
 ID = "mondrian"
 NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True)
 
-CANDIDATES = ("rate", "widest")
+CANDIDATES = ("rate", "widest", "entropy", "ncp")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
 TRIAL_ROWS = 1 << 15
 

@@ -25,7 +25,6 @@ AHEAD = (128, 4096)
 FARTHEST = np.iinfo(np.int32).max
 
 
-
 @dataclass(frozen=True)
 class Join:
     """Which of two groups a row joins: the one of the lower (1 + `summed` m) NCP' - `before` m NCP, the first at a tie.

@@ -35,8 +35,8 @@ SAMPLE = 1 << 10
 """Where a sample will do, at most this many rows of a larger class, evenly spread, decide where it is cut."""
 
 BINS_BITS = 7
-"""Where a sample will do, numbers of a class of more than twice that many rows are put into at most 2 ** BINS_BITS items
-of equally many codes."""
+"""Where a sample will do, numbers of a class of more than twice that many rows are put into at most 2 ** BINS_BITS
+items of equally many codes."""
 
 Unsigned = NDArray[np.unsignedinteger[Any]]
 Integers = NDArray[np.integer[Any]]
@@ -48,8 +48,8 @@ class JudgedRows:
     class a sample.
 
     `positions` (n,) of the rows in the batch, None for all of it; `sizes` (m,) rows of each class; `labels` (n,) class
-    of each row; `classes` (m,) which of the batch's they are; `targets` the rows' codes of each target; `exact`: whether
-    nothing is sampled, and no numbers are taken together.
+    of each row; `classes` (m,) which of the batch's they are; `targets` the rows' codes of each target; `exact`:
+    whether nothing is sampled, and no numbers are taken together.
     """
 
     positions: Ints | None

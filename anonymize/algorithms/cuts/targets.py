@@ -7,10 +7,10 @@ A class in which no candidate of any attribute saves impurity is cut by the rule
 normalized, weighted range, at its median. The attributes' weights count there alone. A cut that a privacy model refuses
 is followed by the best one that leaves a quarter of the rows on either side, then by cuts near the median.
 
-Every candidate is weighed by all rows of the class. With `--sampled` classes of more than 1,024 rows are judged by 1,024
-of them at most, spread evenly over the class; in those of more than 256, neighbouring numbers are taken together where
-there are more than 128 between the least and the greatest. That takes less time, and most cuts of large classes are not
-the best ones then.
+Every candidate is weighed by all rows of the class. With `--sampled` classes of more than 1,024 rows are judged by
+1,024 of them at most, spread evenly over the class; in those of more than 256, neighbouring numbers are taken together
+where there are more than 128 between the least and the greatest. That takes less time, and most cuts of large classes
+are not the best ones then.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class ByTarget(Widest):
-    """See the module. `targets`: one for each of the batch's columns of targets. `exact`: whether all candidate cuts are
-    weighed by all rows."""
+    """See the module. `targets`: one for each of the batch's columns of targets. `exact`: whether all candidate cuts
+    are weighed by all rows."""
 
     targets: Sequence[Impurity] = field(default=())
     exact: bool = True

@@ -84,9 +84,7 @@ def optimum(table: Table, k: int) -> float:
     return min(sum(map(of, groups)) for groups in partitions(range(table.rows), k))
 
 
-def assign(
-    penalty: Penalty, codes: Corners, seeds: tuple[int, int], rows: Sequence[int], join: str
-) -> list[list[int]]:
+def assign(penalty: Penalty, codes: Corners, seeds: tuple[int, int], rows: Sequence[int], join: str) -> list[list[int]]:
     """Rows joining one of two groups in their order."""
     groups = [[seeds[0]], [seeds[1]]]
 
