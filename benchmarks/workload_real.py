@@ -170,8 +170,6 @@ def adult_by_k(data: Path, count: int) -> list[str]:
         *(title, "", table.about, "", "Accuracy of a decision tree (9 a):", "", *markdown(COMPARED, rows), ""),
         *("Conditional entropy H(C|P) of the training part, bits (9 d):", "", *markdown(("", *RIVALS), entropy), ""),
         *("Average rows of a class of the training part (9 e):", "", *markdown(("", *RIVALS), sizes), ""),
-        "The size of classes says little about accuracy: the entropy, which knows the label, follows it.",
-        "",
     ]
 
 
