@@ -36,7 +36,7 @@ privacy: {{k: 5, suppression: 0.01}}
 """
 COLOURS = (
     *("#0b6e4f", "#1a4e8a", "#b3261e", "#e08e0b", "#2ca02c", "#4a90d9", "#e57368", "#7b4fa3", "#555555"),
-    *("#8c564b", "#17a2b8", "#c2185b", "#7a8b00"),
+    *("#8c564b", "#17a2b8", "#c2185b", "#7a8b00", "#3d5a1e"),
 )
 WIDE, HIGH, RADIUS = 92, 64, 19
 Vector = tuple[int, ...]

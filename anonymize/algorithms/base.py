@@ -110,6 +110,7 @@ def option(
     workload: frozenset[Any] = frozenset(),
     local: frozenset[Any] = frozenset(),
     random: frozenset[Any] = frozenset(),
+    off: str = "",
     file: bool = False,
     path: bool = False,
 ) -> Any:
@@ -118,8 +119,9 @@ def option(
     `minimum`, `maximum`, `above`: the range of a number. `only_with`: by the name of another option, the values of it
     without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
     and selections. `local`: those with which equal rows may be released differently, so that the recoding is not a
-    function of the values. `random`: those with which the algorithm draws random numbers. `file`: whether the value is
-    the path of a file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
+    function of the values. `random`: those with which the algorithm draws random numbers. `off`: what a flag that is
+    True by default is called when it is False, if that is not `no-NAME`. `file`: whether the value is the path of a
+    file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {
@@ -130,6 +132,7 @@ def option(
         "workload": workload,
         "local": local,
         "random": random,
+        "off": off,
         "file": file,
         "path": path,
     }
@@ -166,7 +169,12 @@ def without_effect(options: Any) -> Iterator[str]:
             continue
         for name, values in each.metadata["only_with"].items():
             if (value := getattr(options, name)) not in values:
-                yield f"{flag(each.name)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
+                yield f"{_flag_given(each)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
+
+
+def _flag_given(field: Any) -> str:
+    """How an option is written whose value is not its default."""
+    return flag(field.metadata["off"] or f"no_{field.name}") if field.default is True else flag(field.name)
 
 
 def _beside(given: str, value: Any, metadata: Mapping[str, Any]) -> str:

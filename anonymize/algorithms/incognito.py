@@ -11,7 +11,12 @@ optimum; of several nodes with the same score they may find different ones.
 
 `--iterate` releases what is safe at the best node, then searches again among the rows that are left, and so on: every
 row is released at the most specific node at which it found company (local recoding). Every round releases a share of
-the rows that are left; a smaller share makes more rounds and less loss.
+the rows that are left; a smaller share makes more rounds and less loss. Under models that may fail in a class made of
+classes that meet them, such as t-closeness and entropy l-diversity, there are two searches: one takes the best node of
+the first path that has one, the other looks further in every round, which takes longer and is no better in the end on
+every table. Where rows may be suppressed, each is made without suppression too. The release that loses least weighted
+NCP is kept, a suppressed row losing all; so it never loses more than it would with `suppression: 0`, unless a time
+limit ended a search.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit ended the search: then the report says by how much at most another node may be lower
@@ -40,9 +45,9 @@ from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
+from anonymize.algorithms.lattice.iterated import iterated, searches_of
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
-from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
@@ -95,13 +100,24 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     aggregate = None if options.aggregate == "auto" else options.aggregate
     scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)
     deadline = Deadline(options.time_limit)
-    rounds = Rounds(checker, scorer, options.round_share, deadline, context.suppressed)
-    released = rounds.run() if options.iterate else None
+    released = _iterated(scorer, options, context, deadline) if options.iterate else None
     if released is None:
         released = _best(scorer, options, deadline)
     if options.output_lattice:
         context.files["output_lattice"].write_text(json.dumps(picture(scorer)) + "\n")
     return released
+
+
+def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Deadline) -> Levels | None:
+    """The release of the rounds; None where they come to no end."""
+    checker = scorer.checker
+    searches = searches_of(checker.growing, checker.suppression_limit)
+
+    def scorer_of(limit: int) -> Scorer:
+        progress = lambda rows: context.progress(rows // len(searches))  # noqa: E731
+        return scorer.over(Checker(checker.table, checker.requirements, limit, progress))
+
+    return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)
 
 
 def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:

@@ -84,7 +84,8 @@ def _option(field: Any) -> Any:
 
     name, meaning = flag(field.name), field.metadata["help"]
     if isinstance(field.default, bool):
-        either = f"{name}/--no-{name.removeprefix('--')}" if field.default else name
+        off = field.metadata["off"] or f"no-{name.removeprefix('--')}"
+        either = f"{name}/--{off}" if field.default else name
         return click.option(either, field.name, is_flag=True, default=field.default, help=meaning)
     return click.option(name, field.name, type=_type(field), default=field.default, show_default=True, help=meaning)
 

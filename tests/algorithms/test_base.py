@@ -113,6 +113,8 @@ def test_options_depend_on_options_that_there_are(name: str) -> None:
         ("top-down", {"passes": 3}, []),
         ("top-down", {"passes": 3, "refine": False}, ["--passes has no effect without --refine"]),
         ("bottom-up", {"time_limit": 1.0, "refine": False}, ["--time-limit has no effect without --refine"]),
+        ("mondrian", {"exact": False, "cut": "rate"}, ["--sampled has no effect with --cut rate"]),
+        ("mondrian", {"exact": False, "cut": "infogain"}, []),
         ("incognito", {"round_share": 0.5}, ["--round-share has no effect without --iterate"]),
         ("incognito", {"gs_factor": 0.7, "metric": "height"}, ["--gs-factor has no effect with --metric height"]),
         ("incognito", {"aggregate": "max", "metric": "c_avg"}, ["--aggregate has no effect with --metric c_avg"]),

@@ -144,6 +144,19 @@ def test_weights_turn_the_choice() -> None:
     assert all(changed)
 
 
+@settings(max_examples=25)
+@given(tables(sensitive_columns=1), st.integers(1, 4), st.sampled_from([1.3, 2.0]))
+def test_under_a_model_no_rule_loses_less_than_auto(table: Table, k: int, bits: float) -> None:
+    wanted = [k_anonymity(k), requirement("entropy-l-diversity", "s0", l=bits)]
+    if not passes(table, np.arange(table.rows), wanted):
+        return
+    search = mondrian.RuleSearch(table, tuple(wanted), False, Context(), np.arange(table.rows, dtype=np.uint32))
+    lost = {
+        rule: search.loss(run(table, wanted, mondrian.Options(rule)).partition) for rule in ("auto", *WITHOUT_WORKLOAD)
+    }
+    assert lost["auto"] == min(lost.values())
+
+
 def test_it_is_registered_and_auto_is_rate() -> None:
     assert ALGORITHMS[mondrian.ID] is mondrian
     table = uneven([1.0, 2.0, 1.0])

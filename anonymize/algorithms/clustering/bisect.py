@@ -9,13 +9,14 @@ many rows ahead, until a box grows. Both ways give the same groups.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
 from anonymize.algorithms.clustering.seeds import seeds
-from anonymize.classes import Bools, Ints, Partition, concatenated_ranges, starts_of
+from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
 
 ALONE = 25
 """A part that is assigned by itself takes about as long as this many steps."""
@@ -23,9 +24,23 @@ AHEAD = (128, 4096)
 """Fewest and most rows that are worked out ahead."""
 FARTHEST = np.iinfo(np.int32).max
 
-JOINS = {"rise": 1.0, "sum": 0.0}
-"""Which group a row joins: the one whose NCP rises least, or the one whose NCP is lower with it. The share of the
-group's NCP without the row that is subtracted."""
+
+@dataclass(frozen=True)
+class Join:
+    """Which of two groups a row joins: the one of the lower (1 + `summed` m) NCP' - `before` m NCP, the first at a tie.
+    NCP is the penalty of a row of the group's m rows, NCP' that with the new row."""
+
+    summed: float
+    before: float
+
+    def loss(self, sizes: Ints, cost: Floats, now: Floats) -> Floats:
+        """(...) what is compared, for groups of `sizes` rows that cost `now` each, and `cost` with the new row."""
+        return np.asarray((self.summed * sizes + 1) * cost - sizes * (self.before * now))
+
+
+JOINS = {"rise": Join(1.0, 1.0), "sum": Join(1.0, 0.0), "row": Join(0.0, 0.0)}
+"""The group whose NCP, summed over its rows, rises least; the one whose sum is lower with the row; or the one in which
+the row itself loses less."""
 
 
 def bisect(
@@ -75,7 +90,7 @@ def _shuffled(rows: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
     return rows[np.lexsort((rng.random(len(rows)), part))]
 
 
-def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, off: float) -> Bools:
+def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, join: Join) -> Bools:
     """(n,) whether each row, the parts laid one after the other, joins the second of its part's groups."""
     starts = starts_of(sizes)
     first, second = seeds(penalty, codes, starts, rounds)
@@ -90,11 +105,11 @@ def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, off: floa
     alone = _alone(sizes[order] - 2)
     for part in order[:alone].tolist():
         mine = queue[queues[part] : queues[part + 1]]
-        side[mine] = _assign_one(penalty, codes[:, mine], corners[:, :, part], off)
+        side[mine] = _assign_one(penalty, codes[:, mine], corners[:, :, part], join)
     together = order[alone:]
     lengths = sizes[together] - 2
     mine = queue[concatenated_ranges(queues[together], lengths)]
-    side[mine] = _assign(penalty, codes[:, mine], lengths, corners[:, :, together], off)
+    side[mine] = _assign(penalty, codes[:, mine], lengths, corners[:, :, together], join)
     return side
 
 
@@ -104,7 +119,7 @@ def _alone(lengths: Ints) -> int:
     return int(np.argmin(steps))
 
 
-def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, off: float) -> Bools:
+def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, join: Join) -> Bools:
     """(n,) whether rows join the second group: one of every part at a step.
 
     `codes` (attributes, n) of rows queued part after part, the longest queue first; `corners` (attributes, 2, parts)
@@ -122,7 +137,7 @@ def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, o
         row = codes[:, None, place]
         lows, highs = np.minimum(low[:, :, :count], row), np.maximum(high[:, :, :count], row)
         cost = penalty(lows, highs)
-        loss = (sizes[:, :count] + 1) * cost - sizes[:, :count] * (off * now[:, :count])
+        loss = join.loss(sizes[:, :count], cost, now[:, :count])
         second = loss[1] < loss[0]
         side[place] = second
         taker, part = second.astype(np.intp), np.arange(count)
@@ -132,7 +147,7 @@ def _assign(penalty: Penalty, codes: Corners, lengths: Ints, corners: Corners, o
     return side
 
 
-def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, off: float) -> Bools:
+def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, join: Join) -> Bools:
     """(n,) the same for one part, whose rows' codes (attributes, n) come in their order; `corners` (attributes, 2)."""
     rows = codes.shape[1]
     side = np.zeros(rows, np.bool_)
@@ -141,7 +156,7 @@ def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, off: float) 
     while done < rows:
         row = codes[:, None, done : done + ahead]
         lows, highs = np.minimum(low[:, :, None], row), np.maximum(high[:, :, None], row)
-        taken = _take(penalty(lows, highs), penalty(low, high), sizes, off)
+        taken = _take(penalty(lows, highs), penalty(low, high), sizes, join)
         side[done : done + len(taken)] = taken
         for group in (0, 1):
             joined = codes[:, done : done + len(taken)][:, taken == group]
@@ -152,19 +167,19 @@ def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, off: float) 
     return side
 
 
-def _take(costs: NDArray[np.float64], now: NDArray[np.float64], sizes: list[int], off: float) -> Bools:
+def _take(costs: NDArray[np.float64], now: NDArray[np.float64], sizes: list[int], join: Join) -> Bools:
     """(taken,) the sides of the first rows, up to the first that raises the penalty of the group it joins.
 
     `costs` (2, ahead) penalty of each group with each row, `now` (2,) without; `sizes` of the groups are brought up to
     date.
     """
     first, second = sizes
-    limits = now.tolist()
-    first_now, second_now = (off * limit for limit in limits)
+    limits, summed = now.tolist(), join.summed
+    first_now, second_now = (join.before * limit for limit in limits)
     taken = []
     for with_first, with_second in zip(*costs.tolist(), strict=True):
-        loss = (first + 1) * with_first - first * first_now
-        joins = (second + 1) * with_second - second * second_now < loss
+        loss = (summed * first + 1) * with_first - first * first_now
+        joins = (summed * second + 1) * with_second - second * second_now < loss
         taken.append(joins)
         if joins:
             second += 1

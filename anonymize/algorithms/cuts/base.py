@@ -40,7 +40,7 @@ class CutRule(ABC):
     """A rule by which the next cut of a class is chosen.
 
     `domains` and `weights`: one per quasi-identifier. `minimum`: rows that a class must have at least. `relaxed`: rows
-    of equal value may part at a median. At equal scores the attribute that the spec lists first is cut.
+    of equal value may part at a median. At equal scores the attribute that comes first in `preference` is cut.
     """
 
     domains: Sequence[Domain]
@@ -54,6 +54,11 @@ class CutRule(ABC):
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         """Scores of one attribute in some classes (m,), in each of which it has at least two values."""
 
+    @property
+    def preference(self) -> Sequence[int]:
+        """The attributes in the order in which they are cut at equal scores: that of the spec."""
+        return range(len(self.domains))
+
     def lower_rows(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
         """Rows of the lower side of a cut near the median, (m,); `part` / `whole` (m,) is the share asked for."""
         return np.asarray(np.maximum(sizes * part // whole, 1))
@@ -61,7 +66,8 @@ class CutRule(ABC):
     def choose(self, batch: Batch) -> Cuts:
         """The cut of every class: the attribute of highest score, where its candidate says or near the median."""
         candidates, score = self._scored(batch)
-        attribute = np.argmax(score, axis=1)
+        preference = np.array(self.preference)
+        attribute = preference[np.argmax(score[:, preference], axis=1)]
         attribute[np.isneginf(score[np.arange(batch.count), attribute])] = FINISHED
         start, stop, ties = np.zeros((3, batch.count), np.int64)
         for index, (classes, proposed) in enumerate(candidates):

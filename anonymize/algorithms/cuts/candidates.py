@@ -32,22 +32,24 @@ from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
 SAMPLE = 1 << 10
-"""In a class of more rows, at most this many, evenly spread, decide where it is cut."""
+"""Where a sample will do, at most this many rows of a larger class, evenly spread, decide where it is cut."""
 
 BINS_BITS = 7
-"""In a class of more than twice that many rows, numbers are put into at most 2 ** BINS_BITS items of equally many
-codes."""
+"""Where a sample will do, numbers of a class of more than twice that many rows are put into at most 2 ** BINS_BITS
+items of equally many codes."""
 
 Unsigned = NDArray[np.unsignedinteger[Any]]
 Integers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
-class SampledRows:
-    """Rows of some classes (m,) of a batch, class after class: all of a small class, a sample of a large one.
+class JudgedRows:
+    """Rows of some classes (m,) of a batch, class after class, by which these are judged: all of them, or of a large
+    class a sample.
 
     `positions` (n,) of the rows in the batch, None for all of it; `sizes` (m,) rows of each class; `labels` (n,) class
-    of each row; `classes` (m,) which of the batch's they are; `targets` the rows' codes of each target.
+    of each row; `classes` (m,) which of the batch's they are; `targets` the rows' codes of each target; `exact`:
+    whether nothing is sampled, and no numbers are taken together.
     """
 
     positions: Ints | None
@@ -55,25 +57,26 @@ class SampledRows:
     labels: Ints
     classes: Ints
     targets: tuple[Codes, ...]
+    exact: bool = True
 
     @classmethod
-    def of(cls, batch: Batch, classes: Ints, minimum: int) -> SampledRows:
+    def of(cls, batch: Batch, classes: Ints, minimum: int, *, exact: bool) -> JudgedRows:
         """The rows of some classes at least, ascending: of all that may be cut where that is not much more.
 
         `minimum`: classes of less than twice as many rows may not be cut.
         """
-        everything: SampledRows | None = batch.notes.get("rows")
+        everything: JudgedRows | None = batch.notes.get("rows")
         if everything is None:
-            everything = batch.notes["rows"] = cls._of(batch, np.flatnonzero(batch.sizes >= 2 * minimum))
+            everything = batch.notes["rows"] = cls._of(batch, np.flatnonzero(batch.sizes >= 2 * minimum), exact)
         if 2 * batch.sizes[classes].sum() > batch.sizes[everything.classes].sum():
             return everything
-        return cls._of(batch, classes)
+        return cls._of(batch, classes, exact)
 
     @classmethod
-    def _of(cls, batch: Batch, classes: Ints, limit: int = SAMPLE) -> SampledRows:
-        positions, sizes, labels = cls._spread(batch, classes, limit)
+    def _of(cls, batch: Batch, classes: Ints, exact: bool) -> JudgedRows:
+        positions, sizes, labels = cls._spread(batch, classes, len(batch.rows) if exact else SAMPLE)
         picked = tuple(codes if positions is None else codes[positions] for codes in batch.targets)
-        return cls(positions, sizes, labels, classes, picked)
+        return cls(positions, sizes, labels, classes, picked, exact)
 
     @classmethod
     def _spread(cls, batch: Batch, classes: Ints, limit: int) -> tuple[Ints | None, Ints, Ints]:
@@ -103,7 +106,7 @@ class Items:
     `shift` (m,) is not 0, it is a bin: the distance of the code from `origin` (m,), over 2 ** shift.
     """
 
-    rows: SampledRows
+    rows: JudgedRows
     codes: Codes | Ints
     low: Ints
     high: Ints
@@ -112,7 +115,7 @@ class Items:
     shift: Ints
 
     @classmethod
-    def of(cls, domain: Domain, batch: Batch, attribute: int, rows: SampledRows) -> Items:
+    def of(cls, domain: Domain, batch: Batch, attribute: int, rows: JudgedRows) -> Items:
         """The values of a numeric attribute; of a categorical one, the children of the node that covers the class."""
         codes = rows.pick(batch.columns[attribute])
         low, high = batch.low[rows.classes, attribute], batch.high[rows.classes, attribute]
@@ -125,10 +128,11 @@ class Items:
         return cls._of_numbers(rows, codes, low.astype(np.int64), high.astype(np.int64))
 
     @classmethod
-    def _of_numbers(cls, rows: SampledRows, codes: Codes, low: Ints, high: Ints) -> Items:
-        """Codes as they are, or as bins in classes where both rows and codes are many."""
+    def _of_numbers(cls, rows: JudgedRows, codes: Codes, low: Ints, high: Ints) -> Items:
+        """Codes as they are, or, where a sample will do, as bins in classes where both rows and codes are many."""
         bits = np.frexp((high - low).astype(np.float64))[1].astype(np.int64)
-        shift = np.where(rows.sizes > 2 << BINS_BITS, np.maximum(bits - BINS_BITS, 0), 0)
+        binned = (rows.sizes > 2 << BINS_BITS) & (not rows.exact)
+        shift = np.where(binned, np.maximum(bits - BINS_BITS, 0), 0)
         if not shift.any():
             return cls(rows, codes, low, high, None, np.zeros_like(low), shift)
         bins = codes - np.repeat(low.astype(codes.dtype), rows.sizes)

@@ -40,8 +40,8 @@ class Impurity(Protocol):
         `alone`: the first side of each cut is one item, else all items before one.
         """
 
-    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
-        """(cuts,) whether the label changes between an item and the one before it; None where that does not count."""
+    def changes(self, cells: ItemCells) -> Bools | None:
+        """(items,) whether the label changes between an item and the one before it; None where that does not count."""
 
 
 @cache
@@ -118,11 +118,13 @@ class LabelImpurity:
         before = of_all[rows_whole] - labels
         return before[sides.owner] - first - second, before
 
-    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
+    def changes(self, cells: ItemCells) -> Bools | None:
         """See `Impurity`. Labels are in order within an item, so one label is all there is where the ends are equal."""
-        starts, value = cells.starts, cells.value
-        changes: Bools = value[starts[item]] != value[starts[item] - 1]
-        changes |= value[starts[item - 1]] != value[starts[item + 1] - 1]
+        lowest, highest = cells.value[cells.starts[:-1]], cells.value[cells.starts[1:] - 1]
+        mixed: Bools = lowest != highest
+        changes = mixed.copy()
+        changes[1:] |= mixed[:-1]
+        changes[1:] |= lowest[1:] != lowest[:-1]
         return changes
 
 
@@ -171,7 +173,7 @@ class NumberImpurity:
         gain = sums**2 / np.maximum(rows, 1) + other_sums**2 / np.maximum(whole[sides.owner] - rows, 1)
         return _cleared(gain, _between(cells.cumulated(numbers**2), begin, end), sides, PURE**2 * whole)
 
-    def changes(self, cells: ItemCells, item: Ints) -> Bools | None:
+    def changes(self, cells: ItemCells) -> Bools | None:
         """See `Impurity`."""
         return None
 

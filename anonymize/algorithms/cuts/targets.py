@@ -1,15 +1,16 @@
 """What the rules that cut for a target have in common: of all candidate cuts, the one that saves most impurity.
 
-- Numeric: between any two neighbouring values of the class; for labels only where the label changes, that is, unless
-  both values show one and the same label. That is where the least entropy lies.
+- Numeric: between any two neighbouring values of the class.
 - Categorical: between two children of the node that covers the class, in leaf order, and any one child from the rest.
 
 A class in which no candidate of any attribute saves impurity is cut by the rule `widest`: the attribute of the largest
 normalized, weighted range, at its median. The attributes' weights count there alone. A cut that a privacy model refuses
 is followed by the best one that leaves a quarter of the rows on either side, then by cuts near the median.
 
-Classes of more than 1,024 rows are judged by 1,024 of them at most, spread evenly over the class. In those of more than
-256, neighbouring numbers are taken together where there are more than 128 between the least and the greatest.
+Every candidate is weighed by all rows of the class. With `--sampled` classes of more than 1,024 rows are judged by
+1,024 of them at most, spread evenly over the class; in those of more than 256, neighbouring numbers are taken together
+where there are more than 128 between the least and the greatest. That takes less time, and most cuts of large classes
+are not the best ones then.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anonymize.algorithms.cuts.base import SHARES, Candidates
-from anonymize.algorithms.cuts.candidates import ItemCells, Items, SampledRows, Sides, before_each, each_alone
+from anonymize.algorithms.cuts.candidates import ItemCells, Items, JudgedRows, Sides, before_each, each_alone
 from anonymize.algorithms.cuts.impurity import Impurity
 from anonymize.algorithms.cuts.widest import Widest
 from anonymize.algorithms.splitting.batch import Batch
@@ -62,9 +63,11 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class ByTarget(Widest):
-    """See the module. `targets`: one for each of the batch's columns of targets."""
+    """See the module. `targets`: one for each of the batch's columns of targets. `exact`: whether all candidate cuts
+    are weighed by all rows."""
 
     targets: Sequence[Impurity] = field(default=())
+    exact: bool = True
 
     @classmethod
     @abstractmethod
@@ -94,14 +97,14 @@ class ByTarget(Widest):
 
     def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[BestCuts, Bools]:
         """The best cut of each class (m,), and in which ones no boundary leaves enough rows on both sides."""
-        rows = SampledRows.of(batch, classes, self.minimum)
+        rows = JudgedRows.of(batch, classes, self.minimum, exact=self.exact)
         best, uncut = self._best_of_rows(batch, attribute, rows)
         if len(rows.classes) == len(classes):
             return best, uncut
         places = np.searchsorted(rows.classes, classes)
         return best.picked(places), uncut[places]
 
-    def _best_of_rows(self, batch: Batch, attribute: int, rows: SampledRows) -> tuple[BestCuts, Bools]:
+    def _best_of_rows(self, batch: Batch, attribute: int, rows: JudgedRows) -> tuple[BestCuts, Bools]:
         """The same for the classes of some rows. That no boundary leaves enough rows is certain only in a class that is
         judged by all of its rows, on a numeric attribute; and where equal rows may be parted, one may exist all the
         same."""
@@ -119,20 +122,29 @@ class ByTarget(Widest):
             best.put(better, other.picked(better))
             best.stop[better] = items.stop_of(domain, best.start[better], better)
             return best, np.zeros(len(classes), np.bool_)
-        uncut = np.diff(np.searchsorted(allowed, cells[0].first)) == 0
+        bounds = np.searchsorted(allowed, cells[0].first)
+        uncut = np.diff(bounds) == 0
+        sides = Sides.of(cells[0], self._telling(cells, allowed, bounds), alone=False)
         uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (items.shift == 0) & (not self.relaxed)
-        sides = Sides.of(cells[0], self._changing(cells, allowed), alone=False)
         best = self._among(cells, sides, alone=False)
         return BestCuts(best.gain, best.start, items.code_of(best.stop)), uncut
 
-    def _changing(self, cells: Sequence[ItemCells], item: Ints) -> Ints:
-        """The items at which a label changes; all of them where a target has no labels."""
+    def _telling(self, cells: Sequence[ItemCells], item: Ints, bounds: Ints) -> Ints:
+        """Those of the allowed items among which the best ones are: where a label changes, and the first and the last
+        of each class, c's being `item[bounds[c] : bounds[c + 1]]`; all of them where a target has no labels.
+
+        Between two changes all rows show the same labels. The impurity that is left is a concave function of the rows
+        of each label below the cut, so along such a stretch it is least at one of its ends. These are changes of label,
+        or the first or the last place that the minimum size allows.
+        """
+        changed = [target.changes(its) for target, its in zip(self.targets, cells, strict=True)]
         kept = np.zeros(len(item), np.bool_)
-        for target, its in zip(self.targets, cells, strict=True):
-            changes = target.changes(its, item)
+        for changes in changed:
             if changes is None:
                 return item
-            kept |= changes
+            kept |= changes[item]
+        some = bounds[:-1] < bounds[1:]
+        kept[bounds[:-1][some]] = kept[bounds[1:][some] - 1] = True
         return item[kept]
 
     def _among(self, cells: Sequence[ItemCells], sides: Sides, *, alone: bool) -> BestCuts:

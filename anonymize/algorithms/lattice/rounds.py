@@ -12,7 +12,8 @@ that do not are suppressed rows, and count as such. Where the rounds come to no 
 at the top, if they are safe there: then nothing is shown of anybody.
 
 Where the models are growing (see `nodes`), what is safe at a node in one round bounds what is in later ones, and each
-round's node is the best there is. Where they are not, it is the best on the first path that has one.
+round's node is the best there is. Where they are not, it is the best on the first path that has one; or, if the rounds
+are `thorough`, the best that was checked once no other node can be better.
 
 Source: Prasser, Kohlmayer, Kuhn, The importance of context: risk-based de-identification of biomedical data, MIM 2016
 (the iterative method of ARX).
@@ -51,11 +52,19 @@ class ReleasedClasses:
 
 
 class Rounds:
-    """The rounds of one table. `share`: the share of the remaining rows that each round releases at least."""
+    """The rounds of one table. `share`: the share of the remaining rows that each round releases at least. `thorough`:
+    whether a round goes on after the first path that has a node, where the models are not growing."""
 
     def __init__(
-        self, checker: Checker, scorer: Scorer, share: float, deadline: Deadline, suppressed: str = "*"
+        self,
+        checker: Checker,
+        scorer: Scorer,
+        share: float,
+        deadline: Deadline,
+        suppressed: str = "*",
+        thorough: bool = False,
     ) -> None:
+        self.thorough = thorough
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
         roots = [attribute.hierarchy.labels[attribute.hierarchy.root] for attribute in checker.table.attributes]
         self.top_hides = all(root == suppressed for root in roots)
@@ -149,6 +158,7 @@ class Round:
         whole = rounds.checker
         self.remaining, self.grid, self.top_hides = remaining, rounds.grid, rounds.top_hides
         self.limit, self.growing = whole.suppression_limit, whole.growing
+        self.goes_on = whole.growing or rounds.thorough
         self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit)
         self.least = max(1, min(int(np.ceil(share * self.checker.rows)), self.checker.rows - self.limit))
         self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
@@ -165,7 +175,7 @@ class Round:
                 self.open &= below(self.bounds, self.bounds[self.best].tolist())
             self.open &= self.most >= self.least
             numbers = np.flatnonzero(self.open)
-            if not numbers.size or (self.best is not None and not self.growing):
+            if not numbers.size or (self.best is not None and not self.goes_on):
                 break
             start = int(numbers[least(self.bounds[numbers])])
             bisect(self.grid.path(start, self.open, self.bounds), self._enough)

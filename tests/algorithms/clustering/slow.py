@@ -84,16 +84,18 @@ def optimum(table: Table, k: int) -> float:
     return min(sum(map(of, groups)) for groups in partitions(range(table.rows), k))
 
 
-def assign(
-    penalty: Penalty, codes: Corners, seeds: tuple[int, int], rows: Sequence[int], share: float
-) -> list[list[int]]:
-    """Rows joining one of two groups in their order; `share` of what a group loses without the row is taken off."""
+def assign(penalty: Penalty, codes: Corners, seeds: tuple[int, int], rows: Sequence[int], join: str) -> list[list[int]]:
+    """Rows joining one of two groups in their order."""
     groups = [[seeds[0]], [seeds[1]]]
 
     def loss(group: Group, row: int) -> float:
         mine = codes[:, group]
         now = float(penalty(mine.min(axis=1), mine.max(axis=1)))
-        return exact(penalty, codes, [*group, row]) - len(group) * (share * now)
+        total = exact(penalty, codes, [*group, row])
+        if join == "row":
+            joined = codes[:, [*group, row]]
+            return float(penalty(joined.min(axis=1), joined.max(axis=1)))
+        return total - len(group) * now if join == "rise" else total
 
     for row in rows:
         groups[loss(groups[1], row) < loss(groups[0], row)].append(row)

@@ -36,7 +36,7 @@ def test_rows_join_one_after_the_other(
     starts = starts_of(sizes)
     for part, (u, v) in enumerate(zip(*(found.tolist() for found in far_rows(penalty, codes, starts, 3)), strict=True)):
         mine = range(starts[part], starts[part + 1])
-        first, second = assign(penalty, codes, (u, v), [row for row in mine if row not in (u, v)], JOINS[join])
+        first, second = assign(penalty, codes, (u, v), [row for row in mine if row not in (u, v)], join)
         assert np.flatnonzero(~side[mine.start : mine.stop]).tolist() == sorted(np.array(first) - mine.start)
         assert np.flatnonzero(side[mine.start : mine.stop]).tolist() == sorted(np.array(second) - mine.start)
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from anonymize.algorithms.cuts.candidates import Items, SampledRows
+from anonymize.algorithms.cuts.candidates import Items, JudgedRows
 from anonymize.classes import MOST_KEYS
 
 
@@ -16,7 +16,7 @@ def items_of(labels: list[int], codes: list[int], highest: int) -> Items:
     sizes = np.bincount(labels)
     none = np.zeros(len(sizes), np.int64)
     low, high = none + min(codes), none + highest
-    rows = SampledRows(None, sizes, np.array(labels), np.arange(len(sizes)), ())
+    rows = JudgedRows(None, sizes, np.array(labels), np.arange(len(sizes)), ())
     return Items(rows, np.array(codes, np.uint8), low, high, None, none, none)
 
 

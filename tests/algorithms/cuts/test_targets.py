@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.cuts import BY_TARGET
+from anonymize.algorithms.cuts import BY_TARGET, ByTarget
 from anonymize.algorithms.cuts import candidates as module
 from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
 from anonymize.algorithms.splitting.batch import Batch
@@ -75,14 +75,6 @@ def sides(domain: Domain, codes: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield from spans
 
 
-def label_changes(rule: str, table: Table, codes: Sequence[int], rows: Sequence[int], cut: int) -> bool:
-    """Whether the values on either side of a numeric cut show more than one label, or a target has numbers."""
-    below, above = max(code for code in codes if code < cut), min(code for code in codes if code >= cut)
-    near = [row for row, code in zip(rows, codes, strict=True) if code in (below, above)]
-    numbers = COUNTS[rule][1] and any(column.numeric for column in table.targets)
-    return numbers or any(len(set(c.codes[near].tolist())) > 1 for c in table.targets if not c.numeric)
-
-
 def best_gain(rule: str, table: Table, rows: Sequence[int], minimum: int) -> float:
     """The largest share of the impurity of some rows that a candidate cut of the first attribute saves."""
     attribute = table.attributes[0]
@@ -92,10 +84,7 @@ def best_gain(rule: str, table: Table, rows: Sequence[int], minimum: int) -> flo
     best = 0.0
     for start, stop in sides(attribute.domain, codes):
         parts = [[r for r, c in zip(rows, codes, strict=True) if (start <= c < stop) == side] for side in (True, False)]
-        allowed = min(map(len, parts)) >= minimum
-        if not isinstance(attribute.domain, Taxonomy):
-            allowed = allowed and label_changes(rule, table, codes, rows, stop)
-        if allowed and before > 0:
+        if min(map(len, parts)) >= minimum and before > 0:
             after = sum(impurity(rule, column, part) for column in table.targets for part in parts)
             best = max(best, (before - after) / before)
     return best
@@ -175,12 +164,12 @@ def test_the_unit_of_a_number_does_not_matter() -> None:
     assert stops[0] == stops[1]
 
 
-def test_only_where_the_label_changes_then_the_median() -> None:
-    """The one change of label leaves too few rows; no other place is a candidate, so the median is taken."""
-    table = table_of(numeric([1, 2, 3, 4, 5, 6]), targets=[target(["-"] * 5 + ["+"])])
+def test_where_no_change_of_label_is_allowed_the_nearest_place_is_cut() -> None:
+    """The one change of label leaves too few rows; of the three places that are allowed the last saves most."""
+    table = table_of(numeric(list(range(8))), targets=[target(["-"] * 7 + ["+"])])
     rule, batch = rule_and_batch("infogain", table, 2)
     cuts = rule.choose(batch)
-    assert (cuts.attribute.tolist(), cuts.stop.tolist()) == ([0], [3])
+    assert (cuts.attribute.tolist(), cuts.stop.tolist()) == ([0], [6])
 
 
 def test_a_child_in_the_middle_is_parted_from_its_siblings() -> None:
@@ -235,8 +224,8 @@ def test_large_classes_are_judged_by_a_sample_and_still_cut_soundly(
     table: Table, rule: str, minimum: int, limit: int
 ) -> None:
     chooser, batch = rule_and_batch(rule, table, minimum)
-    spread = module.SampledRows._spread
-    with patch.object(module.SampledRows, "_spread", lambda b, c, _: spread(b, c, limit)):
-        partition = grow(batch, chooser, None, 1, lambda rows: None)
+    sampling = replace(cast(ByTarget, chooser), exact=False)
+    with patch.object(module, "SAMPLE", limit), patch.object(module, "BINS_BITS", 1):
+        partition = grow(batch, sampling, None, 1, lambda rows: None)
     assert sorted(partition.order.tolist()) == list(range(table.rows))
     assert partition.sizes.min() >= min(minimum, table.rows)

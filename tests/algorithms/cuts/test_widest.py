@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def slow(table: Table, rows: Any, minimum: int) -> list[list[int]]:
         codes = attribute.codes[rows]
         return attribute.weight * float(attribute.domain.cost(codes.min(keepdims=True), codes.max(keepdims=True))[0])
 
-    for attribute in sorted(table.attributes, key=width, reverse=True):
+    for attribute in sorted(table.attributes, key=lambda each: (-width(each), each.domain.size)):
         codes = attribute.codes[rows]
         below = cut_below(attribute, codes.tolist(), minimum) if len(set(codes.tolist())) > 1 else None
         if below is not None:
@@ -95,14 +96,16 @@ def patients(*order: str) -> Table:
     return table_of(*(columns[name] for name in order))
 
 
-def test_the_six_patients_of_the_paper() -> None:
+@pytest.mark.parametrize("order", list(permutations(("age", "sex", "zip"))))
+def test_the_six_patients_of_the_paper(order: tuple[str, ...]) -> None:
     """Figure 3: two men of 25 and 26 in 53711, two of 27 and 28 in 53710 and 53711, two women in 53712. All three
-    ranges are whole at first, and the first attribute is cut."""
-    assert grown(patients("sex", "age", "zip"), 2) == [[0, 2], [1, 4], [3, 5]]
+    ranges are whole at first, and the attribute of two leaves is cut."""
+    assert grown(patients(*order), 2) == [[0, 2], [1, 4], [3, 5]]
 
 
-def test_the_six_patients_by_age_first() -> None:
-    assert grown(patients("age", "sex", "zip"), 2) == [[0, 1, 2], [3, 4, 5]]
+def test_the_patients_by_age_and_zip_alone() -> None:
+    """Figure 4: the ZIP code, of three values, is cut before the age, of four."""
+    assert grown(patients("age", "zip"), 2) == [[0, 2], [1, 4], [3, 5]]
 
 
 def test_the_wider_attribute_is_cut_and_a_weight_turns_the_choice() -> None:

@@ -1,0 +1,69 @@
+"""Iterated local recoding by several searches, of which the release that loses least weighted NCP is kept.
+
+Rounds are greedy, so no one way of going about them is always the best:
+
+- Where a model is not growing (see `nodes`), a round may take the best node of the first path that has one, or look at
+  all nodes that may still be better. The second costs more checks; what it takes is better in this round, and may leave
+  rows behind that are worse to release in the next ones.
+- Where rows may be suppressed, rounds that suppress none may lose less all the same.
+
+All of these searches are made, so that none of them loses less than what is released; a suppressed row loses all. At a
+tie the first is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from anonymize.algorithms.lattice.ladders import Ladder
+from anonymize.algorithms.lattice.rounds import Rounds
+from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.search import Deadline
+from anonymize.recoding import Levels
+from anonymize.table import Table
+
+
+def searches_of(growing: bool, limit: int) -> list[tuple[int, bool]]:
+    """The searches that are made, each by the rows that it may suppress, and whether its rounds look at all nodes that
+    may still be better."""
+    return list(product([limit, 0] if limit else [0], [False] if growing else [False, True]))
+
+
+def iterated(
+    scorer_of: Callable[[int], Scorer],
+    searches: list[tuple[int, bool]],
+    share: float,
+    deadline: Deadline,
+    suppressed: str = "*",
+) -> Levels | None:
+    """The release of the search that loses least; None where none of them comes to an end.
+
+    `scorer_of`: a scorer of nodes by the rows that may be suppressed. `share` of the rows left that each round releases
+    at least; `suppressed`: how a suppressed cell reads.
+    """
+    best, least, checks = None, np.inf, 0
+    for limit, thorough in searches:
+        scorer = scorer_of(limit)
+        rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, thorough)
+        released = rounds.run()
+        checks += rounds.checks
+        if released is not None:
+            lost = loss(scorer.checker.table, scorer.checker.bottom.ladders, released)
+            if lost < least:
+                best, least = released, lost
+    return None if best is None else replace(best, chosen={**(best.chosen or {}), "nodes_checked": checks})
+
+
+def loss(table: Table, ladders: tuple[Ladder, ...] | list[Ladder], released: Levels) -> float:
+    """Weighted NCP, summed over the rows; a suppressed row loses all."""
+    first = released.partition.order[released.partition.starts[:-1]]
+    total = len(released.suppressed) * sum(attribute.weight for attribute in table.attributes)
+    for ladder, level in zip(ladders, released.levels.T, strict=True):
+        attribute = ladder.attribute
+        node = attribute.hierarchy.levels[level, ladder.leaf_of(attribute.codes[first])]
+        total += attribute.weight * float(attribute.generalization.ncp[node] @ released.partition.sizes)
+    return float(total)
