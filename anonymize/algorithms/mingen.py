@@ -31,6 +31,8 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import MOST
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -47,17 +49,28 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
+    mask_minimality: bool = mask_option()
+
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The safe node of least distortion."""
+    if options.mask_minimality:
+        return masked(table, requirements, context, best_node)
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    vector = best_node(checker)
+    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
+
+
+def best_node(checker: Checker) -> Vector:
+    """The safe node of least distortion. Raises UsageError for a lattice that is too large to go through, and
+    InfeasibleError where no node is safe."""
     if checker.total > MOST:
         message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
     vector = least_distorted(checker)
     if vector is None:
         raise checker.infeasible()
-    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
+    return vector
 
 
 def least_distorted(checker: Checker) -> Vector | None:

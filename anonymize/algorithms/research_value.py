@@ -51,6 +51,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch, every_string, joined, spread, subsets
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
@@ -69,6 +71,7 @@ class Options:
     memory_limit: int = option(
         1_000_000, "Strings that fit in memory; more are searched in subsets of attributes.", minimum=1
     )
+    mask_minimality: bool = mask_option()
 
 
 Choices = Sequence[Sequence[int]]
@@ -77,14 +80,23 @@ Choices = Sequence[Sequence[int]]
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The best string that the search meets."""
+    if options.mask_minimality:
+        return masked(table, requirements, context, lambda checker: _successes(checker, options)[2][0])
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    choices, strings, successes = _successes(checker, options)
+    return checker.recoding(successes[0], _chosen(table, strings, successes, choices))
+
+
+def _successes(checker: Checker, options: Options) -> tuple[Choices, StringSearch, list[Vector]]:
+    """The levels that are left, the search among them, and the safe strings, the best first. Raises InfeasibleError
+    where there is none."""
     choices = pre_pruned(checker)
-    strings = search(checker, choices, options, research_values(table))
+    strings = search(checker, choices, options, research_values(checker.table))
     successes = ranked(strings, checker.lattice.heights)
     if not successes:
         raise _infeasible(checker, parted=math.prod(map(len, choices)) > options.memory_limit)
     checker.settled(checker.total)
-    return checker.recoding(successes[0], _chosen(table, strings, successes, choices))
+    return choices, strings, successes
 
 
 def pre_pruned(checker: Checker) -> Choices:
