@@ -68,7 +68,7 @@ NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"})
 CANDIDATES = ("rate", "widest")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
 TRIAL_ROWS = 1 << 15
-MASKED = "widest"
+MASKED = "rate"
 """The rule that `auto` takes with `--mask-minimality`, whatever the sensitive values are."""
 
 

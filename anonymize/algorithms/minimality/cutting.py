@@ -23,13 +23,13 @@ class LastCut:
 
     def __call__(self, batch: Batch, part: Ints, parts: int) -> Bools:
         """See `splitting.grow.Allowed`. Parts come in pairs; where one of a pair is empty, the class was not cut."""
-        fine = self.judge.meets(part, parts, batch)
-        fine &= self.refusals.clear(Step(part, np.arange(parts) // 2), batch.sensitive)
-        cut = (np.bincount(part, minlength=parts) > 0).reshape(-1, 2).all(axis=1)
-        stays = cut & ~fine.reshape(-1, 2).all(axis=1)
-        batch.closed[stays] = True
-        self.refused.append(int(np.count_nonzero(stays)))
-        return fine
+        step = Step(part, np.arange(parts) // 2)
+        tried = (self.refusals.worth(step, batch.sensitive) & (step.sizes() > 0)).reshape(-1, 2).all(axis=1)
+        fine = self.judge.meets(part, parts, batch) & self.refusals.clear(step, batch.sensitive)
+        refused = tried & ~fine.reshape(-1, 2).all(axis=1)
+        batch.closed[refused] = True
+        self.refused.append(int(np.count_nonzero(refused)))
+        return np.asarray(fine & np.repeat(tried, 2))
 
 
 def last_cut(judge: Judge) -> LastCut:

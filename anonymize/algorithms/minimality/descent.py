@@ -65,10 +65,9 @@ class Descent:
         if labels is None:
             message = "the rows that are left, once rare combinations are suppressed, do not meet the requirements"
             raise InfeasibleError(Problem(message, hint="suppress fewer rows, or lower the requirements"))
-        while vector != target:
-            lower = self._next(vector, target)
+        while (lower := self._next(vector, target, labels)) is not None:
             finer = self._labels(lower)
-            if finer is None or not self._clear(finer, labels):
+            if finer is None or not self.refusals.clear(self._step(lower, labels), self.codes).all():
                 break
             vector, labels = lower, finer
         return vector, labels
@@ -78,16 +77,18 @@ class Descent:
         there, group = self.bottom.rolled(vector)
         return np.asarray(group[self.distinct_of]) if there.safe.all() else None
 
-    def _clear(self, finer: Ints, labels: Ints) -> bool:
+    def _step(self, lower: Vector, labels: Ints) -> Step:
+        finer = self.bottom.rolled(lower)[1][self.distinct_of]
         whole = np.zeros(int(finer.max()) + 1, np.int64)
         whole[finer] = labels
-        return bool(self.refusals.clear(Step(finer, whole), self.codes).all())
+        return Step(finer, whole)
 
-    def _next(self, vector: Vector, target: Vector) -> Vector:
-        """The step that loses least afterwards, by the quasi-identifiers alone."""
+    def _next(self, vector: Vector, target: Vector, labels: Ints) -> Vector | None:
+        """The step towards the target that may be tried and loses least afterwards, by what is known before it."""
         lattice = self.scorer.checker.lattice
         steps = [lower for lower in lattice.below(vector) if all(a >= b for a, b in zip(lower, target, strict=True))]
-        return min(steps, key=lambda lower: self.scorer.lower_bound(lower, suppressed=0))
+        steps.sort(key=lambda lower: self.scorer.lower_bound(lower, suppressed=0))
+        return next((each for each in steps if self.refusals.worth(self._step(each, labels), self.codes).all()), None)
 
 
 def _cost(

@@ -3,10 +3,11 @@
 A step parts classes into finer ones. An attacker who sees that it was not taken knows that some part was refused, and
 nothing else: every arrangement of a class's values among its people is as likely as any other, but for that.
 
-Frequency l-diversity. A part of n people is refused where it has t or more rows of a value, t so small that they would
-have at most n / l of them on average, over all arrangements in which they have t or more. Whoever knows that the step
-was refused then gives each of them the value with probability at most 1 / l: where this part was refused for this
-value because of the average, where it was not because it has fewer than t rows of it, which is at most n / l.
+Frequency l-diversity. A part of n people is refused where it has t or more rows of a value, t the largest number for
+which it has at most n / l of them on average, over all arrangements in which it has t or more. Whoever knows that the
+step was refused then gives each of them the value with probability at most 1 / l: where this part was refused for this
+value because of the average, where it was not because it has fewer than t rows of it, which is at most n / l. A step
+with a part that would be refused with any number of them is not tried.
 
 Distinct l-diversity. A step is tried only if, should it be refused for too few values, there would be l values that
 each person may have; or if it cannot be refused for that.
@@ -58,6 +59,28 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """Pairs of a part and a sensitive value, arrays (n,). `owner`: the part. `rows` of its class, `marked` of these
+    with the value; `drawn` rows of the part, `present` of these with the value."""
+
+    owner: Ints
+    rows: Ints
+    marked: Ints
+    drawn: Ints
+    present: Ints
+
+    def unrevealing(self, present: Ints, diversity: float) -> Bools:
+        """Whether so many rows of the value may be shown."""
+        return unrevealing(self.rows, self.marked, self.drawn, present, self.drawn / diversity)
+
+    def all_of(self, fine: Bools, parts: int) -> Bools:
+        """(parts,) whether all pairs of a part are fine."""
+        every = np.ones(parts, np.bool_)
+        every[self.owner[~fine & (self.drawn > 0)]] = False
+        return every
+
+
+@dataclass(frozen=True)
 class Diversity:
     """A requirement on a sensitive attribute. `index`: of the attribute among those whose codes are given. `counted`
     (codes,): the values that it speaks of."""
@@ -68,19 +91,28 @@ class Diversity:
     size: int
     counted: Bools
 
-    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
-        """(parts,) whether each part, as far as this goes, may be shown."""
+    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether the step may be tried, as far as each part goes: by the values of its class alone."""
         own = codes[self.index]
-        return self._rare(step, own) if self.model == FREQUENCY else self._open(step, own)
+        if self.model == DISTINCT:
+            return self._open(step, own)
+        pairs = self._pairs(step, own)
+        return pairs.all_of(pairs.unrevealing(np.zeros_like(pairs.present), self.diversity), step.parts)
+
+    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether each part may be shown, where the step may be tried."""
+        if self.model == DISTINCT:
+            return np.ones(step.parts, np.bool_)
+        pairs = self._pairs(step, codes[self.index])
+        return pairs.all_of(pairs.unrevealing(pairs.present, self.diversity), step.parts)
 
     def _runs(self, labels: Ints, codes: Codes, classes: int) -> Runs:
         runs = Runs.count_values(labels, codes, classes, self.size)
         kept = self.counted[runs.codes]
         return Runs(runs.classes[kept], runs.codes[kept], runs.counts[kept])
 
-    def _rare(self, step: Step, codes: Codes) -> Bools:
-        """Frequency l-diversity: of every value of the class, every part has few enough. All pairs of a part and a
-        value of its class are looked at, as a part without a value tells something, too."""
+    def _pairs(self, step: Step, codes: Codes) -> Pairs:
+        """All pairs of a part and a value of its class: a part without a value tells something, too."""
         sizes, inside = step.sizes(), self._runs(step.part, codes, step.parts)
         around = self._runs(step.whole[step.part], codes, step.classes)
         starts = np.searchsorted(around.classes, np.arange(step.classes + 1))
@@ -91,13 +123,10 @@ class Diversity:
         code_rank = np.searchsorted(_keys(around, self.size), step.whole[inside.classes] * self.size + inside.codes)
         present[offsets + code_rank - starts[step.whole[inside.classes]]] = inside.counts
         rows = step.of_class(sizes)[step.whole[owner]]
-        fine = unrevealing(rows, around.counts[entry], sizes[owner], present, sizes[owner] / self.diversity)
-        clear = np.ones(step.parts, np.bool_)
-        clear[owner[~fine & (sizes[owner] > 0)]] = False
-        return clear
+        return Pairs(owner, rows, around.counts[entry], sizes[owner], present)
 
     def _open(self, step: Step, codes: Codes) -> Bools:
-        """Distinct l-diversity: whether the step may be tried, for all parts of a class alike.
+        """Whether somebody in any part is left with enough values, for all parts of a class alike.
 
         The fewest values that a part can have it has if it is filled with rows without a value and those of the most
         frequent ones. Somebody in a part that fails may have any value for which there are such fillings with it; all
@@ -153,9 +182,17 @@ class Refusals:
         kept = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
         return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in kept])
 
+    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.
+        Nobody learns anything from a step that is not tried."""
+        worth = np.ones(step.parts, np.bool_)
+        for diversity in self.diversities:
+            worth &= diversity.worth(step, codes)
+        return worth
+
     def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
-        """(parts,) whether each part may be shown; `codes`: (n,) of each sensitive attribute. A class is parted only
-        if all its parts may be."""
+        """(parts,) whether each part may be shown, where the step may be tried. A class is parted only if all its parts
+        may be shown."""
         clear = np.ones(step.parts, np.bool_)
         for diversity in self.diversities:
             clear &= diversity.clear(step, codes)
