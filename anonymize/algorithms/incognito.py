@@ -23,6 +23,11 @@ one that a class keeps with any further rows: k-anonymity, distinct l-diversity,
 suppression, or with a `unit` in the spec, nodes are ruled out by the metric's lower bounds and by the k-anonymity that
 is asked for beside them.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain; local with `--iterate`.
 
 Cost. At worst a check of every node, which is a sort of the distinct rows of a node below it. Lattices of more than 2

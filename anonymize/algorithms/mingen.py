@@ -10,6 +10,11 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes: the

@@ -29,6 +29,11 @@ Refinement. For as many `--passes` as it pays, rows go to classes that they cost
 that lie near each other are grouped anew. What is lost never rises, and every class still meets every model. What is
 random follows `--seed`; without one the seed is 0. A `--time-limit` ends it earlier, with what was found by then.
 
+`--mask-minimality`. Cuts follow from quasi-identifiers alone (`--cut auto` is `rate`, after selections), and a class
+stays whole after the first cut that is refused for its sensitive values. An attacker who knows the method then learns
+nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l values for everybody under
+distinct l-diversity; other models of sensitive values are refused beside it. No row is suppressed.
+
 Cost. O(n log n) comparisons; a handful of array operations for all classes of a level.
 
 Reference. LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006; Workload-aware

@@ -31,6 +31,11 @@ subsets, evenly chosen where all their combinations would not fit, and always th
 checked again and searched as above; the best goes down, step by step to the best safe string below, until none is safe.
 What comes out is safe, and under monotone models minimal, and not always the optimum.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them.

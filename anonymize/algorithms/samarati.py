@@ -19,6 +19,11 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. The nodes of about log2(height) heights are checked: at a height that has a good node only those up to the first

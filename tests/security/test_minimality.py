@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from math import factorial, prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -53,6 +52,15 @@ def test_the_surgeons_are_not_given_away(name: str) -> None:
     assert max(success(worlds, [0]) for worlds in possible_worlds(name, surgeons(), PROTECTED)) <= 0.5
 
 
+def test_a_value_that_only_one_can_share_is_not_given_away() -> None:
+    """Two surgeons can only be alike if both have the value that occurs twice: a cut that fails for that tells all."""
+    table = table_of(leveled("job", ["surgeon"] * 2 + ["nurse"] * 3), sensitive=[sensitive(["a", "a", "b", "c", "d"])])
+    needed = (k_anonymity(2), requirement("distinct-l-diversity", "s", l=2))
+    for name in MASKED:
+        assert min(map(left, possible_worlds(name, table, needed, mask=False))) == 1, name
+        assert min(map(left, possible_worlds(name, table, needed))) >= 2, name
+
+
 # --- random tables ---------------------------------------------------------------------------------------------------
 
 
@@ -69,18 +77,15 @@ def tables(draw: st.DrawFn) -> Table:
     assume(1 < worlds_of(values) <= 40)
     age = numeric(ages, "age") if draw(st.booleans()) else leveled("age", [str(each) for each in ages])
     column = sensitive(values)
-    texts = (*sorted(set(values) - {None}), "?")[: column.size]  # type: ignore[type-var]
-    return table_of(
-        leveled("job", jobs, lambda value: value[0] + "*"), age, sensitive=[replace(column, texts=texts)]
-    )
+    texts = (*sorted({value for value in values if value is not None}), "?")[: column.size]
+    return table_of(leveled("job", jobs, lambda value: value[0] + "*"), age, sensitive=[replace(column, texts=texts)])
 
 
-def examples(share: float) -> Any:
-    return settings(max_examples=max(1, int(settings().max_examples * share)))
+FEW = settings(max_examples=max(1, settings().max_examples // 20))
 
 
 @pytest.mark.parametrize("name", MASKED)
-@examples(0.05)
+@FEW
 @given(tables(), st.sampled_from([1.5, 2, 3]), st.integers(1, 2), st.integers(0, 2), st.booleans())
 def test_frequency_l_bounds_whoever_knows_the_method(
     name: str, table: Table, diversity: float, k: int, limit: int, protected: bool
@@ -95,7 +100,7 @@ def test_frequency_l_bounds_whoever_knows_the_method(
 
 
 @pytest.mark.parametrize("name", MASKED)
-@examples(0.05)
+@FEW
 @given(tables(), st.integers(2, 3), st.integers(1, 2), st.integers(0, 2))
 def test_distinct_l_leaves_l_values_to_whoever_knows_the_method(
     name: str, table: Table, diversity: int, k: int, limit: int

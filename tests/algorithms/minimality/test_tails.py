@@ -50,5 +50,5 @@ def test_what_may_be_shown_is_all_up_to_a_count_that_bounds_what_a_refusal_tells
                 assert counts[fine].max() * diversity <= drawn + 1e-9
             if fine.any() and len(refused):
                 assert exactly(int(refused[0]), whole, marked, drawn) * Fraction(diversity) <= drawn
-    surgeons = np.array([[12, 2, 2, 0], [12, 2, 2, 1], [12, 2, 2, 2]]).T
-    assert not unrevealing(*surgeons, np.ones(3)).any()
+    twelve, two = np.full(3, 12), np.full(3, 2)
+    assert not unrevealing(twelve, two, two, np.arange(3), np.ones(3)).any()
