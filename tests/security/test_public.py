@@ -95,6 +95,8 @@ def released(folder: Path) -> list[Path]:
 
 
 CASES: list[tuple[str, str, dict[str, Any]]] = [(name, ".csv", {}) for name in ALGORITHMS] + [
+    ("mondrian", ".csv", {"mask_minimality": True}),
+    ("incognito", ".csv", {"mask_minimality": True}),
     ("mondrian", ".csv.gz", {}),
     ("mondrian", ".parquet", {}),
     ("mondrian", ".arrow", {}),
