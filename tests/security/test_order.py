@@ -204,8 +204,8 @@ def test_values_beyond_a_code_are_not_sorted_by(tmp_path: Path, algorithm: str, 
 
 
 ORDERLESS = ["mondrian", "datafly", "mu-argus", "samarati", "mingen", "incognito", "research-value", "tds", "bug"]
-"""Without top-down and bottom-up, which break ties by the order of their input (see the security model), what is random,
-and k-optimize, whose search takes a minute here."""
+"""Without top-down and bottom-up, which break ties by the order of their input (see the security model), what
+is random, and k-optimize, whose search takes a minute here."""
 
 
 @pytest.mark.parametrize("algorithm", ORDERLESS)

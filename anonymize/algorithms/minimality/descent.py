@@ -105,9 +105,11 @@ def _cost(
     suppressed = checker.rows - int(descent.bottom.counts.sum())
     released = Scorer(Checker.over(table, descent.bottom, requirements, 0), "ncp").lower_bound(vector, suppressed=0)[0]
     gcp = (released * (checker.rows - suppressed) + suppressed) / checker.rows
+    weights = [attribute.weight for attribute in table.attributes]
+    scale = len(weights) * max(weights) / sum(weights)  # the metric has weights over the largest
     free = Checker(table, requirements, context.suppression_limit)
     try:
         without = Scorer(free, "ncp").score(search(free))[0]
     except InfeasibleError:
         without = None
-    return {"refused": vector != target, "gcp": gcp, "gcp_without": without}
+    return {"refused": vector != target, "gcp": gcp * scale, "gcp_without": without and without * scale}
