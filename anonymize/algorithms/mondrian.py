@@ -127,7 +127,7 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
     partition = search.grow(rows, cut, context.progress, history, selecting=selecting, allowed=check)
     free = search.grow(rows, _best_rule(search), lambda done: None)
-    most = len(rows) * sum(attribute.weight for attribute in table.attributes)
+    most = len(rows) * sum(attribute.weight for attribute in table.attributes) or 1.0
     losses = {"gcp": search.loss(partition) / most, "gcp_without": search.loss(free) / most}
     tree = history.tree(partition) if history else None
     name = f"{Selecting.ID}, {cut}" if selecting else cut

@@ -106,7 +106,7 @@ def _cost(
     released = Scorer(Checker.over(table, descent.bottom, requirements, 0), "ncp").lower_bound(vector, suppressed=0)[0]
     gcp = (released * (checker.rows - suppressed) + suppressed) / checker.rows
     weights = [attribute.weight for attribute in table.attributes]
-    scale = len(weights) * max(weights) / sum(weights)  # the metric has weights over the largest
+    scale = len(weights) * max(weights) / (sum(weights) or 1.0)  # the metric has weights over the largest
     free = Checker(table, requirements, context.suppression_limit)
     try:
         without = Scorer(free, "ncp").score(search(free))[0]
