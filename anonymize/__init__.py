@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnonymizeError",
-    "Audited",
+    "Assessment",
     "Evaluated",
     "Recoded",
     "Release",

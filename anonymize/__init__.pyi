@@ -1,5 +1,5 @@
 from anonymize.errors import AnonymizeError as AnonymizeError
-from anonymize.python import Audited as Audited
+from anonymize.python import Assessment as Assessment
 from anonymize.python import Evaluated as Evaluated
 from anonymize.python import Recoded as Recoded
 from anonymize.python import Release as Release

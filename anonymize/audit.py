@@ -12,15 +12,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from anonymize.auditing import baseline, previous
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
-from anonymize.auditing.table import Original, opened
+from anonymize.auditing.table import Audited, Original, opened
 from anonymize.calling import make_callable
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked
 from anonymize.judging.protected import refuse_absent
+from anonymize.link import load
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
@@ -42,12 +45,14 @@ APART = (
 class Against:
     """What a table is compared with: an earlier report (`baseline`), of which nothing may have become worse if
     `no_regress`; an earlier release of the same people (`previous`), of which row n is about the same individual as row
-    n of this table if `by_position`."""
+    n of this table if `by_position`; `previous_link`: which row of their common input each row of it is, where the
+    request has the same of this table."""
 
     baseline: str | Path | None = None
     no_regress: bool = False
     previous: str | Path | None = None
     by_position: bool = False
+    previous_link: str | Path | None = None
 
 
 @dataclass(frozen=True)
@@ -194,11 +199,25 @@ def _measured(
         if request.against.previous is not None:
             alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
-            matching = previous.Matching() if request.against.by_position else None
+            matching = _matching(request, table, earlier)
             both = previous.together(table, earlier, checks, facts.verdict, request.threshold, matching)
             facts = replace(facts, together=both)
         table.source.unchanged()
     return facts
+
+
+def _matching(request: Audit, table: Audited, earlier: Audited) -> previous.Matching | None:
+    """Which rows of both releases are about the same individual: by their links to one input, by position, or unknown.
+
+    Raises DataError for links that are not those of the releases, or of one input.
+    """
+    against = request.against
+    if request.link is None or against.previous_link is None:
+        return previous.Matching() if against.by_position else None
+    own, other = load(request.link), load(against.previous_link)
+    own.check(request.link, input=own.input.sha256, release=table.source.sha256)
+    other.check(against.previous_link, input=own.input.sha256, release=earlier.source.sha256)
+    return previous.Matching((pl.Series(own.rows), pl.Series(other.rows)))
 
 
 # --- what is required ------------------------------------------------------------------------------------------------
@@ -212,15 +231,23 @@ def _check(request: Audit) -> None:
         raise UsageError("--threshold: is above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
-    if request.link is not None and request.unit_from is None:
-        raise UsageError("--link: needs --unit-from, the table that it leads to")
+    _check_links(request)
     if against.by_position and against.previous is None and request.unit_from is None:
         raise UsageError("--by-position: needs a --previous or --unit-from")
-    if against.by_position and request.link is not None and against.previous is None:
-        raise UsageError("--by-position: rows are matched by --link")
     inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")
+
+
+def _check_links(request: Audit) -> None:
+    """Raises UsageError for links that lead nowhere."""
+    against, linked = request.against, request.against.previous_link is not None
+    if linked and (against.previous is None or request.link is None):
+        raise UsageError("--previous-link: needs --previous, the release that it is of, and --link, of this table")
+    if request.link is not None and request.unit_from is None and not linked:
+        raise UsageError("--link: needs --unit-from, the table that it leads to, or --previous-link")
+    if against.by_position and request.link is not None and (linked or against.previous is None):
+        raise UsageError("--by-position: rows are matched by --link")
 
 
 def _effective(request: Audit) -> Spec:

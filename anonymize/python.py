@@ -131,7 +131,7 @@ class Recoded(Reported):
 
 
 @dataclass(frozen=True, repr=False)
-class Audited(Reported):
+class Assessment(Reported):
     """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
     `problems`: what is not met or could not be shown."""
 
@@ -212,7 +212,7 @@ def audit(
     sampling_fraction: float | None = None,
     population: str | os.PathLike[str] | None = None,
     **options: Any,
-) -> Audited:
+) -> Assessment:
     """Measures any table against a spec, or against `k`, `l` and further models on the columns that `quasi_identifiers`
     and `sensitive` name.
 
@@ -230,7 +230,7 @@ def audit(
         model = None if spec is None else model_of(spec)
         result = audit_road(Audit(model, path, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
-    return Audited(_without_paths(result.report, data), result.satisfied, problems)
+    return Assessment(_without_paths(result.report, data), result.satisfied, problems)
 
 
 def evaluate(

@@ -10,6 +10,11 @@ is released. It does not guarantee a minimal generalization, let alone the least
 and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
 end at the top without one, though one exists; then it says that the search found none.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. One check a step, at most the sum of the heights of the hierarchies; each on the distinct rows of the step before.
@@ -24,14 +29,16 @@ k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.frequency import FrequencySet
-from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -46,19 +53,27 @@ class Options:
     """Options of the subcommand."""
 
     outliers: str = outliers_option("be suppressed", share="them")
+    mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The node at the end of the climb."""
     allowed = allowed_rows(options.outliers, requirements, context)
-    lattice = Lattice.of(table)
+    if options.mask_minimality:
+        return masked(table, requirements, replace(context, suppression_limit=allowed), climbed)
     checker = Checker(table, requirements, allowed, context.progress)
+    return checker.recoding(climbed(checker), {"allowed_rows": allowed})
+
+
+def climbed(checker: Checker) -> Vector:
+    """The first safe node on the way up. Raises InfeasibleError where there is none."""
+    lattice = checker.lattice
     vector = lattice.bottom
     while not checker.check(vector).safe:
         if vector == lattice.top:
             raise checker.infeasible()
         vector = _raised(vector, lattice.top, checker.frequency_set(vector))
-    return checker.recoding(vector, {"allowed_rows": allowed})
+    return vector
 
 
 def _raised(vector: Vector, top: Vector, frequency_set: FrequencySet) -> Vector:

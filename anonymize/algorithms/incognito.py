@@ -28,6 +28,11 @@ one that a class keeps with any further rows: k-anonymity, distinct l-diversity,
 suppression, or with a `unit` in the spec, nodes are ruled out by the metric's lower bounds and by the k-anonymity that
 is asked for beside them.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain; local with `--iterate`.
 
 Cost. At worst a check of every node, which is a sort of the distinct rows of a node below it. Lattices of more than 2
@@ -46,11 +51,14 @@ from typing import Any
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.iterated import iterated, searches_of
+from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -91,14 +99,16 @@ class Options:
         only_with={"iterate": (True,)},
     )
     output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.", file=True)
+    mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The release of the best node, or of the rounds."""
+    if options.mask_minimality:
+        return _masked(table, requirements, options, context)
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
     _check_options(options, checker)
-    aggregate = None if options.aggregate == "auto" else options.aggregate
-    scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)
+    scorer = _scorer(checker, options)
     deadline = Deadline(options.time_limit)
     released = _iterated(scorer, options, context, deadline) if options.iterate else None
     if released is None:
@@ -122,11 +132,35 @@ def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Dead
 
 def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
     """The release of the best node."""
+    best = _best_node(scorer, options, deadline)
+    return scorer.checker.recoding(best.vector, _account(best, options))
+
+
+def _best_node(scorer: Scorer, options: Options, deadline: Deadline) -> BestNode:
     checker = scorer.checker
     best = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
     if best is None:
         raise checker.infeasible()
-    return checker.recoding(best.vector, _account(best, options))
+    return best
+
+
+def _masked(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+    """The release under `--mask-minimality`. Raises UsageError for options whose nodes are chosen row by row, or whose
+    file would tell what it hides."""
+    for name in ("iterate", "output_lattice"):
+        if getattr(options, name):
+            raise UsageError(Problem(f"--mask-minimality and --{name.replace('_', '-')} exclude each other"))
+
+    def best(checker: Checker) -> Vector:
+        _check_options(options, checker)
+        return _best_node(_scorer(checker, options), options, Deadline(options.time_limit)).vector
+
+    return masked(table, requirements, context, best)
+
+
+def _scorer(checker: Checker, options: Options) -> Scorer:
+    aggregate = None if options.aggregate == "auto" else options.aggregate
+    return Scorer(checker, options.metric, aggregate, options.gs_factor)
 
 
 def _account(best: BestNode, options: Options) -> dict[str, Any]:

@@ -10,6 +10,11 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes: the
@@ -31,6 +36,8 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import MOST
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -47,17 +54,28 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
+    mask_minimality: bool = mask_option()
+
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The safe node of least distortion."""
+    if options.mask_minimality:
+        return masked(table, requirements, context, best_node)
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    vector = best_node(checker)
+    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
+
+
+def best_node(checker: Checker) -> Vector:
+    """The safe node of least distortion. Raises UsageError for a lattice that is too large to go through, and
+    InfeasibleError where no node is safe."""
     if checker.total > MOST:
         message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
     vector = least_distorted(checker)
     if vector is None:
         raise checker.infeasible()
-    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
+    return vector
 
 
 def least_distorted(checker: Checker) -> Vector | None:

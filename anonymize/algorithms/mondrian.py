@@ -30,6 +30,11 @@ Refinement. For as many `--passes` as it pays, rows go to classes that they cost
 that lie near each other are grouped anew. What is lost never rises, and every class still meets every model. What is
 random follows `--seed`; without one the seed is 0. A `--time-limit` ends it earlier, with what was found by then.
 
+`--mask-minimality`. Cuts follow from quasi-identifiers alone (`--cut auto` is `rate`, after selections), and a class
+stays whole after the first cut that is refused for its sensitive values. An attacker who knows the method then learns
+nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l values for everybody under
+distinct l-diversity; other models of sensitive values are refused beside it. No row is suppressed.
+
 Cost. O(n log n) comparisons; a handful of array operations for all classes of a level.
 
 Reference. LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006; Workload-aware
@@ -39,7 +44,7 @@ anonymization, KDD 2006, figure 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +54,8 @@ from numpy.typing import NDArray
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
+from anonymize.algorithms.minimality.cutting import LastCut, last_cut
+from anonymize.algorithms.minimality.masked import FLAG, check_maskable, mask_option
 from anonymize.algorithms.refining.refine import Refinable, refined
 from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
@@ -67,6 +74,8 @@ NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"})
 CANDIDATES = ("rate", "widest", "entropy", "ncp")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
 TRIAL_ROWS = 1 << 15
+MASKED = "rate"
+"""The rule that `auto` takes with `--mask-minimality`, whatever the sensitive values are."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +101,14 @@ class Options(Refinable):
         off="sampled",
         only_with={"cut": ("auto", *BY_TARGET, Selecting.ID)},
     )
+    mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
     _check_workload(table, options.cut)
+    if options.mask_minimality:
+        return _masked(table, requirements, options, context)
     rows = remaining_in_region(table, requirements, context)
     search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
@@ -106,6 +118,38 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     tree = history.tree(partition) if history else None
     regions = Regions(partition, rows.suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
     return refined(table, requirements, regions, options, context) if options.refine else regions
+
+
+def _masked(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
+    """The partition under `--mask-minimality`, with what that cost by the metric `ncp`. Raises UsageError for options
+    whose classes follow from more than quasi-identifiers, and InfeasibleError where rows would have to be suppressed
+    for their sensitive values."""
+    check_maskable(table, requirements)
+    for wrong in _not_blind(options):
+        raise UsageError(f"{FLAG} and {wrong} exclude each other: classes then follow from more than quasi-identifiers")
+    rows = remaining_in_region(table, requirements, replace(context, suppression_limit=0)).rows
+    search = RuleSearch(table, requirements, False, context, rows)
+    selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
+    cut = MASKED if options.cut in ("auto", Selecting.ID) else options.cut
+    check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
+    partition = search.grow(rows, cut, context.progress, history, selecting=selecting, allowed=check)
+    free = search.grow(rows, _best_rule(search), lambda done: None)
+    most = len(rows) * sum(attribute.weight for attribute in table.attributes) or 1.0
+    losses = {"gcp": search.loss(partition) / most, "gcp_without": search.loss(free) / most}
+    tree = history.tree(partition) if history else None
+    name = f"{Selecting.ID}, {cut}" if selecting else cut
+    none = np.empty(0, np.uint32)
+    return Regions(partition, none, name, tree, minimality={"refused": sum(check.refused), **losses})
+
+
+def _not_blind(options: Options) -> list[str]:
+    """The options that look at more than quasi-identifiers."""
+    chosen = {
+        "--relaxed": options.relaxed,
+        "--refine": options.refine,
+        f"--cut {options.cut}": options.cut in BY_TARGET,
+    }
+    return [name for name, given in chosen.items() if given]
 
 
 def _check_workload(table: Table, cut: str) -> None:
@@ -140,9 +184,11 @@ class RuleSearch:
         history: History | None = None,
         *,
         selecting: bool = False,
+        allowed: LastCut | None = None,
     ) -> Partition:
-        """The classes that a rule cuts some rows, ascending, into; `selecting`: by the selections first."""
-        judge = Judge(self.table, self.beyond_size, self.rows)
+        """The classes that a rule cuts some rows, ascending, into; `selecting`: by the selections first. `allowed`: the
+        check of cuts in place of the requirements'."""
+        judge = allowed.judge if allowed else Judge(self.table, self.beyond_size, self.rows)
         rule, targets = self._rule(cut)
         if selecting:
             rule = Selecting(**self._common, selections=self.table.selections, then=rule)
@@ -152,7 +198,7 @@ class RuleSearch:
             tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
         )
-        return grow(whole, rule, _allowed(judge), self.context.threads, progress, history)
+        return grow(whole, rule, allowed or _allowed(judge), self.context.threads, progress, history)
 
     @cached_property
     def beyond_size(self) -> list[Requirement]:

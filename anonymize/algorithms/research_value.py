@@ -31,6 +31,11 @@ subsets, evenly chosen where all their combinations would not fit, and always th
 checked again and searched as above; the best goes down, step by step to the best safe string below, until none is safe.
 What comes out is safe, and under monotone models minimal, and not always the optimum.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them.
@@ -51,6 +56,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch, every_string, joined, spread, subsets
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
@@ -69,6 +76,7 @@ class Options:
     memory_limit: int = option(
         1_000_000, "Strings that fit in memory; more are searched in subsets of attributes.", minimum=1
     )
+    mask_minimality: bool = mask_option()
 
 
 Choices = Sequence[Sequence[int]]
@@ -77,14 +85,23 @@ Choices = Sequence[Sequence[int]]
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The best string that the search meets."""
+    if options.mask_minimality:
+        return masked(table, requirements, context, lambda checker: _successes(checker, options)[2][0])
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    choices, strings, successes = _successes(checker, options)
+    return checker.recoding(successes[0], _chosen(table, strings, successes, choices))
+
+
+def _successes(checker: Checker, options: Options) -> tuple[Choices, StringSearch, list[Vector]]:
+    """The levels that are left, the search among them, and the safe strings, the best first. Raises InfeasibleError
+    where there is none."""
     choices = pre_pruned(checker)
-    strings = search(checker, choices, options, research_values(table))
+    strings = search(checker, choices, options, research_values(checker.table))
     successes = ranked(strings, checker.lattice.heights)
     if not successes:
         raise _infeasible(checker, parted=math.prod(map(len, choices)) > options.memory_limit)
     checker.settled(checker.total)
-    return checker.recoding(successes[0], _chosen(table, strings, successes, choices))
+    return choices, strings, successes
 
 
 def pre_pruned(checker: Checker) -> Choices:

@@ -19,6 +19,11 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
+`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
+ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
+knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
+values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. The nodes of about log2(height) heights are checked: at a height that has a good node only those up to the first
@@ -37,6 +42,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -54,20 +61,31 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
-    all_minimal: bool = option(False, "List every minimal node with its metrics in the report.")
+    all_minimal: bool = option(
+        False, "List every minimal node with its metrics in the report.", only_with={"mask_minimality": (False,)}
+    )
+    mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The most precise of the good nodes of the lowest height that has any."""
+    if options.mask_minimality:
+        return masked(table, requirements, context, lambda checker: most_precise(checker, lowest(checker)))
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
     minimal = list(all_minimal(checker)) if options.all_minimal else lowest(checker)
+    best = most_precise(checker, minimal)
+    listed = {"minimal": [_described(checker, vector) for vector in minimal]} if options.all_minimal else {}
+    return checker.recoding(best, {"height": sum(best), **listed})
+
+
+def most_precise(checker: Checker, minimal: list[Vector]) -> Vector:
+    """Of the minimal nodes of the lowest height the one of highest precision. Raises InfeasibleError where there is
+    none."""
     if not minimal:
         raise checker.infeasible()
     checker.settled(checker.total)
     height, scorer = min(map(sum, minimal)), Scorer(checker, "precision")
-    best = min((round(scorer.score(vector)[0], DIGITS), vector) for vector in minimal if sum(vector) == height)[1]
-    listed = {"minimal": [_described(checker, vector) for vector in minimal]} if options.all_minimal else {}
-    return checker.recoding(best, {"height": height, **listed})
+    return min((round(scorer.score(vector)[0], DIGITS), vector) for vector in minimal if sum(vector) == height)[1]
 
 
 def lowest(checker: Checker) -> list[Vector]:

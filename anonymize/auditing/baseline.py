@@ -18,11 +18,14 @@ from anonymize.privacy import ALL, Model, Worse
 from anonymize.verify.risk import GIVEN, WORSE
 
 _TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
+PASSING = ("uniques", "uniques_with_quasi_identifiers", "uniques_with_sensitive")
+"""Shares of the rows that columns that pass through single out; a report that is older than these has none."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What can be compared: the parameter of a model, or a figure of the risk, and which way it gets worse.
+    """What can be compared: the parameter of a model, a figure of the risk or of the columns that pass through, and
+    which way it gets worse.
 
     `given`: what it was measured for, such as a distance. Figures for different ones are different figures.
     """
@@ -119,6 +122,9 @@ def _of_risk(risk: Mapping[str, Any]) -> Iterator[tuple[Figure, float | None]]:
     for name, worse in WORSE.items():
         given = (f"{GIVEN}={risk[GIVEN]:g}",) if name == "records_at_risk" else ()
         yield Figure("risk", name, None, given, worse), risk[name]
+    if isinstance(passing := risk.get("passing"), Mapping):
+        for name in PASSING:
+            yield Figure("passing", name, None, (), "higher"), passing[name]
 
 
 def _unknown(figure: str) -> UsageError:

@@ -64,7 +64,7 @@ _SIZE = _Size()
     click.option(
         "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
     ),
-    click.option("--link", type=PATH, help="Which row of --unit-from each row is, as --save-link wrote it."),
+    click.option("--link", type=PATH, help="Which row of its input (--unit-from) each row is, by --save-link."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -106,11 +106,16 @@ _SIZE = _Size()
         "--require",
         multiple=True,
         metavar="MODEL ...",
-        help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis". Repeatable.',
+        help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
     click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
     click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
+    click.option(
+        "--previous-link",
+        type=PATH,
+        help="Which row of its input each row of --previous is, as --save-link wrote it; beside --link, to one input.",
+    ),
     click.option(
         "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
     ),
@@ -140,6 +145,7 @@ def audit(
     no_regress: bool,
     previous: str | None,
     by_position: bool,
+    previous_link: str | None,
     subsets: int | None,
     fraction: float | None,
     population: str | None,
@@ -157,7 +163,8 @@ def audit(
     people out: of an original table it helps to choose them. With sampling weights it has the individual risks.
 
     With --previous, the same models are measured on what the classes of both releases have in common: row by row with
-    --by-position, if row n of both is about the same individual. Otherwise there are bounds, from what the classes
+    --link and --previous-link, if both were made of one input, or with --by-position, if row n of both is about the
+    same individual. Otherwise there are bounds, from what the classes
     show; a requirement that they do not show to be met counts as not met.
 
     The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
@@ -179,7 +186,7 @@ def audit(
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     loaded = load(spec, privacy.PARAMETERS) if spec else None
-    against = Against(baseline, no_regress, previous, by_position)
+    against = Against(baseline, no_regress, previous, by_position, previous_link)
     further = Deeper(subsets, fraction, population)
     audited = walk(Audit(loaded, path, against=against, further=further, **given))
     rendering = chosen(form, os.environ)

@@ -152,6 +152,8 @@ def must_drop(spec: Spec, table: Table, result: Recoding, requirements: tuple[Re
     there is a population, everybody in it is under them, and they are left out.
     """
     rows = result.suppressed
+    if result.withheld and len(rows):
+        return True
     if spec.output.suppressed_rows == "drop" or not len(rows):
         return spec.output.suppressed_rows == "drop"
     if table.populations:

@@ -7,7 +7,8 @@ Does not bound: how sure a guess is: of 100 rows, 99 may have the same value (se
 and a value that is rare in the table may be frequent in a class (see beta-likeness). The l values may be similar: l
 kinds of cancer are still cancer. Whoever knows the values of others in the class may exclude these, and columns that
 pass through and other releases of the same people may exclude more. Whoever knows the method may ask why a class was
-generalized: if a smaller one would have had fewer than l values, its people share those few (minimality).
+generalized: if a smaller one would have had fewer than l values, its people share those few (minimality);
+`--mask-minimality` leaves them l values, where an algorithm has it.
 
 Formula: |{s : n(s) > 0}| >= l in every class, n(s) the rows of the class with the sensitive value s.
 

@@ -6,9 +6,10 @@ same share of one value.)
 
 Does not bound: an attacker who knows the method, and asks what it would have released otherwise: a class that was
 generalized only because too many of its people share a value gives them away, with certainty in some tables
-(minimality). Whoever knows the values of others in the class is left with fewer rows to bet on, and so is whoever has
-columns that pass through or another release of the same people. A value that one person in a thousand has may have the
-share 1/l in a class (see beta-likeness), and values that are similar count as different ones.
+(minimality), unless the release is made with `--mask-minimality`, which not all algorithms have. Whoever knows the
+values of others in the class is left with fewer rows to bet on, and so is whoever has columns that pass through or
+another release of the same people. A value that one person in a thousand has may have the share 1/l in a class (see
+beta-likeness), and values that are similar count as different ones.
 
 Formula: n / max over s of n(s) >= l in every class, n(s) the rows of the class with the sensitive value s, n their
 sum.

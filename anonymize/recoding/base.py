@@ -53,6 +53,11 @@ class Recoding(ABC):
         return None
 
     @property
+    def withheld(self) -> bool:
+        """Whether the suppressed rows must not be published, whatever the spec says."""
+        return False
+
+    @property
     def labelled(self) -> bool:
         """Whether numbers are released as labels of their hierarchy."""
         return False

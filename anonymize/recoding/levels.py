@@ -25,7 +25,7 @@ class Levels(Recoding):
 
     `partition`: the classes; the rows of one have the same ancestors at its levels. `levels` (classes, attributes)
     int16: the level vector of each class, which all share unless the recoding is local. `suppressed` (s,) uint32: rows
-    of no class. `chosen`: what else the report's `recoding` block says.
+    of no class. `chosen`: what else the report's `recoding` block says. `withheld`: the suppressed rows stay out.
     """
 
     KIND: ClassVar[str] = "levels"
@@ -35,6 +35,7 @@ class Levels(Recoding):
     levels: NDArray[np.int16]
     suppressed: NDArray[np.uint32]
     chosen: dict[str, Any] | None = None
+    withheld: bool = False
 
     @property
     def vector(self) -> tuple[int, ...] | None:

@@ -30,7 +30,8 @@ class Regions(Recoding):
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
     by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
-    `refinement`: what refining them gained.
+    `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
+    is no other release of the rows.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -40,14 +41,17 @@ class Regions(Recoding):
     cut: str | None = None
     tree: CutTree | None = None
     refinement: dict[str, Any] | None = None
+    minimality: dict[str, Any] | None = None
 
     @property
     def regions(self) -> Partition:
         """The classes, all of them."""
         return self.partition
 
-    def whole(self) -> Regions:
+    def whole(self) -> Regions | None:
         """One region around all rows that are not suppressed; a tree without a cut leads to it."""
+        if self.minimality is not None:
+            return None
         rows = np.sort(self.partition.order)
         none = np.zeros(0, np.int64)
         tree = None if self.tree is None else CutTree(none, none, none, none, none)
@@ -56,7 +60,7 @@ class Regions(Recoding):
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        optional = {"cut": self.cut, "refinement": self.refinement}
+        optional = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -39,6 +39,7 @@ from anonymize.table.named import column
 from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
+from anonymize.verify.verdict import Uniqueness
 
 
 @dataclass(frozen=True)
@@ -123,12 +124,22 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
 
 
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:
-    """The verdict with what the columns that pass through give away; nothing of it where rows are not individuals."""
+    """The verdict with what the columns that pass through give away; not judged where rows are not individuals."""
+    passing = _passing(published)
+    return replace(verdict, passing=passing if published.spec.unit is None else replace(passing, most=None))
+
+
+def _passing(published: Published) -> Uniqueness:
+    """What the columns that pass through give away, row by row."""
     spec, table = published.spec, published.table
-    if spec.unit is not None:
-        return verdict
-    text = PassingText(table.text, spec, published.columns_of, spec.missing(table.form))
-    return replace(verdict, passing=text.measured())
+    return PassingText(table.text, spec, published.columns_of, spec.missing(table.form)).measured()
+
+
+def _by_rows(spec: Spec, passing: Mapping[str, Any]) -> dict[str, Any]:
+    """The block `passing` where the release does not show whom rows are about. Rows about one individual that agree
+    are not alone, so that individuals may be singled out more often: what is required of it is not shown."""
+    bound = spec.privacy.passing
+    return {**passing, "counts": "rows", **({"required": bound.uniques, "satisfied": None} if bound else {})}
 
 
 def _ordering(published: Published) -> verify.Ordering | None:
@@ -154,7 +165,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
         risk.pop("journalist_max")
     measured = {**blocks, "privacy": privacy_block}
     if spec.unit is not None:
-        return {name: block for name, block in measured.items() if name != "risk"}
+        return {**measured, "risk": {"passing": _by_rows(spec, risk["passing"])}}
     return measured | {"risk": merged(risk, sampled(_text(published), verify.THRESHOLD))}
 
 
@@ -230,13 +241,16 @@ def _randomized(published: Published) -> PublicBlocks:
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     block: dict[str, Any] = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
     block["unknown"] = [_sentence(each) for each in models]
+    passing = _passing(published)
+    if passing.result is not None and not passing.result.satisfied:
+        block["satisfied"] = False
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
     return PublicBlocks(
         output={"rows": rows},
-        measured={"privacy": block},
+        measured={"privacy": block, "risk": {"passing": passing.block()}},
         utility={"attributes": {}},
         recoding={"kind": "randomized", **({"distortion": distortion} if distortion else {})},
-        warnings=[],
+        warnings=passing.cautions,
     )
 
 

@@ -11,8 +11,10 @@ import yaml
 from anonymize.errors import Problem, UsageError
 from anonymize.spec import checks
 from anonymize.spec.load import Models, parameters_of
-from anonymize.spec.model import ModelEntry, Spec
+from anonymize.spec.model import ModelEntry, Passing, Spec
 
+PASSING = "passing"
+"""In place of a model: what `privacy.passing` bounds."""
 FORM = "MODEL [PARAMETER=VALUE ...] [attribute=NAME]"
 
 
@@ -20,12 +22,17 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     """The spec with further entries of `privacy.models`, each written as a line of words: `t-closeness t=0.3`.
 
     Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as YAML reads it,
-    and a list as one of texts: `frequency-l-diversity l=2 "values=[positive, not known]"`.
+    and a list as one of texts: `frequency-l-diversity l=2 "values=[positive, not known]"`. `passing uniques=0.01` is
+    the `privacy.passing` of a spec; of two the stricter holds.
     `models` is as in `load`. Raises UsageError, with all problems.
     """
     problems: list[Problem] = []
-    entries = [entry for text in texts if (entry := _entry(text, models, problems)) is not None]
-    privacy = spec.privacy.model_copy(update={"models": (*spec.privacy.models, *entries)})
+    bounds = [text for text in texts if text.split()[:1] == [PASSING]]
+    entries = [entry for text in texts if text not in bounds and (entry := _entry(text, models, problems)) is not None]
+    passing = [bound for text in bounds if (bound := _passing(text, problems)) is not None]
+    passing += [spec.privacy.passing] if spec.privacy.passing else []
+    strictest = min(passing, key=lambda bound: bound.uniques, default=None)
+    privacy = spec.privacy.model_copy(update={"models": (*spec.privacy.models, *entries), "passing": strictest})
     changed = spec.model_copy(update={"privacy": privacy})
     changed = changed.located(spec.path, spec._places, spec.overridden)
     if not problems:
@@ -33,6 +40,15 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     if problems:
         raise UsageError(problems)
     return changed
+
+
+def _passing(text: str, problems: list[Problem]) -> Passing | None:
+    """What columns that pass through may single out."""
+    try:
+        return Passing.model_validate(dict(_pair(word) for word in shlex.split(text)[1:]))
+    except ValueError:  # of a word that is no pair, and of pydantic
+        problems.append(Problem(f'--require "{text}": expected {PASSING} uniques=SHARE, a share from 0 to 1'))
+        return None
 
 
 def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from anonymize.auditing.baseline import Change, compare, figures
+from anonymize.auditing.baseline import PASSING, Change, compare, figures
 from anonymize.errors import UsageError
 from anonymize.privacy import ALL, MODELS, ClassModel, Groups, Limit
 from anonymize.privacy.base import Parameters
@@ -103,3 +103,15 @@ def test_a_report_without_a_risk_is_not_a_report() -> None:
 def test_the_registries_name_what_is_compared() -> None:
     assert all(model.limits for model in ALL.values())
     assert TOY.id not in MODELS
+
+
+def test_what_passes_through_is_compared() -> None:
+    def with_passing(share: float) -> dict[str, Any]:
+        return report(passing={"columns": ["w"], "smallest": []} | dict.fromkeys(PASSING, share))
+
+    worse = compare(with_passing(0.1), with_passing(0.2))
+    assert [str(change) for change in worse if change.worse] == [
+        f"passing {name} is 0.2, and was 0.1" for name in PASSING
+    ]
+    assert not any(change.worse for change in compare(with_passing(0.2), with_passing(0.1)))
+    assert compare(report(), with_passing(1)) == []  # of an older report nothing is known

@@ -203,11 +203,16 @@ def test_values_beyond_a_code_are_not_sorted_by(tmp_path: Path, algorithm: str, 
     assert not {"18", "17", "50", "51"} & ages
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "datafly", "samarati", "incognito", "tds"])
+ORDERLESS = ["mondrian", "datafly", "mu-argus", "samarati", "mingen", "incognito", "research-value", "tds", "bug"]
+"""Without top-down and bottom-up, which break ties by the order of their input (see the security model), what
+is random, and k-optimize, whose search takes a minute here."""
+
+
+@pytest.mark.parametrize("algorithm", ORDERLESS)
 @pytest.mark.parametrize("output", ["{}", "{numeric: bounds, suppressed_rows: drop}"], ids=["plain", "bounds"])
 def test_a_permuted_input_has_the_same_release(tmp_path: Path, algorithm: str, output: str) -> None:
     for seed in (1, 2):
-        release(written(tmp_path / str(seed), algorithm, output, seed))
+        release(replace(written(tmp_path / str(seed), algorithm, output, seed), allow_unsafe=algorithm == "mu-argus"))
     assert (tmp_path / "1" / "in.csv").read_bytes() != (tmp_path / "2" / "in.csv").read_bytes()
     assert (tmp_path / "1" / "out.csv").read_bytes() == (tmp_path / "2" / "out.csv").read_bytes()
 

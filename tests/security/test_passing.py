@@ -181,3 +181,70 @@ def test_rows_about_one_individual_count_as_one(run: Run, tmp_path: Path) -> Non
     assert run("mondrian", path, "-o", "released.csv", "--report", "report.json").code == 0
     block = json.loads((tmp_path / "report.json").read_text())["risk"]["passing"]
     assert block["uniques"] == 8 / 40
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+AUDIT = ("audit", "spec.yaml", "-i", "released.csv")
+
+
+def test_what_passes_through_is_a_gate_of_an_audit(run: Run, table: Path, tmp_path: Path) -> None:
+    assert table.exists()
+    spec(tmp_path)
+    assert run("mondrian", "spec.yaml", "-o", "released.csv").code == 0
+    assert run(*AUDIT).code == 0
+    refused = run(*AUDIT, "--require", "passing uniques=0.01")
+    assert refused.code == 1 and "passing (uniques=0.01) is not met" in refused.err
+    assert run(*AUDIT, "--require", "passing uniques=1").code == 0
+    wrong = run(*AUDIT, "--require", "passing uniques=2", "--require", "passing share=0.1")
+    assert wrong.code == 2 and wrong.err.count("expected passing uniques=SHARE") == 2
+
+
+def test_the_stricter_bound_holds(run: Run, table: Path, tmp_path: Path) -> None:
+    assert table.exists()
+    spec(tmp_path, passing={"uniques": 0.01})
+    assert run("mondrian", "spec.yaml", "-o", "released.csv", "--allow-unsafe").code == 0
+    assert run(*AUDIT, "--require", "passing uniques=1").code == 1
+
+
+def test_what_passes_through_must_not_become_worse(run: Run, table: Path, tmp_path: Path) -> None:
+    assert table.exists()
+    spec(tmp_path)
+    assert run("mondrian", "spec.yaml", "-o", "released.csv").code == 0
+    (tmp_path / "before.json").write_text(run(*AUDIT, "--json").out)
+    gate = (*AUDIT, "--baseline", "before.json", "--no-regress")
+    assert run(*gate).code == 0
+    report = json.loads((tmp_path / "before.json").read_text())
+    report["risk"]["passing"]["uniques"] = 0.5
+    (tmp_path / "before.json").write_text(json.dumps(report))
+    worse = run(*gate)
+    assert worse.code == 1 and "passing uniques is" in worse.err
+
+
+# --- public reports --------------------------------------------------------------------------------------------------
+
+
+def test_the_public_report_of_a_randomized_table_has_it(run: Run, table: Path, tmp_path: Path) -> None:
+    assert table.exists()
+    spec(tmp_path, "randomize")
+    command = ("randomize", "spec.yaml", "-o", "released.csv", "-r", "report.json", "--force")
+    assert run(*command, "--public-report").code == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["risk"]["passing"]["uniques"] == attacker(tmp_path / "released.csv", PASSING) > 0.9
+    assert any(SAID in text for text in report["warnings"])
+
+
+def test_the_public_report_of_individuals_has_it_row_by_row(run: Run, table: Path, tmp_path: Path) -> None:
+    """Three rows of one person agree, so that rows say less than individuals do; nothing is shown to be met."""
+    header, *rows = table.read_text().splitlines()
+    people = [f"{row},{number}" for number, row in enumerate(rows)]
+    table.write_text("\n".join([f"{header},whom", *people, people[-1], people[-1], ""]))
+    path = spec(tmp_path, passing={"uniques": 1})
+    path.write_text(path.read_text() + "unit: whom\n")
+    command = ("mondrian", "spec.yaml", "-o", "released.csv", "-r", "report.json", "--force")
+    assert run(*command, "--public-report").code == 0
+    block = json.loads((tmp_path / "report.json").read_text())["risk"]["passing"]
+    assert block["uniques"] == attacker(tmp_path / "released.csv", PASSING)
+    assert (block["counts"], block["required"], block["satisfied"]) == ("rows", 1, None)
+    assert run(*command).code == 0
+    assert json.loads((tmp_path / "report.json").read_text())["risk"]["passing"]["uniques"] > block["uniques"]

@@ -1,0 +1,209 @@
+"""Which refinements are refused, so that a refusal gives nobody away.
+
+A step parts classes into finer ones. An attacker who sees that it was not taken knows that some part was refused, and
+nothing else: every arrangement of a class's values among its people is as likely as any other, but for that.
+
+Frequency l-diversity. A part of n people is refused where it has t or more rows of a value, t the largest number for
+which it has at most n / l of them on average, over all arrangements in which it has t or more. Whoever knows that the
+step was refused then gives each of them the value with probability at most 1 / l: where this part was refused for this
+value because of the average, where it was not because it has fewer than t rows of it, which is at most n / l. A step
+with a part that would be refused with any number of them is not tried.
+
+Distinct l-diversity. A step is tried only if, should it be refused for too few values, there would be l values that
+each person may have; or if it cannot be refused for that.
+
+What decides is counts of values in parts, which further steps leave as they are; whether a step is tried depends on the
+counts in the classes alone. That is what the proof in docs/security-model.md rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.minimality.tails import unrevealing
+from anonymize.classes import Bools, Codes, Ints, Runs, concatenated_ranges, starts_of
+from anonymize.privacy import Requirement
+from anonymize.privacy.protected import mask, values_of
+from anonymize.table import SensitiveColumn
+
+FREQUENCY, DISTINCT = "frequency-l-diversity", "distinct-l-diversity"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Classes (C,) that are parted. `part` (n,): of each row, `whole` (parts,): the class that each is of."""
+
+    part: Ints
+    whole: Ints
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are; some may be empty."""
+        return len(self.whole)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.whole.max(initial=-1)) + 1
+
+    def sizes(self) -> Ints:
+        """(parts,) rows of each."""
+        return np.bincount(self.part, minlength=self.parts)
+
+    def of_class(self, figures: Ints) -> Ints:
+        """(classes,) sums of figures (parts,)."""
+        return np.bincount(self.whole, figures, self.classes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a part and a sensitive value, arrays (n,). `owner`: the part. `rows` of its class, `marked` of these
+    with the value; `drawn` rows of the part, `present` of these with the value."""
+
+    owner: Ints
+    rows: Ints
+    marked: Ints
+    drawn: Ints
+    present: Ints
+
+    def unrevealing(self, present: Ints, diversity: float) -> Bools:
+        """Whether so many rows of the value may be shown."""
+        return unrevealing(self.rows, self.marked, self.drawn, present, self.drawn / diversity)
+
+    def all_of(self, fine: Bools, parts: int) -> Bools:
+        """(parts,) whether all pairs of a part are fine."""
+        every = np.ones(parts, np.bool_)
+        every[self.owner[~fine & (self.drawn > 0)]] = False
+        return every
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """A requirement on a sensitive attribute. `index`: of the attribute among those whose codes are given. `counted`
+    (codes,): the values that it speaks of."""
+
+    model: str
+    index: int
+    diversity: float
+    size: int
+    counted: Bools
+
+    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether the step may be tried, as far as each part goes: by the values of its class alone."""
+        own = codes[self.index]
+        if self.model == DISTINCT:
+            return self._open(step, own)
+        pairs = self._pairs(step, own)
+        return pairs.all_of(pairs.unrevealing(np.zeros_like(pairs.present), self.diversity), step.parts)
+
+    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether each part may be shown, where the step may be tried."""
+        if self.model == DISTINCT:
+            return np.ones(step.parts, np.bool_)
+        pairs = self._pairs(step, codes[self.index])
+        return pairs.all_of(pairs.unrevealing(pairs.present, self.diversity), step.parts)
+
+    def _runs(self, labels: Ints, codes: Codes, classes: int) -> Runs:
+        runs = Runs.count_values(labels, codes, classes, self.size)
+        kept = self.counted[runs.codes]
+        return Runs(runs.classes[kept], runs.codes[kept], runs.counts[kept])
+
+    def _pairs(self, step: Step, codes: Codes) -> Pairs:
+        """All pairs of a part and a value of its class: a part without a value tells something, too."""
+        sizes, inside = step.sizes(), self._runs(step.part, codes, step.parts)
+        around = self._runs(step.whole[step.part], codes, step.classes)
+        starts = np.searchsorted(around.classes, np.arange(step.classes + 1))
+        lengths = np.diff(starts)[step.whole]
+        entry, owner = concatenated_ranges(starts[step.whole], lengths), np.repeat(np.arange(step.parts), lengths)
+        present = np.zeros(len(entry), np.int64)
+        offsets = starts_of(lengths)[inside.classes]
+        code_rank = np.searchsorted(_keys(around, self.size), step.whole[inside.classes] * self.size + inside.codes)
+        present[offsets + code_rank - starts[step.whole[inside.classes]]] = inside.counts
+        rows = step.of_class(sizes)[step.whole[owner]]
+        return Pairs(owner, rows, around.counts[entry], sizes[owner], present)
+
+    def _open(self, step: Step, codes: Codes) -> Bools:
+        """Whether somebody in any part is left with enough values, for all parts of a class alike.
+
+        The fewest values that a part can have it has if it is filled with rows without a value and those of the most
+        frequent ones. Somebody in a part that fails may have any value for which there are such fillings with it; all
+        values are open to them where another part may fail.
+        """
+        sizes, least = step.sizes(), int(self.diversity)
+        around = self._runs(step.whole[step.part], codes, step.classes)
+        blank = step.of_class(sizes) - np.bincount(around.classes, around.counts, step.classes).astype(np.int64)
+        top = MostFrequent.of(around, step.classes)
+        filling = (blank + top(least - 1))[step.whole]
+        others = (filling - 1 >= sizes).astype(np.int64)
+        own = (blank + top(max(least - 2, 0)) + top(least) - top(least - 1))[step.whole] >= sizes
+        enough = own | (step.of_class(others)[step.whole] > others)
+        never = step.of_class((filling >= sizes).astype(np.int64)) == 0
+        return np.asarray((never | (step.of_class((~enough).astype(np.int64)) == 0))[step.whole])
+
+
+def _keys(runs: Runs, size: int) -> Ints:
+    """(entries,) ascending numbers of the entries of runs."""
+    return np.asarray(runs.classes * size + runs.codes)
+
+
+@dataclass(frozen=True)
+class MostFrequent:
+    """Rows of the most frequent values of each class."""
+
+    sums: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, runs: Runs, classes: int) -> MostFrequent:
+        """Of the values of runs."""
+        order = np.lexsort((-runs.counts, runs.classes))
+        starts = np.searchsorted(runs.classes, np.arange(classes + 1))
+        return cls(starts_of(runs.counts[order]), starts)
+
+    def __call__(self, number: int) -> Ints:
+        """(classes,) rows of this many values, or of all there are."""
+        first, last = self.starts[:-1], self.starts[1:]
+        return np.asarray(self.sums[np.minimum(first + number, last)] - self.sums[first])
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The diversities that a release has to keep even from whoever knows how it was made."""
+
+    diversities: Sequence[Diversity]
+
+    @classmethod
+    def of(cls, requirements: Iterable[Requirement], columns: Sequence[SensitiveColumn]) -> Refusals:
+        """Those of the requirements; `columns`: the attributes whose codes will be given."""
+        names = [column.name for column in columns]
+        kept = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
+        return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in kept])
+
+    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.
+        Nobody learns anything from a step that is not tried."""
+        worth = np.ones(step.parts, np.bool_)
+        for diversity in self.diversities:
+            worth &= diversity.worth(step, codes)
+        return worth
+
+    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
+        """(parts,) whether each part may be shown, where the step may be tried. A class is parted only if all its parts
+        may be shown."""
+        clear = np.ones(step.parts, np.bool_)
+        for diversity in self.diversities:
+            clear &= diversity.clear(step, codes)
+        return clear
+
+
+def _diversity(requirement: Requirement, index: int, columns: Sequence[SensitiveColumn]) -> Diversity:
+    column, values = columns[index], values_of(requirement.parameters)
+    counted = np.ones(column.size, np.bool_)
+    if values is not None:
+        counted = mask(column.texts if column.values is None else column.values, values)
+    if column.missing is not None:
+        counted[column.missing] = False
+    return Diversity(requirement.model, index, float(requirement.parameters.l), column.size, counted)  # type: ignore[attr-defined]
