@@ -83,14 +83,14 @@ def _without_paths(options: Any) -> dict[str, Any]:
 def _classed(published: Published) -> PublicBlocks:
     """Of a release with equivalence classes."""
     requirements = privacy.requirements(published.spec)
-    shown = ShownClasses.of(published)
+    classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
-    levels = {name: costs.level for name, costs in shown.costs.items() if costs.level is not None}
+    levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
     kind = KINDS[published.family]
     return PublicBlocks(
-        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": shown.hidden},
+        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
-        utility=shown.utility(required_k(requirements)),
+        utility=classes.utility(required_k(requirements)),
         recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
         warnings=[*verdict.cautions, *verdict.remarks],
     )
