@@ -17,7 +17,7 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=--full: ten million rows, too)
 	$(BIN)/python benchmarks/bench.py $(ARGS)
