@@ -9,7 +9,7 @@ left out, individuals, populations, the risk before, time, memory, seed, paths.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from anonymize.randomization import kronecker
 from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
     SCHEMA_VERSION,
+    Blocks,
     order_warnings,
     required_k,
     settings,
@@ -39,17 +40,6 @@ from anonymize.table.named import column
 from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
-
-
-@dataclass(frozen=True)
-class PublicBlocks:
-    """The blocks that depend on the family."""
-
-    output: Mapping[str, Any]
-    measured: Mapping[str, Any]
-    utility: Mapping[str, Any]
-    recoding: Mapping[str, Any]
-    warnings: Sequence[str]
 
 
 def public_report(published: Published) -> dict[str, Any]:
@@ -80,14 +70,14 @@ def _without_paths(options: Any) -> dict[str, Any]:
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
-def _classed(published: Published) -> PublicBlocks:
+def _classed(published: Published) -> Blocks:
     """Of a release with equivalence classes."""
     requirements = privacy.requirements(published.spec)
     classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
     kind = KINDS[published.family]
-    return PublicBlocks(
+    return Blocks(
         output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
         utility=classes.utility(required_k(requirements)),
@@ -186,7 +176,7 @@ def _why(spec: Spec, requirement: Requirement) -> str | None:
 # --- groups and distorted values --------------------------------------------------------------------------------------
 
 
-def _bucketized(published: Published) -> PublicBlocks:
+def _bucketized(published: Published) -> Blocks:
     """Of a release in groups: the quasi-identifiers lose nothing."""
     spec, files, options = published.spec, published.files, published.options
     requirements = diversities(spec)
@@ -204,7 +194,7 @@ def _bucketized(published: Published) -> PublicBlocks:
     sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
     weighed = sampled(_text(published), verify.THRESHOLD)
-    return PublicBlocks(
+    return Blocks(
         output={"rows": verdict.rows, **({"sensitive_sha256": files[1].sha256} if len(files) > 1 else {})},
         measured={**blocks, "risk": merged(blocks["risk"], weighed)},
         utility=_nothing_lost(spec, sizes.astype(np.int64)),
@@ -222,7 +212,7 @@ def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
     return {**nothing, "discernibility": int((sizes**2).sum()), "loss": 0.0, "attributes": attributes}
 
 
-def _randomized(published: Published) -> PublicBlocks:
+def _randomized(published: Published) -> Blocks:
     """Of distorted values. What they disclose depends on the original, so that nothing of it is measured here."""
     spec = published.spec
     requirements = disclosures(spec)
@@ -231,7 +221,7 @@ def _randomized(published: Published) -> PublicBlocks:
     block: dict[str, Any] = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
     block["unknown"] = [_sentence(each) for each in models]
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
-    return PublicBlocks(
+    return Blocks(
         output={"rows": rows},
         measured={"privacy": block},
         utility={"attributes": {}},
