@@ -27,6 +27,7 @@ from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
+from tests.common.budgets import LIMITED
 from tests.common.oracle import Truth, demands, whole_table_fails
 from tests.common.tables import Case, cases
 
@@ -36,8 +37,6 @@ CHANGING = ("started_at", "timing", "memory")
 UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}
 """Families without equivalence classes, what their privacy can be, and how one reproducible file is made."""
 
-LIMITED = {"k-optimize": {"work": 5}}
-"""Options that end a search early whose budget is the same for small tables as for large ones."""
 ROWS = {"top-down": 20_000, "bottom-up": 20_000}
 """Rows of several batches, of 1,024 each; the blocks of refinement, which are larger, have their own test."""
 
