@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def test_the_k_that_is_required_is_the_largest_or_the_fewest_rows_that_a_class_m
 def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
     verdict = Verdict(rows=3, results=(), classes={"count": 1}, risk={"uniques": 0}, suppressed_rows=0)
     blocks = verdict_blocks(verdict)
+    assert blocks["privacy"]["verified"] is True
     assert blocks["privacy"]["satisfied"] is None and blocks["privacy"]["missing"] == "own-category"
     assert blocks["classes"] == {"count": 1} and blocks["risk"] == {"uniques": 0}
 
@@ -232,6 +234,13 @@ def test_rows_that_are_left_out_because_the_spec_says_so_are_no_warning(tmp_path
 def test_a_shuffle_with_a_seed_is_a_warning(tmp_path: Path, order: str, seed: int | None, warned: bool) -> None:
     report = report_of(tmp_path, f"privacy: {{k: 2}}\noutput: {{row_order: {order}}}\n", seed=seed)
     assert any("can undo the shuffle" in each for each in report["warnings"]) == warned
+
+
+def test_a_seed_that_nothing_is_drawn_with_is_a_warning() -> None:
+    seeded = [
+        replace(request_for(spec(output={"row_order": order}), "datafly"), seed=1) for order in ("sorted", "shuffle")
+    ]
+    assert [any("--seed has no effect" in each for each in unused(request)) for request in seeded] == [True, False]
 
 
 def test_stages_are_timed_and_the_total_is_no_less() -> None:
