@@ -17,7 +17,7 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 browser: $(VENV)/installed-dev  ## Chromium (from Debian's packages) and what drives it: HTML reports are then tested in it
 	$(BIN)/python -m pip install --quiet --editable '.[browser]'

@@ -12,9 +12,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnonymizeError",
-    "Assessment",
+    "AuditReport",
     "Evaluated",
-    "Recoded",
+    "RecodedTable",
     "Release",
     "Spec",
     "audit",

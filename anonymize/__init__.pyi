@@ -1,7 +1,7 @@
 from anonymize.errors import AnonymizeError as AnonymizeError
-from anonymize.python import Assessment as Assessment
+from anonymize.python import AuditReport as AuditReport
 from anonymize.python import Evaluated as Evaluated
-from anonymize.python import Recoded as Recoded
+from anonymize.python import RecodedTable as RecodedTable
 from anonymize.python import Release as Release
 from anonymize.python import Spec as Spec
 from anonymize.python import audit as audit

@@ -124,14 +124,14 @@ class Release(Reported):
 
 
 @dataclass(frozen=True, repr=False)
-class Recoded(Reported):
+class RecodedTable(Reported):
     """Rows that a saved recoding was applied to. Nothing was measured."""
 
     frame: Frame
 
 
 @dataclass(frozen=True, repr=False)
-class Assessment(Reported):
+class AuditReport(Reported):
     """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
     `problems`: what is not met or could not be shown."""
 
@@ -212,7 +212,7 @@ def audit(
     sampling_fraction: float | None = None,
     population: str | os.PathLike[str] | None = None,
     **options: Any,
-) -> Assessment:
+) -> AuditReport:
     """Measures any table against a spec, or against `k`, `l` and further models on the columns that `quasi_identifiers`
     and `sensitive` name.
 
@@ -230,7 +230,7 @@ def audit(
         model = None if spec is None else model_of(spec)
         result = audit_road(Audit(model, path, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
-    return Assessment(_without_paths(result.report, data), result.satisfied, problems)
+    return AuditReport(_without_paths(result.report, data), result.satisfied, problems)
 
 
 def evaluate(
@@ -260,7 +260,7 @@ def recode(
     recoding: Mapping[str, Any] | str | os.PathLike[str],
     *,
     seed: int | None = None,
-) -> Recoded:
+) -> RecodedTable:
     """Applies a saved recoding, that of a `Release` or a file, to rows that it has not seen. Nothing is measured.
 
     Raises DataError and UsageError as the command does.
@@ -273,7 +273,7 @@ def recode(
         output = f"{folder}/release.arrow"
         report = recode_road(Recode(saved, path, output, seed=seed))
         frame = _of_kind(pl.read_ipc(output), data)
-    return Recoded(_without_paths(report, data), frame)
+    return RecodedTable(_without_paths(report, data), frame)
 
 
 # --- frames ----------------------------------------------------------------------------------------------------------

@@ -16,15 +16,15 @@ from anonymize.randomization.parameters import FORMAT, VERSION
 class Distorted:
     """One column: the categories it is over, (rows,) codes of them as they were and as they are released, and p.
 
-    `shown` is None where the column is left alone: it passes through as the text it came in. `missing`: the category of
-    missing sensitive values. `generalized`: the categories are not the values themselves.
+    `released` is None where the column is left alone: it passes through as the text it came in. `missing`: the category
+    of missing sensitive values. `generalized`: the categories are not the values themselves.
     """
 
     name: str
     role: Literal["quasi-identifier", "sensitive"]
     categories: Categories
     original: Codes
-    shown: Codes | None = None
+    released: Codes | None = None
     p: float = 1.0
     missing: int | None = None
     generalized: bool = False
@@ -36,7 +36,7 @@ class Distorted:
 
     def parameters(self) -> dict[str, Any]:
         """What the recipient needs: p, the values, and the numbers that each of them spans where they are intervals."""
-        if self.shown is None:
+        if self.released is None:
             return {"name": self.name, "role": self.role, "p": 1.0}
         block: dict[str, Any] = {"name": self.name, "role": self.role, "p": self.p, "values": self.categories.texts}
         if self.categories.bounds is not None:

@@ -1,34 +1,80 @@
-"""What the `reconstruct` command does: from a randomized table and its parameters to what the original was like.
+"""The recipient's road: from a randomized table and its parameters to what the original was like.
 
-The table is read once; of its rows only the joint counts of the attributes that are asked for are kept.
+parameters, released ─▶ observed   joint counts of the attributes that are asked for; nothing else of the rows is kept
+observed             ─▶ estimates  of every combination of values, or of conditions
+estimates            ─▶ file       a temporary one, renamed when the table is still what it was
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.randomization import estimate, where
 from anonymize.randomization.estimate import About, Count, Method
 from anonymize.randomization.interval import interval
 from anonymize.randomization.kronecker import Floats
 from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.randomization.where import Comparison
-from anonymize.spec import make
+from anonymize.report import as_json
+from anonymize.spec import Spec, make
 from anonymize.table import Source
 from anonymize.table.named import column
 from anonymize.table.roles import columns_in
+from anonymize.table.write import check_table
 
 MOST_CELLS = 50_000_000
 PIECE = 500_000
 """Cells of a piece of the written table."""
 FIGURES = ("count", "standard_error")
+
+
+@dataclass(frozen=True)
+class Reconstruct:
+    """What `reconstruct` was asked for: paths of the table (`-`: standard input), of its parameters and of the output
+    (`-`).
+
+    `attributes`: of the joint table, all where none is named. `conditions`: what is counted in its place.
+    `confidence`: of the intervals of counts. `separator`: of a CSV, None for that of the parameters. `form`: None for
+    the one that the output's suffix asks for.
+    """
+
+    released: str
+    parameters: str
+    attributes: Sequence[str] = ()
+    conditions: Sequence[str] = ()
+    method: Method = "inverse"
+    about: About = "table"
+    confidence: float = 0.95
+    separator: str | None = None
+    output: str = "-"
+    form: Literal["csv", "json"] | None = None
+    force: bool = False
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the output is JSON, else a table."""
+        return (self.form or ("json" if self.output.lower().endswith(".json") else "csv")) == "json"
+
+
+@dataclass(frozen=True)
+class CountCondition:
+    """A condition, as it was written and as it reads."""
+
+    text: str
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes that it is about, each once."""
+        return list(dict.fromkeys(each.name for each in self.comparisons))
 
 
 @dataclass(frozen=True)
@@ -57,36 +103,89 @@ class Answer:
     high: float
 
 
-def observe(path: str, parameters: Parameters, names: Sequence[str], separator: str | None = None) -> Observed:
-    """The joint distribution of some attributes ("-": of the table on standard input).
+def reconstruct(request: Reconstruct) -> None:
+    """Walks the road.
 
-    Raises UsageError for attributes that there are not, or whose joint table is too large; DataError for a table that
-    cannot be read, has other values than the parameters say, or another number of rows.
+    Raises UsageError for conditions that make no sense, attributes that there are not, or whose joint table is too
+    large, and outputs that cannot be; DataError for parameters or a table that cannot be read, a table with other
+    values than the parameters say, or another number of rows. Then nothing has been written.
     """
-    attributes = parameters.named(list(names))
-    with Source.open(_spec(attributes, separator or parameters.separator), path) as source:
-        _check_columns(source, attributes)
-        source.check()
-        if source.rows != parameters.rows or not source.rows:
-            message = f"has {source.rows} rows, and its parameters are of {parameters.rows}"
-            raise DataError(Problem(message, file=source.name))
-        values = [_values(source, each) for each in attributes]
-        cells = int(np.prod([len(each) for each in values], dtype=np.float64))
-        if cells > MOST_CELLS:
-            raise UsageError(
-                f"the joint table has {cells:.3g} cells, at most {MOST_CELLS:.3g}: name fewer --attributes"
-            )
-        shares = _counted(source, attributes, values)
-        shares /= source.rows
-        source.unchanged()
-    return Observed(tuple(attributes), tuple(values), shares, source.rows)
+    parameters = Parameters.read(request.parameters)
+    if request.form is None:
+        check_table(request.output, None, (".json",))
+    conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
+    if request.attributes and conditions:
+        raise UsageError("--attributes: is about the joint table, and --where counts without it")
+    wanted = [name for condition in conditions for name in condition.names] or request.attributes
+    attributes = parameters.named(list(dict.fromkeys(wanted)) or [each.name for each in parameters.attributes])
+    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
+    paths.check([request.released, request.parameters])
+    with opened(_spec(attributes, request.separator or parameters.separator), paths) as files:
+        _check(files.source, parameters, attributes)
+        if conditions:
+            _write_answers(request, parameters, conditions, files)
+        else:
+            _write_table(request, observe(files.source, attributes), files)
+        files.publish({})
 
 
-def _spec(attributes: Sequence[DistortedAttribute], separator: str) -> Any:
+def _write_answers(
+    request: Reconstruct, parameters: Parameters, conditions: Sequence[CountCondition], files: Files
+) -> None:
+    pairs = ((each, observe(files.source, parameters.named(each.names))) for each in conditions)
+    answers = [asdict(answer(seen, each, request.method, request.about, request.confidence)) for each, seen in pairs]
+    if request.as_json:
+        block = _head(request, files.source) | {"confidence": request.confidence, "answers": answers}
+        files.table.write_text(as_json(block))
+    else:
+        files.table.write([pl.DataFrame(answers)])
+
+
+def _write_table(request: Reconstruct, observed: Observed, files: Files) -> None:
+    frames = tables(observed, request.method, request.about)
+    if request.as_json:
+        block = _head(request, files.source) | {"attributes": [each.name for each in observed.attributes]}
+        files.table.write_text(as_json(block | {"cells": [row for frame in frames for row in frame.rows()]}))
+    else:
+        files.table.write(frames)
+
+
+def _head(request: Reconstruct, source: Source) -> dict[str, Any]:
+    return {"rows": source.rows, "method": request.method, "about": request.about}
+
+
+# --- what is observed ------------------------------------------------------------------------------------------------
+
+
+def observe(source: Source, attributes: Sequence[DistortedAttribute]) -> Observed:
+    """The joint distribution of some attributes in a table that has been checked.
+
+    Raises UsageError where the joint table is too large; DataError for other values than the parameters say.
+    """
+    values = [_values(source, each) for each in attributes]
+    cells = int(np.prod([len(each) for each in values], dtype=np.float64))
+    if cells > MOST_CELLS:
+        raise UsageError(f"the joint table has {cells:.3g} cells, at most {MOST_CELLS:.3g}: name fewer --attributes")
+    rows = source.rows or 0
+    shares = _counted(source, attributes, values)
+    shares /= rows
+    return Observed(tuple(attributes), tuple(values), shares, rows)
+
+
+def _spec(attributes: Sequence[DistortedAttribute], separator: str) -> Spec:
     """A spec that reads the table as text."""
     return make(
         {"version": 1, "input": {"separator": separator}, "quasi_identifiers": [a.name for a in attributes]}, {}
     )
+
+
+def _check(source: Source, parameters: Parameters, attributes: Sequence[DistortedAttribute]) -> None:
+    """Raises DataError for a table that is not sound, or is not the one that the parameters are of."""
+    _check_columns(source, attributes)
+    source.check()
+    if source.rows != parameters.rows or not source.rows:
+        message = f"has {source.rows} rows, and its parameters are of {parameters.rows}"
+        raise DataError(Problem(message, file=source.name))
 
 
 def _check_columns(source: Source, attributes: Sequence[DistortedAttribute]) -> None:
@@ -169,35 +268,19 @@ def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
 # --- counts ----------------------------------------------------------------------------------------------------------
 
 
-def conditions(texts: Sequence[str]) -> list[tuple[Comparison, ...]]:
-    """The conditions, parsed. Raises UsageError for the first that makes no sense."""
-    return [where.parse(text) for text in texts]
-
-
-def answer(
-    path: str,
-    parameters: Parameters,
-    text: str,
-    *,
-    method: Method = "inverse",
-    about: About = "table",
-    confidence: float = 0.95,
-    separator: str | None = None,
-) -> Answer:
-    """How many rows of the original meet a condition.
+def answer(observed: Observed, condition: CountCondition, method: Method, about: About, confidence: float) -> Answer:
+    """How many rows of the original meet a condition. `observed`: the attributes that it is about.
 
     The interval holds the counts that the table does not refute, whatever the method: see `randomization.interval`.
     """
-    comparisons = where.parse(text)
-    names = list(dict.fromkeys(comparison.name for comparison in comparisons))
-    observed = observe(path, parameters, names, separator)
+    names = [each.name for each in observed.attributes]
     chosen = [np.ones(len(values)) for values in observed.values]
-    for comparison in comparisons:
+    for comparison in condition.comparisons:
         axis = names.index(comparison.name)
         chosen[axis] *= observed.attributes[axis].chosen(comparison, observed.values[axis])
     unbiased = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
     low, high = interval(observed.shares, observed.p, chosen, observed.rows, about, confidence)
-    return Answer(text, _counted_by(method, observed, chosen, unbiased), unbiased.standard_error, low, high)
+    return Answer(condition.text, _counted_by(method, observed, chosen, unbiased), unbiased.standard_error, low, high)
 
 
 def _counted_by(method: Method, observed: Observed, chosen: list[Floats], unbiased: Count) -> float:

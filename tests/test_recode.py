@@ -38,6 +38,11 @@ HEADER = ["name", "age", "zip", "job", "ward"]
 def made(folder: Path, rows: list[list[str]], algorithm: str = "mondrian", spec: str = SPEC, **options: Any) -> Saved:
     """The recoding that a release of the rows (age, zip, job) saves."""
     table(folder / "table.csv", rows)
+    return saved_by(folder, algorithm, spec, **options)
+
+
+def saved_by(folder: Path, algorithm: str = "mondrian", spec: str = SPEC, **options: Any) -> Saved:
+    """The recoding that a release of the table in a folder saves."""
     lines = [f"{leaf};{above};*" for leaf, above in JOBS.items()]
     (folder / "jobs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "spec.yaml").write_text(spec, encoding="utf-8")
@@ -220,11 +225,9 @@ def test_rows_suppressed_for_their_sensitive_value_cannot_be_saved(tmp_path: Pat
     (tmp_path / "other").mkdir()
     lines = [f"n{at},{row.replace(' ', ',')},{'flu' if at != 3 else 'cold'}" for at, row in enumerate(ROWS)]
     spec = spec.replace("l: 2,", "models: [{model: frequency-l-diversity, attribute: ward, l: 2}],")
-    made_table = "\n".join([",".join(HEADER), *lines]) + "\n"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{__name__}.table", lambda path, rows: path.write_text(made_table, encoding="utf-8"))
-        with pytest.raises(UsageError, match="4 rows are suppressed for what they have beside quasi-identifiers"):
-            made(tmp_path, [], spec=spec)
+    (tmp_path / "table.csv").write_text("\n".join([",".join(HEADER), *lines]) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="4 rows are suppressed for what they have beside quasi-identifiers"):
+        saved_by(tmp_path, spec=spec)
     assert not (tmp_path / "recoding.json").exists()
 
 

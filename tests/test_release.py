@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
-import polars as pl
 import pytest
 
 from anonymize import rows
-from anonymize.algorithms import mondrian
+from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.classes import Partition
 from anonymize.errors import SpecError, UnsafeError, UsageError
 from anonymize.privacy import PARAMETERS
@@ -22,7 +22,6 @@ from anonymize.recoding import Regions
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
-from anonymize.table import OutputFile, Source
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -31,11 +30,11 @@ HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeri
 def ask(tmp_path: Path) -> Callable[..., Request]:
     """A request for a release of `t.csv`, given its text and the rest of the spec."""
 
-    def asking(content: str, rest: str = "privacy: {k: 2}\n", **more: Any) -> Request:
+    def asking(content: str, rest: str = "privacy: {k: 2}\n", algorithm: str = "mondrian", **more: Any) -> Request:
         (tmp_path / "t.csv").write_text(content, encoding="utf-8")
         (tmp_path / "s.yaml").write_text(HEAD + rest, encoding="utf-8")
         spec = load(tmp_path / "s.yaml", PARAMETERS)
-        return Request(spec, "mondrian", mondrian.Options(), output=str(tmp_path / "out.csv"), **more)
+        return Request(spec, algorithm, mondrian.Options(), output=str(tmp_path / "out.csv"), **more)
 
     return asking
 
@@ -45,8 +44,8 @@ def rows_of(request: Request) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def forced(monkeypatch: pytest.MonkeyPatch, labels: list[int]) -> None:
-    """Makes the algorithm return these classes; -1 is a row that it gave up."""
+def forced(monkeypatch: pytest.MonkeyPatch, labels: list[int]) -> str:
+    """The name of a registered algorithm that returns these classes; -1 is a row that it gave up."""
 
     def run(*_: Any) -> Regions:
         numbers = np.array(labels)
@@ -55,7 +54,9 @@ def forced(monkeypatch: pytest.MonkeyPatch, labels: list[int]) -> None:
         sizes = np.bincount(numbers[rows]).astype(np.int64)
         return Regions(Partition.of_blocks([order], [sizes]), np.flatnonzero(numbers < 0).astype(np.uint32))
 
-    monkeypatch.setattr(mondrian, "run", run)
+    module = SimpleNamespace(ID="forced", Options=mondrian.Options, NEEDS=mondrian.NEEDS, run=run)
+    monkeypatch.setitem(ALGORITHMS, "forced", cast(Algorithm, module))
+    return "forced"
 
 
 TABLE = "age,sex\n1,M\n2,M\n8,F\n9,F\n50,M\n60,F\n"
@@ -102,8 +103,8 @@ def test_bounds_need_names_that_are_free(ask: Callable[..., Request]) -> None:
 def test_suppressed_rows_are_published_where_they_are_safe(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(monkeypatch, [0, 0, 1, 1, -1, -1])
-    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\noutput: {edges: tight}\n")
+    algorithm = forced(monkeypatch, [0, 0, 1, 1, -1, -1])
+    request = ask(TABLE, "privacy: {k: 2, suppression: 0.5}\noutput: {edges: tight}\n", algorithm=algorithm)
     report = release(request)
     assert rows_of(request)[1:] == [["[1-2]", "M"]] * 2 + [["[8-9]", "F"]] * 2 + [["*", "*"]] * 2
     counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
@@ -115,8 +116,8 @@ def test_suppressed_rows_are_published_where_they_are_safe(
 def test_suppressed_rows_are_left_out_where_they_are_not_safe_or_not_wanted(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch, rest: str
 ) -> None:
-    forced(monkeypatch, [0, 0, 1, 1, -1, 1] if not rest else [0, 0, 1, 1, -1, -1])
-    request = ask(TABLE, f"privacy: {{k: 2, suppression: 0.5}}\n{rest}")
+    algorithm = forced(monkeypatch, [0, 0, 1, 1, -1, 1] if not rest else [0, 0, 1, 1, -1, -1])
+    request = ask(TABLE, f"privacy: {{k: 2, suppression: 0.5}}\n{rest}", algorithm=algorithm)
     report = release(request)
     lost = 1 if not rest else 2
     assert len(rows_of(request)) == 1 + 6 - lost
@@ -127,16 +128,16 @@ def test_suppressed_rows_are_left_out_where_they_are_not_safe_or_not_wanted(
 def test_suppressed_rows_that_are_not_diverse_are_left_out(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(monkeypatch, [0, 0, 0, 0, -1, -1])
+    algorithm = forced(monkeypatch, [0, 0, 0, 0, -1, -1])
     table = "age,sex,ill\n1,M,a\n2,M,b\n8,F,a\n9,F,b\n50,M,a\n60,F,a\n"
-    request = ask(table, "sensitive: {ill: {}}\nprivacy: {k: 2, l: 2, suppression: 0.5}\n")
+    request = ask(table, "sensitive: {ill: {}}\nprivacy: {k: 2, l: 2, suppression: 0.5}\n", algorithm=algorithm)
     assert release(request)["output"]["dropped_rows"] == 2
     assert len(rows_of(request)) == 5
 
 
 def test_what_is_not_safe_is_not_published(ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch) -> None:
-    forced(monkeypatch, [0, 0, 1, 2, 3, 3])
-    request = ask(TABLE)
+    algorithm = forced(monkeypatch, [0, 0, 1, 2, 3, 3])
+    request = ask(TABLE, algorithm=algorithm)
     before = sorted(Path(request.output).parent.iterdir())
     with pytest.raises(UnsafeError, match="2 rows in 2 classes"):
         release(request)
@@ -148,9 +149,9 @@ def test_what_is_not_safe_is_not_published(ask: Callable[..., Request], monkeypa
 def test_a_dry_run_that_is_not_safe_is_an_error_too(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(monkeypatch, [0, 1, 2, 3, 4, 5])
+    algorithm = forced(monkeypatch, [0, 1, 2, 3, 4, 5])
     with pytest.raises(UnsafeError):
-        release(ask(TABLE, dry_run=True))
+        release(ask(TABLE, dry_run=True, algorithm=algorithm))
 
 
 def test_reports_take_their_places_with_the_release(ask: Callable[..., Request], tmp_path: Path) -> None:
@@ -174,10 +175,10 @@ def test_neither_is_published_where_the_second_cannot_be(ask: Callable[..., Requ
 
 @pytest.mark.parametrize("reports", [["r.txt"], ["-"], ["r.json", "./r.json"], ["out.csv.md", "out.csv.md"]])
 def test_outputs_that_cannot_be_are_refused_before_the_table_is_read(
-    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch, reports: list[str]
+    ask: Callable[..., Request], tmp_path: Path, reports: list[str]
 ) -> None:
     request = ask(TABLE, reports=reports)
-    monkeypatch.setattr(Source, "open", None)
+    (tmp_path / "t.csv").unlink()
     with pytest.raises(UsageError):
         release(request)
 
@@ -248,21 +249,20 @@ def test_the_first_text_for_missing_is_shown(ask: Callable[..., Request], missin
 def test_a_class_of_missing_and_present_numbers_is_suppressed(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(monkeypatch, [0, 0])
-    request = ask("age,sex\n5,M\n,M\n")
+    algorithm = forced(monkeypatch, [0, 0])
+    request = ask("age,sex\n5,M\n,M\n", algorithm=algorithm)
     assert release(request)["output"]["suppressed_cells"] == 2
     assert rows_of(request)[1:] == [["*", "M"], ["*", "M"]]
 
 
-def test_the_release_is_measured_from_what_was_written(
-    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_release_is_measured_from_what_was_written(ask: Callable[..., Request], tmp_path: Path) -> None:
     """Whatever the search found: a row that is changed on its way to the file is noticed."""
-    real = OutputFile.write
 
-    def write(self: Any, frames: Any) -> None:
-        real(self, (frame.with_columns(pl.Series("sex", ["X", *frame["sex"][1:]])) for frame in frames))
+    def changing(name: str, done: int, total: int) -> None:
+        if name == "verify":
+            (written,) = tmp_path.glob(".out.csv.*")
+            written.write_text(written.read_text().replace(",M\n", ",X\n", 1))
 
-    monkeypatch.setattr(OutputFile, "write", write)
     with pytest.raises(UnsafeError, match="k=1"):
-        release(ask(TABLE))
+        release(ask(TABLE, progress=changing))
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "s.yaml"}

@@ -93,9 +93,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     _check_size([column for column in columns if column.role == "quasi-identifier"], given or _may(columns, options.on))
     chosen = given or _optimal(columns, requirements, options.on)
     bits = system_bits if context.seed is None else seeded_bits(context.seed)
-    shown = [_distorted(column, chosen.get(column.name, 1.0), bits) for column in columns]
+    released = [_distorted(column, chosen.get(column.name, 1.0), bits) for column in columns]
     warnings = tuple(_unknown_values(columns, requirements))
-    return Randomized(options.on, tuple(shown), context.seed is not None, bool(given), warnings)
+    return Randomized(options.on, tuple(released), context.seed is not None, bool(given), warnings)
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -103,22 +103,22 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 def _columns(table: Table) -> list[Distorted]:
     """Every quasi-identifier and sensitive attribute, over the categories that occur, not distorted yet."""
-    found = []
+    columns = []
     for attribute in table.attributes:
         present = np.zeros(attribute.domain.size, np.bool_)
         present[attribute.codes] = True
         categories = attribute.categories.occurring(present)
         original = _categorized(categories, attribute.codes)
         generalized = attribute.categorize is not None
-        found.append(Distorted(attribute.name, "quasi-identifier", categories, original, generalized=generalized))
+        columns.append(Distorted(attribute.name, "quasi-identifier", categories, original, generalized=generalized))
     for column in table.sensitive:
         present = np.zeros(column.size, np.bool_)
         present[column.codes] = True
         categories = Categories.of(column.texts).occurring(present)
         missing = None if column.missing is None else int(categories.of_code[column.missing])
         original = _categorized(categories, column.codes)
-        found.append(Distorted(column.name, "sensitive", categories, original, missing=missing))
-    return found
+        columns.append(Distorted(column.name, "sensitive", categories, original, missing=missing))
+    return columns
 
 
 def _categorized(categories: Categories, codes: Codes) -> Codes:
@@ -133,7 +133,7 @@ def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:
     """The column as it is released: one that is left alone, and is not generalized, is not touched."""
     if p == 1 and not column.generalized:
         return column
-    return replace(column, shown=distorted(column.original, p, column.size, bits), p=p)
+    return replace(column, released=distorted(column.original, p, column.size, bits), p=p)
 
 
 # --- parameters by hand ----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:
 def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
     """The parameters of `--p`, rounded to what can be drawn. Raises UsageError, with all problems."""
     known = {column.name: column.size for column in columns}
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     problems = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (piece.strip() for piece in part.rpartition("="))
@@ -158,10 +158,10 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
             )
             problems.append(f"--p: {name} takes {what}")
             continue
-        found[name] = representable(number, known[name])
+        parameters[name] = representable(number, known[name])
     if problems:
         raise UsageError(problems)
-    return found
+    return parameters
 
 
 def _number(text: str) -> float | None:
@@ -191,13 +191,13 @@ def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on
         for column in sensitive
     ]
     posed = pose(axes, guarded)
-    found = optimum(posed)
-    if found is None:
+    parameters = optimum(posed)
+    if parameters is None:
         capped = {sensitive[number].name for number in posed.beyond_caps}
         raise InfeasibleError(list(_reasons(posed, requirements, on, capped)))
     first = [column.name for column in quasi if column.name in free]
-    last = found[len(found) - len(sensitive) :]
-    chosen = dict(zip(first, found[: len(first)].tolist(), strict=True))
+    last = parameters[len(parameters) - len(sensitive) :]
+    chosen = dict(zip(first, parameters[: len(first)].tolist(), strict=True))
     return chosen | dict(zip([column.name for column in sensitive], last.tolist(), strict=True))
 
 
@@ -220,8 +220,8 @@ def _bounds(column: Distorted, requirements: tuple[Requirement, ...]) -> Floats:
     """(values,) the largest l that is asked for of each value; 1, which nothing can break, where nothing is."""
     bounds = np.ones(column.size)
     for given in _asked(column, requirements):
-        asked = [given.values.get(text, given.l) for text in column.categories.texts]
-        bounds = np.maximum(bounds, asked)
+        of_values = [given.values.get(text, given.l) for text in column.categories.texts]
+        bounds = np.maximum(bounds, of_values)
     return bounds
 
 
@@ -237,8 +237,8 @@ def _unknown_values(columns: Sequence[Distorted], requirements: tuple[Requiremen
         named = {value for given in _asked(column, requirements) for value in given.values}
         absent = named.difference(column.categories.texts)
         if absent:
-            told = f"{len(absent)} of {len(named)} values with an l of their own do not occur in {column.name}"
-            yield f"disclosure: {told}"
+            share = f"{len(absent)} of {len(named)} values with an l of their own do not occur in {column.name}"
+            yield f"disclosure: {share}"
 
 
 def _cap(column: Distorted, requirements: Iterable[Requirement]) -> float:

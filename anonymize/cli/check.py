@@ -9,15 +9,14 @@ from typing import Any
 import click
 
 from anonymize.cli.options import (
-    COLOR,
+    BUCKETIZED,
     FORCE,
     INPUT,
+    MEASURING,
     OVERRIDES,
     PATH,
-    QUIET,
     REPORTS,
     SPEC,
-    THREADS,
     SpecCommand,
     use_threads,
     with_options,
@@ -82,8 +81,7 @@ _SIZE = _Size()
         type=click.Choice(["own-category", "wildcard"]),
         help="Whether a missing or suppressed cell is a value of its own or matches any; over privacy.missing.",
     ),
-    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
-    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    *BUCKETIZED,
     click.option(
         "--threshold", type=float, default=0.2, show_default=True, help="A row whose risk is higher counts as at risk."
     ),
@@ -130,9 +128,7 @@ _SIZE = _Size()
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     REPORTS,
     FORCE,
-    THREADS,
-    QUIET,
-    COLOR,
+    *MEASURING,
 )
 def audit(
     spec: str | None,
@@ -207,8 +203,7 @@ def audit(
     click.option(
         "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
     ),
-    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
-    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    *BUCKETIZED,
     click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
         "--method",
@@ -247,9 +242,7 @@ def audit(
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     REPORTS,
     FORCE,
-    THREADS,
-    QUIET,
-    COLOR,
+    *MEASURING,
 )
 def evaluate(
     spec: str,

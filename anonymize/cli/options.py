@@ -36,9 +36,15 @@ OUTPUT_FORMAT = click.option(
     type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),
     help="Format of the output, over the suffix.",
 )
+BUCKETIZED = (
+    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
+    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+)
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
+MEASURING = (THREADS, QUIET, COLOR)
+"""The last options of commands that measure."""
 
 
 IN_SPEC = {

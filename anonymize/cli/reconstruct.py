@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -49,9 +48,7 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
     THREADS,
     QUIET,
 )
-def reconstruct(
-    released: str, parameters: str | None, output: str, form: str | None, threads: int | None, quiet: bool, **given: Any
-) -> None:
+def reconstruct(released: str, parameters: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
     """Estimate the original distribution from a randomized table.
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
@@ -71,19 +68,11 @@ def reconstruct(
     """
     use_threads(threads)
     from anonymize import reconstruct as room
-    from anonymize.errors import UsageError
-    from anonymize.randomization.parameters import Parameters
-    from anonymize.table.write import check_table
 
-    distortion = Parameters.read(parameters or _beside(released))
-    if form is None:
-        check_table(output, None, (".json",))
-    as_json = (form or ("json" if output.lower().endswith(".json") else "csv")) == "json"
-    room.conditions(given["conditions"])
     names = [name for text in given.pop("attributes") for name in text.split(",") if name]
-    if names and given["conditions"]:
-        raise UsageError("--attributes: is about the joint table, and --where counts without it")
-    _write(room, released, distortion, names, as_json, output, given)
+    room.reconstruct(room.Reconstruct(released, parameters or _beside(released), names, **given))
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _beside(released: str) -> str:
@@ -94,38 +83,3 @@ def _beside(released: str) -> str:
     if released == "-":
         raise UsageError("the parameters of a table on standard input are not known: name them with --parameters")
     return parameters_beside(released)
-
-
-def _write(
-    room: Any, released: str, distortion: Any, names: list[str], as_json: bool, output: str, given: dict[str, Any]
-) -> None:
-    """The joint table, or the answers to the conditions."""
-    import polars as pl
-
-    from anonymize.report import as_json as text_of
-    from anonymize.table import OutputFile, commit
-
-    method, about = given["method"], given["about"]
-    head: dict[str, Any] = {"rows": distortion.rows, "method": method, "about": about}
-    with OutputFile(output, force=given["force"]) as target:
-        if given["conditions"]:
-            options = {"method": method, "about": about, "confidence": given["confidence"]}
-            options["separator"] = given["separator"]
-            answers = [asdict(room.answer(released, distortion, text, **options)) for text in given["conditions"]]
-            head |= {"confidence": given["confidence"], "answers": answers}
-            frames = iter([pl.DataFrame(answers)])
-        else:
-            observed = room.observe(
-                released, distortion, names or [each.name for each in distortion.attributes], given["separator"]
-            )
-            frames = room.tables(observed, method, about)
-            if as_json:
-                head |= {"attributes": [each.name for each in observed.attributes]}
-                head |= {"cells": [row for frame in frames for row in frame.rows()]}
-        if as_json:
-            target.write_text(text_of(head))
-        else:
-            target.write(frames)
-        commit([target])
-    if sys.stdout is not None:
-        sys.stdout.flush()

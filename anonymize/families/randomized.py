@@ -104,7 +104,7 @@ class RandomizedDraft(Draft):
         """That of each sensitive attribute."""
         seen = {
             each.name: guessing.Seen(
-                each.original, each.original if each.shown is None else each.shown, each.size, each.p
+                each.original, each.original if each.released is None else each.released, each.size, each.p
             )
             for each in self.distorted.columns
         }
@@ -138,7 +138,7 @@ def _frames(
     """The release in pieces: the distorted columns in place of their own, in the input's column order."""
     null = null_text(request.spec, table.source.format, form)
     empty = null if null == "" else None
-    changed = {column.name: column.shown for column in distorted.columns if column.shown is not None}
+    changed = {column.name: column.released for column in distorted.columns if column.released is not None}
     texts = {
         column.name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
         for column in distorted.columns

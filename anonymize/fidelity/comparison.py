@@ -154,12 +154,12 @@ class _Counting:
         """(bins of a, bins of b) rows that are expected in each pair of bins: the sum over classes of what a and b
         show, as a product of matrices."""
         assert a.after is not None
-        shown = self._filled(a.after)
+        filled = self._filled(a.after)
         if b.after is not None:
-            return np.asarray((shown * self._weights[:, None]).T @ self._filled(b.after))
+            return np.asarray((filled * self._weights[:, None]).T @ self._filled(b.after))
         kept = self.class_of >= 0
         values = self.class_of[kept].astype(np.int64) * b.bins + b.before[kept]
-        return np.asarray(shown.T @ np.bincount(values, minlength=self.classes * b.bins).reshape(self.classes, b.bins))
+        return np.asarray(filled.T @ np.bincount(values, minlength=self.classes * b.bins).reshape(self.classes, b.bins))
 
     def _filled(self, shares: Floats) -> Floats:
         """The shares, those of classes that show nothing being what the others show together."""

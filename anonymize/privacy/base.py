@@ -220,6 +220,13 @@ class ClassModel(Model):
         return all(value is not None and bool(limit.meets(np.array(value), bound)) for limit, value, bound in known)
 
 
+def comparing(
+    id: str, parameters: type[Parameters], measure: Callable[[Groups, str | None, Any], Measured], limit: Limit
+) -> ClassModel:
+    """A model with one limit that compares how frequent the protected `values` are in a class with the whole table."""
+    return ClassModel(id=id, parameters=parameters, measure=measure, limits=(limit,), given=("values",), compares=True)
+
+
 def numbers(histogram: Histogram) -> Measured:
     """(R,) the number of each entry. TypeError for a categorical attribute."""
     if histogram.values is None:

@@ -54,11 +54,4 @@ def gains(histogram: Histogram, values: tuple[str, ...] | None) -> base.Measured
     return np.where(histogram.protected(values), np.maximum(histogram.ratios() - 1, 0), 0)
 
 
-MODEL = base.ClassModel(
-    id="basic-beta-likeness",
-    parameters=Parameters,
-    measure=measure,
-    limits=(base.Limit("beta", "at most"),),
-    given=("values",),
-    compares=True,
-)
+MODEL = base.comparing("basic-beta-likeness", Parameters, measure, base.Limit("beta", "at most"))

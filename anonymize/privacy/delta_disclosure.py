@@ -60,11 +60,4 @@ def _kinds(whole: Whole, values: tuple[str, ...] | None) -> int:
     return int(np.count_nonzero(whole.counts[whole.protected(values)]))
 
 
-MODEL = base.ClassModel(
-    id="delta-disclosure",
-    parameters=Parameters,
-    measure=measure,
-    limits=(base.Limit("delta", "below"),),
-    given=("values",),
-    compares=True,
-)
+MODEL = base.comparing("delta-disclosure", Parameters, measure, base.Limit("delta", "below"))

@@ -32,6 +32,8 @@ Reference: J. Cao, P. Karras, "Publishing microdata with a robust privacy guaran
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from anonymize.privacy import base, basic_beta_likeness
@@ -49,11 +51,4 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.where(histogram.distinct() > 0, histogram.max(np.where(allowed, gain, np.inf)), np.inf)
 
 
-MODEL = base.ClassModel(
-    id="enhanced-beta-likeness",
-    parameters=Parameters,
-    measure=measure,
-    limits=(base.Limit("beta", "at most"),),
-    given=("values",),
-    compares=True,
-)
+MODEL = replace(basic_beta_likeness.MODEL, id="enhanced-beta-likeness", parameters=Parameters, measure=measure)

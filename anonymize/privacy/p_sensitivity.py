@@ -24,20 +24,22 @@ Reference: T. Truta, B. Vinay, "Privacy protection: p-sensitive k-anonymity prop
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
-from anonymize.privacy import base
-from anonymize.privacy.distinct_l_diversity import measure
+from anonymize.privacy import base, distinct_l_diversity
 
 
 class Parameters(base.Parameters):
     p: int = Field(ge=1, description="different sensitive values that every class has at least")
 
 
-MODEL = base.ClassModel(
+MODEL = replace(
+    distinct_l_diversity.MODEL,
     id="p-sensitivity",
     parameters=Parameters,
-    measure=measure,
     limits=(base.Limit("p", count=True, rows=base.as_many),),
-    grows=True,
+    diverse=False,
+    by_default=False,
 )

@@ -43,7 +43,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.sizes.astype(np.float64)
 
 
-class Uniqueness(base.ClassModel):
+class SampleUniqueness(base.ClassModel):
     """A class is measured by its rows, the table by those that are alone."""
 
     def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
@@ -54,7 +54,7 @@ class Uniqueness(base.ClassModel):
         return {"share": int(np.count_nonzero(measured == 1)) / rows if rows else None}
 
 
-MODEL = Uniqueness(
+MODEL = SampleUniqueness(
     id="sample-uniqueness",
     parameters=Parameters,
     measure=measure,

@@ -36,8 +36,8 @@ class NumberColumns:
         column that shows something else, such as the labels of a hierarchy."""
         if name not in self.names:
             return None
-        shown = pl.Series([None if text in self.blank else text for text in texts], dtype=pl.String)
-        whole, broken = shown.cast(pl.Int64, strict=False), shown.cast(pl.Float64, strict=False)
-        if broken.null_count() > shown.null_count():
+        cells = pl.Series([None if text in self.blank else text for text in texts], dtype=pl.String)
+        whole, broken = cells.cast(pl.Int64, strict=False), cells.cast(pl.Float64, strict=False)
+        if broken.null_count() > cells.null_count():
             return None
-        return whole if whole.null_count() == shown.null_count() else broken
+        return whole if whole.null_count() == cells.null_count() else broken

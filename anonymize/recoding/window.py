@@ -48,8 +48,8 @@ class Tails:
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
         """The window of the codes (rows,) of a column of which some rows are shown; codes from `count` on are no
         numbers."""
-        shown = codes[rows]
-        lowest, highest = (shown, shown) if self.units is None else _extremes(shown, self.units[rows], count)
+        present = codes[rows]
+        lowest, highest = (present, present) if self.units is None else _extremes(present, self.units[rows], count)
         below = np.cumsum(_counts(lowest, count))
         above = np.cumsum(_counts(highest, count)[::-1])[::-1]
         return Window(int(np.searchsorted(below, self.least)), int(np.count_nonzero(above >= self.least)) - 1)

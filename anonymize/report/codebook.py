@@ -32,8 +32,8 @@ def codebook(
         role = roles[name]
         if role in WITHHELD:
             continue
-        for shown in released.get(name, [name]):
-            entries.append({"name": shown, "role": role, "meaning": _meaning(spec, name, shown, role, labels=labels)})
+        for column in released.get(name, [name]):
+            entries.append({"name": column, "role": role, "meaning": _meaning(spec, name, column, role, labels=labels)})
     return {
         "columns": entries,
         "missing": spec.input.missing_text,
@@ -44,12 +44,12 @@ def codebook(
     }
 
 
-def _meaning(spec: Spec, name: str, shown: str, role: str, *, labels: bool) -> str:
+def _meaning(spec: Spec, name: str, column: str, role: str, *, labels: bool) -> str:
     """What a column holds, in a few words."""
     if role != "quasi-identifier":
         return "as in the original table"
-    if shown != name:
-        return f"{name}: {ENDS.get(shown.removeprefix(name), 'generalized')}"
+    if column != name:
+        return f"{name}: {ENDS.get(column.removeprefix(name), 'generalized')}"
     definition = spec.quasi_identifiers[name]
     if definition.type == "numeric" and not labels:
         return NUMBERS.get(spec.output.numeric, "generalized")

@@ -204,11 +204,11 @@ def _risks(report: Report) -> Iterator[Picture | Curves]:
         "prosecutor_mean": "mean risk of a row",
         "records_at_risk": f"rows with a risk above {_percent(risk.get('threshold', 0.2))}",
     }
-    shown = [name for name in names if name in risk]
-    series = {"after": [risk[name] for name in shown]}
+    present = [name for name in names if name in risk]
+    series = {"after": [risk[name] for name in present]}
     if "before" in risk:
-        series = {"before": [risk["before"][name] for name in shown], **series}
-    yield Picture("Risk of being re-identified", [names[name] for name in shown], series, ".1~%")
+        series = {"before": [risk["before"][name] for name in present], **series}
+    yield Picture("Risk of being re-identified", [names[name] for name in present], series, ".1~%")
 
 
 def _compared(report: Report) -> Iterator[Picture | Curves]:

@@ -9,7 +9,7 @@ left out, individuals, populations, the risk before, time, memory, seed, paths.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from anonymize.randomization import kronecker
 from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
     SCHEMA_VERSION,
+    Blocks,
     order_warnings,
     required_k,
     settings,
@@ -40,17 +41,6 @@ from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 from anonymize.verify.verdict import Uniqueness
-
-
-@dataclass(frozen=True)
-class PublicBlocks:
-    """The blocks that depend on the family."""
-
-    output: Mapping[str, Any]
-    measured: Mapping[str, Any]
-    utility: Mapping[str, Any]
-    recoding: Mapping[str, Any]
-    warnings: Sequence[str]
 
 
 def public_report(published: Published) -> dict[str, Any]:
@@ -81,17 +71,17 @@ def _without_paths(options: Any) -> dict[str, Any]:
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
-def _classed(published: Published) -> PublicBlocks:
+def _classed(published: Published) -> Blocks:
     """Of a release with equivalence classes."""
     requirements = privacy.requirements(published.spec)
-    shown = ShownClasses.of(published)
+    classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
-    levels = {name: costs.level for name, costs in shown.costs.items() if costs.level is not None}
+    levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
     kind = KINDS[published.family]
-    return PublicBlocks(
-        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": shown.hidden},
+    return Blocks(
+        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
-        utility=shown.utility(required_k(requirements)),
+        utility=classes.utility(required_k(requirements)),
         recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
         warnings=[*verdict.cautions, *verdict.remarks],
     )
@@ -197,7 +187,7 @@ def _why(spec: Spec, requirement: Requirement) -> str | None:
 # --- groups and distorted values --------------------------------------------------------------------------------------
 
 
-def _bucketized(published: Published) -> PublicBlocks:
+def _bucketized(published: Published) -> Blocks:
     """Of a release in groups: the quasi-identifiers lose nothing."""
     spec, files, options = published.spec, published.files, published.options
     requirements = diversities(spec)
@@ -215,7 +205,7 @@ def _bucketized(published: Published) -> PublicBlocks:
     sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
     weighed = sampled(_text(published), verify.THRESHOLD)
-    return PublicBlocks(
+    return Blocks(
         output={"rows": verdict.rows, **({"sensitive_sha256": files[1].sha256} if len(files) > 1 else {})},
         measured={**blocks, "risk": merged(blocks["risk"], weighed)},
         utility=_nothing_lost(spec, sizes.astype(np.int64)),
@@ -233,7 +223,7 @@ def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
     return {**nothing, "discernibility": int((sizes**2).sum()), "loss": 0.0, "attributes": attributes}
 
 
-def _randomized(published: Published) -> PublicBlocks:
+def _randomized(published: Published) -> Blocks:
     """Of distorted values. What they disclose depends on the original, so that nothing of it is measured here."""
     spec = published.spec
     requirements = disclosures(spec)
@@ -245,7 +235,7 @@ def _randomized(published: Published) -> PublicBlocks:
     if passing.result is not None and not passing.result.satisfied:
         block["satisfied"] = False
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
-    return PublicBlocks(
+    return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},
         utility={"attributes": {}},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anonymize.report.section import Section, figure
+from anonymize.report.section import Section, explained, figure
 
 SHOWN = 25
 """Subsets that a table shows at most; the JSON report has them all."""
@@ -39,14 +39,7 @@ def _identification(block: Mapping[str, Any]) -> Section:
         "records_at_risk": f"share of rows whose risk is above {figure(block.get('threshold', 0.2))}",
         "uniques": "rows that are alone in their class",
     }
-    other = block.get("wildcard")
-    header = ("measure", "figure", *(("missing as anything",) if other else ()), "meaning")
-    rows = [
-        (name, figure(block[name]), *((figure(other[name]),) if other else ()), meaning)
-        for name, meaning in meanings.items()
-        if name in block
-    ]
-    return Section("Re-identification risk", header, rows)
+    return explained("Re-identification risk", block, meanings, beside=block.get("wildcard"))
 
 
 def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
@@ -71,8 +64,7 @@ def _passing(block: Mapping[str, Any]) -> Section:
         "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
         "required": "share allowed together with the quasi-identifiers",
     }
-    rows = [(name, figure(block[name]), meaning) for name, meaning in meanings.items() if name in block]
-    return Section("Columns that pass through", ("measure", "figure", "meaning"), rows)
+    return explained("Columns that pass through", block, meanings)
 
 
 def _smallest(block: Mapping[str, Any]) -> Section:
@@ -92,13 +84,8 @@ def _sample(block: Mapping[str, Any]) -> Section:
         "expected": "rows expected to be linked correctly, if all are linked",
         "records_at_risk": f"share of rows whose individual risk is above {figure(block.get('threshold', 0.2))}",
     }
-    own, other = block["sample"], block.get("wildcard", {}).get("sample")
-    header = ("measure", "figure", *(("missing as anything",) if other else ()), "meaning")
-    rows = [
-        (name, figure(own[name]), *((figure(other[name]),) if other else ()), meaning)
-        for name, meaning in meanings.items()
-    ]
-    return Section("Risk by sampling weights", header, rows)
+    beside = block.get("wildcard", {}).get("sample")
+    return explained("Risk by sampling weights", block["sample"], meanings, beside=beside)
 
 
 def _journalist(block: Mapping[str, Any]) -> Section:
@@ -108,8 +95,7 @@ def _journalist(block: Mapping[str, Any]) -> Section:
         "marketer": "share of rows expected to be linked correctly",
         "records_at_risk": f"share of rows whose journalist's risk is above {figure(block.get('threshold', 0.2))}",
     }
-    rows = [(name, figure(block["journalist"][name]), meaning) for name, meaning in meanings.items()]
-    return Section("Risk against the population", ("measure", "figure", "meaning"), rows)
+    return explained("Risk against the population", block["journalist"], meanings)
 
 
 def _population(block: Mapping[str, Any]) -> Section:
@@ -118,8 +104,7 @@ def _population(block: Mapping[str, Any]) -> Section:
         "uniques": "estimated share of the population that is unique on the quasi-identifiers",
         "estimator": "what it was estimated with",
     }
-    rows = [(name, figure(block[name]), meaning) for name, meaning in meanings.items()]
-    return Section("Population uniqueness", ("measure", "figure", "meaning"), rows)
+    return explained("Population uniqueness", block, meanings)
 
 
 def _subsets(subsets: list[dict[str, Any]]) -> Section:

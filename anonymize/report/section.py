@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,25 @@ class Section:
     title: str
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+
+
+def explained(
+    title: str,
+    block: Mapping[str, Any],
+    meanings: Mapping[str, str],
+    *,
+    beside: Mapping[str, Any] | None = None,
+    header: tuple[str, str] = ("measure", "figure"),
+) -> Section:
+    """Figures of a block, each with its meaning, as far as the block has them. `beside`: the same figures where missing
+    is a wildcard."""
+    other = {} if beside is None else {"missing as anything": beside}
+    rows = [
+        (name, *(figure(each[name]) for each in (block, *other.values())), meaning)
+        for name, meaning in meanings.items()
+        if name in block
+    ]
+    return Section(title, (*header, *other, "meaning"), rows)
 
 
 def figure(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from anonymize.report import evaluation
 from anonymize.report.risk import risks
-from anonymize.report.section import Section, figure
+from anonymize.report.section import Section, explained, figure
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
@@ -94,9 +94,8 @@ def _outside(report: dict[str, Any]) -> list[Section]:
         "outside_interval": "a value that is none of those its class spans",
         "new_combination": "values that no class of the release has together",
     }
-    rows = [(name, figure(report["outside"][name]), meaning) for name, meaning in meanings.items()]
     of = f"of {figure(report['input']['rows'])} rows"
-    return [Section("Outside the recoding", (of, "figure", "meaning"), rows)]
+    return [explained("Outside the recoding", report["outside"], meanings, header=(of, "figure"))]
 
 
 def _utility(report: dict[str, Any]) -> Section:
@@ -112,9 +111,8 @@ def _utility(report: dict[str, Any]) -> Section:
         "research_value": "worth of the levels by weights and rules, 0 to 1",
         "suppression": "share of rows suppressed",
     }
-    block = report["utility"]
-    rows = [(name, figure(block[name]), meaning) for name, meaning in meanings.items() if block.get(name) is not None]
-    return Section("Information loss", ("metric", "figure", "meaning"), rows)
+    block = {name: value for name, value in report["utility"].items() if value is not None}
+    return explained("Information loss", block, meanings, header=("metric", "figure"))
 
 
 def _attributes(report: dict[str, Any]) -> Section:

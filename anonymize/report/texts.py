@@ -194,8 +194,8 @@ class _Labels:
     def level(self, nodes: Sequence[int]) -> int | None:
         """The one level on which all nodes stand; None where that is none or several."""
         taxonomy = self.taxonomy
-        at = [set(np.flatnonzero((taxonomy.levels == node).any(axis=1)).tolist()) for node in set(nodes)]
-        common = set.intersection(*at) if at else set()
+        levels = [set(np.flatnonzero((taxonomy.levels == node).any(axis=1)).tolist()) for node in set(nodes)]
+        common = set.intersection(*levels) if levels else set()
         return common.pop() if len(common) == 1 else None
 
     def _leaf(self, value: str) -> int:

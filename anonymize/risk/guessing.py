@@ -32,7 +32,7 @@ class Seen:
     """An attribute of a randomized table: (rows,) codes below `size` before and after the distortion, and its p."""
 
     original: Codes
-    shown: Codes
+    released: Codes
     size: int
     p: float
 
@@ -118,7 +118,7 @@ def of_randomized(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -
         return None
     groups = np.ravel_multi_index((rest, *(each.original for each in moved)), shape[:-1])
     people = Subjects(groups, sensitive.original, math.prod(shape[:-1]), sensitive.size, missing)
-    cells = np.ravel_multi_index((rest, *(each.shown for each in moved), sensitive.shown), shape)
+    cells = np.ravel_multi_index((rest, *(each.released for each in moved), sensitive.released), shape)
     joint = np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
     factors = [(1.0, 0.0), *(kronecker.inverse(each.p, each.size) for each in (*moved, sensitive))]
     estimate = kronecker.apply(factors, joint)

@@ -44,10 +44,10 @@ class Text:
         wild = [*self.missing.texts, self.spec.output.suppressed]
         return self._of(columns, wild)
 
-    def _of(self, shown: Sequence[Sequence[str]], wild: Sequence[str]) -> TextFrequencySet:
+    def _of(self, columns: Sequence[Sequence[str]], wild: Sequence[str]) -> TextFrequencySet:
         return TextFrequencySet.of(
             self.frame,
-            shown,
+            columns,
             fill=self._fill,
             wild=wild,
             weight=self.spec.sampling_weight,

@@ -27,22 +27,16 @@ __all__ = [
     "Definition",
     "Flat",
     "HierarchySource",
-    "Input",
     "Intervals",
     "KeyPath",
     "Kind",
     "Mask",
-    "ModelEntry",
-    "NoParameters",
-    "Output",
     "Place",
     "Prefix",
-    "Privacy",
     "QuasiIdentifier",
     "Role",
     "Rule",
     "Sensitive",
-    "Spec",
     "Target",
     "Workload",
 ]
@@ -178,8 +172,8 @@ def _open_low(template: str) -> str:
 
 
 def _one_end(template: str, end: str) -> str:
-    before, found, after = template.partition(end)
-    if not found or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
+    before, separator, after = template.partition(end)
+    if not separator or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
         raise ValueError(
             f'expected {end} once, no other braces, and text that is no part of a number, such as "{end}+"'
         )

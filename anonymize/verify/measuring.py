@@ -75,7 +75,7 @@ def measure(
     rows = read(table, names, suppressed, keep=wild or looked_up or ordering is not None)
     reading = None if ordering is None else read_order(table, rows, ordering)
     if not wild and not looked_up:
-        rows = replace(rows, shown=())
+        rows = replace(rows, columns=())
     classes = classes_of(rows)
     if looked_up:
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
@@ -107,11 +107,12 @@ def _of_order(
     ordering: Ordering,
     checks: Sequence[Check],
     missing: Sequence[str],
-    shown: pl.DataFrame,
+    released: pl.DataFrame,
     *,
     wild: bool,
 ) -> OrderVerdict:
-    """The table measured once more, by what its rows read once their order has narrowed them. `shown`: its classes."""
+    """The table measured once more, by what its rows read once their order has narrowed them. `released`: its
+    classes."""
     verdict = OrderVerdict(reading.sorted, ordering.judged, reading.attributes)
     if reading.rows is None:
         return verdict
@@ -130,7 +131,7 @@ def _of_order(
         results=tuple(_as_wildcard(result) if wild else result for result in results),
         rows=rows.count,
         singled_out=whole(risk(classes["size"], THRESHOLD)["uniques"]),
-        singled_out_as_shown=whole(risk(shown["size"], THRESHOLD)["uniques"]),
+        singled_out_as_shown=whole(risk(released["size"], THRESHOLD)["uniques"]),
     )
 
 

@@ -26,15 +26,15 @@ TOGETHER = 3
 """Columns that are read in one pass, where rows are alike in all before."""
 
 
-def is_sorted(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
-    """Whether the rows are in that order. `shown`: the columns of the quasi-identifiers, in the table's order of them.
+def is_sorted(table: TextTable, columns: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
+    """Whether the rows are in that order. `columns`: those of the quasi-identifiers, in the table's order of them.
 
     Columns behind the quasi-identifiers are read only where there are rows that are alike before. Texts are compared as
     they stand: where they were read without what cannot be seen, they are read again.
     """
-    if len(shown[0].numbers.of_row) < 2:
+    if len(columns[0].numbers.of_row) < 2:
         return True
-    if _compared(table, shown, templates):
+    if _compared(table, columns, templates):
         return True
     if not table.normalize:
         return False
@@ -43,10 +43,10 @@ def is_sorted(table: TextTable, shown: Sequence[NumberedColumn], templates: Cell
     return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in (some, plain))
 
 
-def _compared(table: TextTable, shown: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
+def _compared(table: TextTable, columns: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     names = table.frame.collect_schema().names()
     places = {name: place for place, name in enumerate(table.quasi_identifiers)}
-    own = [shown[places[name]] for name in names if name in places]
+    own = [columns[places[name]] for name in names if name in places]
     rest = [name for name in names if name not in places]
     # Nulls may have been read as the empty text, and then it is not known which of the two a cell is.
     firsts = ("", None) if table.fill == "" else (None,)

@@ -32,19 +32,19 @@ def shown_texts(table: TextTable, rows: TextRows, columns: Sequence[str]) -> tup
     """Of each row the number of what it shows in the columns of a quasi-identifier, and the texts of each number:
     `low` and `high` (of one column the same), and `missing` of a column that says whether it is."""
     places = [table.quasi_identifiers.index(name) for name in columns]
-    shown = [rows.shown[place] for place in places]
+    released = [rows.columns[place] for place in places]
     if len(columns) == 1:
-        texts = with_null(shown[0])
-        return shown[0].numbers.of_row, pl.DataFrame(
+        texts = with_null(released[0])
+        return released[0].numbers.of_row, pl.DataFrame(
             {"low": texts, "high": texts, "missing": pl.Series([None] * len(texts), dtype=pl.String)}
         )
-    numbers = shown[0].numbers
-    for column in shown[1:]:
+    numbers = released[0].numbers
+    for column in released[1:]:
         numbers = pair(numbers, column.numbers)[0]
     codes = numbers.dense.of_row
     firsts = codes.to_frame("code").with_row_index("first").group_by("code").agg(pl.col("first").min()).sort("code")
-    by_end = {"low": shown[0], "high": shown[min(1, len(shown) - 1)], "missing": None}
-    for name, column in zip(columns, shown, strict=True):
+    by_end = {"low": released[0], "high": released[min(1, len(released) - 1)], "missing": None}
+    for name, column in zip(columns, released, strict=True):
         by_end |= {end: column for end in by_end if name.endswith(f"_{end}")}
     texts_of = {
         end: pl.Series([None] * len(firsts), dtype=pl.String)

@@ -116,7 +116,7 @@ class TextRows:
     """The rows of a table as numbers.
 
     `classes`: of what the quasi-identifiers show together; `hidden`: that of the suppressed rows, None if there are
-    none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `shown`: the columns of the
+    none; `values`: the column of each sensitive attribute; `units`: see `TextTable`; `columns`: those of the
     quasi-identifiers, where they were asked for. `blank`: every row reads as suppressed ones do; then everything is
     generalized, and none of them is suppressed.
     """
@@ -125,7 +125,7 @@ class TextRows:
     hidden: int | None
     values: Mapping[str, NumberedColumn]
     units: Numbering | None
-    shown: Sequence[NumberedColumn] = ()
+    columns: Sequence[NumberedColumn] = ()
     blank: bool = False
     remarks: Sequence[str] = ()
     """What looks like a mistake among the texts, where they are normalized."""
@@ -284,7 +284,7 @@ def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
     columns = []
-    for name, column in zip(names, rows.shown, strict=True):
+    for name, column in zip(names, rows.columns, strict=True):
         texts = pl.Series([None], dtype=pl.String).append(column.texts)
         columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
     return pl.DataFrame(columns)

@@ -69,7 +69,7 @@ class OrderReading:
 def read_order(table: TextTable, rows: TextRows, ordering: Ordering) -> OrderReading:
     """What the order of a table tells. `rows`: the table, read with its columns."""
     if ordering.original is None:
-        if is_sorted(table, rows.shown, ordering.templates):
+        if is_sorted(table, rows.columns, ordering.templates):
             return OrderReading(True)
         sequences = _consistent(table, rows, ordering)
     else:
@@ -139,11 +139,11 @@ class Ordered:
     @property
     def summary(self) -> NarrowedAttribute:
         rows = max(len(self.own), 1)
-        shown = self.own["low"].eq(self.own["high"]) & ~self.own["derived"] & ~self.own["or_missing"]
-        exact = (
+        exact_before = self.own["low"].eq(self.own["high"]) & ~self.own["derived"] & ~self.own["or_missing"]
+        exact_now = (
             self.bounds["low"].eq(self.bounds["high"]) & (self.changed | ~self.own["derived"]) & ~self.own["or_missing"]
         )
-        shares = [whole(each.fill_null(False).sum()) / rows for each in (shown, exact)]
+        shares = [whole(each.fill_null(False).sum()) / rows for each in (exact_before, exact_now)]
         return NarrowedAttribute(self.cells.name, self.direction, self.within, *shares)
 
     @property
@@ -172,11 +172,11 @@ def _tightened(table: TextTable, rows: TextRows, ordering: Ordering, narrowed: S
         if name in by_name:
             numberings.append(by_name[name])
         else:
-            numberings += [rows.shown[table.quasi_identifiers.index(column)].numbers for column in columns]
+            numberings += [rows.columns[table.quasi_identifiers.index(column)].numbers for column in columns]
     classes = numberings[0]
     for numbers in numberings[1:]:
         classes = pair(classes, numbers)[0]
-    return replace(rows, classes=classes, hidden=None, shown=())
+    return replace(rows, classes=classes, hidden=None, columns=())
 
 
 # --- from the file alone ---------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def _tightened(table: TextTable, rows: TextRows, ordering: Ordering, narrowed: S
 def _consistent(table: TextTable, rows: TextRows, ordering: Ordering) -> Iterator[Ordered]:
     """The quasi-identifiers whose running bounds contradict each other nowhere, in one direction alone: where they do
     so in neither, there is a value that every row can have, and nothing says that there is an order."""
-    some = replace(rows, shown=sample(rows.shown))
+    some = replace(rows, columns=sample(rows.columns))
     for name in ordering.columns_of:
         if not any(each.consistent for each in _both_ways(table, some, ordering, name)):
             continue
@@ -264,7 +264,7 @@ class RunsOf:
     def of(self, name: str, first: int | None = None) -> pl.Series:
         """(rows,) the number of the run, from 0; of the `first` rows alone, if they are enough."""
         if name in self.table.quasi_identifiers:
-            codes = self.rows.shown[self.table.quasi_identifiers.index(name)].numbers.of_row.head(
+            codes = self.rows.columns[self.table.quasi_identifiers.index(name)].numbers.of_row.head(
                 first or self.rows.count
             )
         else:

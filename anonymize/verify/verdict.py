@@ -270,9 +270,9 @@ class Verdict:
     @property
     def unmet(self) -> list[str]:
         """What is required and is not met, or could not be shown."""
-        told = [f"{each}{BY_ORDER}" for each in self.by_order if each.unmet]
+        ordered = [f"{each}{BY_ORDER}" for each in self.by_order if each.unmet]
         passing = [self.passing.problem for each in self.by_passing if self.passing is not None and each.unmet]
-        return [*(str(each) for each in self.judged if each.unmet), *told, *passing]
+        return [*(str(each) for each in self.judged if each.unmet), *ordered, *passing]
 
     @property
     def only_as_wildcard(self) -> tuple[Result, ...]:

@@ -122,7 +122,7 @@ def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
     """One row per class, in order: `class`, and a number for what each column shows, null if anything matches."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    values = [_shown(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.shown)]
+    values = [_shown(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.columns)]
     return pl.DataFrame(values).with_row_index("class")
 
 

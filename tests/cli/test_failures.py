@@ -6,22 +6,25 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
 
-from anonymize import recoding
-from anonymize.algorithms import mondrian
+from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.classes import Partition
+from anonymize.cli.main import COMMANDS
 from anonymize.formats import FORMATS as CHECKS
 from anonymize.recoding import Regions
 from tests.cli.conftest import HEADER, SPEC, Call, Desk, row, table
 
 LINUX = sys.platform == "linux"
 ON_LINUX = pytest.mark.skipif(not LINUX, reason="needs Linux")
+Registered = Callable[[Callable[..., Regions]], str]
 FORMATS = ["csv", "csv.gz", "parquet", "arrow"]
 
 
@@ -324,17 +327,28 @@ def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, l
     assert (ended.code, ended.out) == (0, expected)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    real = recoding.render
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Registered:
+    """Registers a search as an algorithm, with a command as every algorithm has one, and gives its name."""
 
-    def render(*arguments: Any, **more: Any) -> Any:
+    def register(search: Callable[..., Regions]) -> str:
+        module = SimpleNamespace(ID="toy", Options=mondrian.Options, NEEDS=mondrian.NEEDS, run=search)
+        monkeypatch.setitem(ALGORITHMS, "toy", cast(Algorithm, module))
+        monkeypatch.setitem(COMMANDS["Release"], "toy", ("release:command", "A toy."))
+        return "toy"
+
+    return register
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_input_that_changes(desk: Desk, call: Call, registered: Registered, form: str) -> None:
+    def search(*arguments: Any) -> Regions:
         with open(desk.folder / "table.csv", "a") as file:
             file.write(row(60) + "\n")
-        return real(*arguments, **more)
+        return mondrian.run(*arguments)
 
-    monkeypatch.setattr(recoding, "render", render)
-    ended = call("mondrian", "spec.yaml", "-o", f"out.{form}", "-r", "r.json")
+    name = registered(search)
+    ended = call(name, "spec.yaml", "-o", f"out.{form}", "-r", "r.json")
     assert ended.code == 3 and "changed while it was being read" in ended.err
     assert {path.name for path in desk.folder.iterdir()} == {"table.csv", "jobs.csv", "spec.yaml"}
 
@@ -342,11 +356,11 @@ def test_an_input_that_changes(desk: Desk, call: Call, monkeypatch: pytest.Monke
 # --- the program -----------------------------------------------------------------------------------------------------
 
 
-def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    def render(*arguments: Any, **more: Any) -> Any:
+def failing(error: BaseException) -> Callable[..., Regions]:
+    def search(*arguments: Any) -> Regions:
         raise error from ValueError("CANARY")
 
-    monkeypatch.setattr(recoding, "render", render)
+    return search
 
 
 @pytest.mark.parametrize(
@@ -360,47 +374,45 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    fail_with(error, monkeypatch)
+def test_a_bug(desk: Desk, call: Call, registered: Registered, error: BaseException) -> None:
+    name = registered(failing(error))
     before = desk.files()
-    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    ended = call(name, "spec.yaml", "-o", "out.csv", "-r", "r.json")
     assert ended.code == 70
     assert f"{type(error).__name__}: this is a bug" in ended.err and Path(__file__).name in ended.err
     assert desk.files() == before
 
 
-def test_memory_that_does_not_suffice_is_no_bug(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    fail_with(MemoryError("CANARY"), monkeypatch)
+def test_memory_that_does_not_suffice_is_no_bug(desk: Desk, call: Call, registered: Registered) -> None:
+    name = registered(failing(MemoryError("CANARY")))
     before = desk.files()
-    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json")
+    ended = call(name, "spec.yaml", "-o", "out.csv", "-r", "r.json")
     assert (ended.code, ended.out, ended.err) == (71, b"", "error: the memory did not suffice; nothing was written\n")
     assert desk.files() == before
 
 
 @pytest.fixture
-def lying(monkeypatch: pytest.MonkeyPatch) -> None:
+def lying(registered: Registered) -> str:
     """An algorithm that leaves every row alone in its class."""
 
-    def run(table: Any, *arguments: Any) -> Regions:
+    def search(table: Any, *arguments: Any) -> Regions:
         return Regions(Partition.of_labels(np.arange(table.rows)), np.zeros(0, np.uint32))
 
-    monkeypatch.setattr(mondrian, "run", run)
+    return registered(search)
 
 
-@pytest.mark.usefixtures("lying")
-def test_an_unsafe_release_is_not_published(desk: Desk, call: Call) -> None:
+def test_an_unsafe_release_is_not_published(desk: Desk, call: Call, lying: str) -> None:
     before = desk.files()
     for target in (["-o", "out.csv"], []):
-        ended = call("mondrian", "spec.yaml", *target, "-r", "r.json")
+        ended = call(lying, "spec.yaml", *target, "-r", "r.json")
         assert (ended.code, ended.out) == (1, b"")
         assert "k-anonymity (k=3) is not met: k=1; 60 rows in 60 classes fail" in ended.err
         assert "distinct-l-diversity (l=2) of diagnosis is not met" in ended.err
         assert desk.files() == before
 
 
-@pytest.mark.usefixtures("lying")
-def test_an_unsafe_release_is_published_where_that_is_asked_for(desk: Desk, call: Call) -> None:
-    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json", "-r", "r.md", "--allow-unsafe")
+def test_an_unsafe_release_is_published_where_that_is_asked_for(desk: Desk, call: Call, lying: str) -> None:
+    ended = call(lying, "spec.yaml", "-o", "out.csv", "-r", "r.json", "-r", "r.md", "--allow-unsafe")
     assert ended.code == 0 and "NOT SAFE" in ended.err
     report = pl.read_json(desk.folder / "r.json")
     assert report["privacy"].to_list()[0]["satisfied"] is False

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import HEADER, Call, Desk, row, table
 
-ROWS = 1_200_000
+ROWS = 400_000
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
@@ -71,7 +71,7 @@ def test_a_signal_while_standard_input_is_read(desk: Desk, number: int) -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    ("form", "delay"), [("csv", 0), ("csv.gz", 0.15), ("parquet", 0.3), ("arrow", 0.45), ("csv", 0.6)]
+    ("form", "delay"), [("csv", 0), ("csv.gz", 0.1), ("parquet", 0.2), ("arrow", 0.3), ("csv", 0.4)]
 )
 def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: float, number: int) -> None:
     before = desk.files()

@@ -27,6 +27,7 @@ from anonymize.privacy import (
     check,
 )
 from anonymize.verify import TWINS
+from tests.common.budgets import OF_EVERY_MODEL
 from tests.privacy.strategies import PEOPLE
 from tests.privacy.strategies import parameters as parameters_of
 
@@ -65,6 +66,7 @@ rows = st.lists(st.integers(0, MISSING), min_size=1, max_size=12)
 
 
 @pytest.mark.parametrize("model", MODELS)
+@OF_EVERY_MODEL
 @given(data=st.data(), classes=st.lists(rows, min_size=2, max_size=8))
 def test_merging_never_breaks_a_model(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
     wanted = data.draw(requirements(model))
@@ -77,6 +79,7 @@ def test_merging_never_breaks_a_model(model: str, data: st.DataObject, classes: 
 
 
 @pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.grows])
+@OF_EVERY_MODEL
 @given(data=st.data(), one=rows, more=rows)
 def test_further_rows_never_break_a_growing_model(
     model: str, data: st.DataObject, one: list[int], more: list[int]
@@ -86,6 +89,7 @@ def test_further_rows_never_break_a_growing_model(
 
 
 @pytest.mark.parametrize("model", MODELS)
+@OF_EVERY_MODEL
 @given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
 def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
     wanted = data.draw(requirements(model))
@@ -96,6 +100,7 @@ def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, cla
 
 
 @pytest.mark.parametrize("model", MODELS)
+@OF_EVERY_MODEL
 @given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
 def test_what_is_enough_for_every_class_is_enough_for_the_table(
     model: str, data: st.DataObject, classes: list[list[int]]
@@ -161,6 +166,7 @@ def test_every_parameter_is_compared_or_given(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.diverse])
+@OF_EVERY_MODEL
 @given(data=st.data())
 def test_the_least_values_of_a_diverse_model_meet_it(model: str, data: st.DataObject) -> None:
     wanted = data.draw(requirements(model))
@@ -178,6 +184,7 @@ def test_the_least_values_of_a_diverse_model_meet_it(model: str, data: st.DataOb
 
 
 @pytest.mark.parametrize("model", MODELS)
+@OF_EVERY_MODEL
 @given(data=st.data(), classes=st.lists(rows, min_size=1, max_size=8))
 def test_what_is_achieved_is_met(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
     """And a release that reaches worse than that does not meet it, the way that the limits say is worse."""

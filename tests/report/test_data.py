@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
-from anonymize.report.data import order_warnings, required_k, unused, verdict_blocks
+from anonymize.report.data import Clock, order_warnings, required_k, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Verdict
+from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict
 
 PLAIN: dict[str, Any] = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}}}
 
@@ -162,5 +165,89 @@ def test_the_k_that_is_required_is_the_largest_or_the_fewest_rows_that_a_class_m
 def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
     verdict = Verdict(rows=3, results=(), classes={"count": 1}, risk={"uniques": 0}, suppressed_rows=0)
     blocks = verdict_blocks(verdict)
+    assert blocks["privacy"]["verified"] is True
     assert blocks["privacy"]["satisfied"] is None and blocks["privacy"]["missing"] == "own-category"
     assert blocks["classes"] == {"count": 1} and blocks["risk"] == {"uniques": 0}
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_what_the_order_tells(is_sorted: bool) -> None:
+    narrowed = NarrowedAttribute("age", "ascending", None, 0.25, 0.5)
+    order = OrderVerdict(is_sorted, not is_sorted, () if is_sorted else (narrowed,), (), 8, 2, 1)
+    block = verdict_blocks(Verdict(8, 0, (), {}, {}, order=order))["privacy"]["order"]
+    if is_sorted:
+        assert block == {"sorted": True, "judged": False, "position": "tells nothing", "attributes": {}}
+        return
+    assert (block["sorted"], block["judged"], block["position"]) == (False, True, "not bounded")
+    figures = {"direction": "ascending", "within": None, "exact_as_shown": 0.25, "exact": 0.5}
+    assert block["attributes"] == {"age": figures}
+    assert (block["singled_out"], block["singled_out_rows"], block["models"]) == (0.25, 2, [])
+
+
+def test_an_order_that_narrows_nothing_has_no_figures() -> None:
+    block = verdict_blocks(Verdict(8, 0, (), {}, {}, order=OrderVerdict(False, True)))["privacy"]["order"]
+    assert block == {"sorted": False, "judged": True, "position": "not bounded", "attributes": {}}
+
+
+ALONE = "age,sex,ill\n" + "1,M,a\n1,M,b\n1,M,c\n8,F,a\n8,F,b\n8,F,c\n" + "40,X,a\n"
+"""Two classes of three rows, and a row that is in none."""
+
+
+def suppressed(folder: Path, content: str, rest: str = "") -> dict[str, Any]:
+    """The report of a release by datafly, in which classes of fewer than three rows are suppressed."""
+    (folder / "t.csv").write_text(content)
+    quasi = "quasi_identifiers: {age: {type: numeric}, sex: {}}\nsensitive: {ill: {}}\n"
+    head = f"version: 1\ninput: {{path: t.csv}}\n{quasi}privacy: {{k: 3, suppression: 0.5}}\n"
+    (folder / "s.yaml").write_text(head + rest)
+    loaded = load(folder / "s.yaml", PARAMETERS)
+    return release(Request(loaded, "datafly", ALGORITHMS["datafly"].Options(), output=str(folder / "o.csv")))
+
+
+def test_cells_of_suppressed_rows_are_counted_where_they_are_published(tmp_path: Path) -> None:
+    output = suppressed(tmp_path, ALONE + "50,Y,b\n60,Z,c\n")["output"]
+    counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
+    assert [output[name] for name in counts] == [9, 3, 0, 6]
+
+
+def test_cells_that_say_nothing_are_counted_in_rows_that_are_kept(tmp_path: Path) -> None:
+    output = suppressed(tmp_path, "age,sex,ill\n1,M,a\n1,F,b\n1,X,c\n1,Y,a\n")["output"]
+    assert (output["suppressed_rows"], output["suppressed_cells"]) == (0, 4)
+
+
+def test_rows_that_are_left_out_for_safety_are_a_warning_and_have_no_cells(tmp_path: Path) -> None:
+    report = suppressed(tmp_path, ALONE)
+    counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
+    assert [report["output"][name] for name in counts] == [6, 1, 1, 0]
+    (warning,) = (each for each in report["warnings"] if "left out" in each)
+    assert warning.startswith("1 suppressed rows were left out")
+
+
+def test_rows_that_are_left_out_because_the_spec_says_so_are_no_warning(tmp_path: Path) -> None:
+    report = suppressed(tmp_path, ALONE, "output: {suppressed_rows: drop}\n")
+    assert report["output"]["dropped_rows"] == 1
+    assert not any("left out" in each for each in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("order", "seed", "warned"), [("shuffle", 1, True), ("sorted", 1, False), ("shuffle", None, False)]
+)
+def test_a_shuffle_with_a_seed_is_a_warning(tmp_path: Path, order: str, seed: int | None, warned: bool) -> None:
+    report = report_of(tmp_path, f"privacy: {{k: 2}}\noutput: {{row_order: {order}}}\n", seed=seed)
+    assert any("can undo the shuffle" in each for each in report["warnings"]) == warned
+
+
+def test_a_seed_that_nothing_is_drawn_with_is_a_warning() -> None:
+    seeded = [
+        replace(request_for(spec(output={"row_order": order}), "datafly"), seed=1) for order in ("sorted", "shuffle")
+    ]
+    assert [any("--seed has no effect" in each for each in unused(request)) for request in seeded] == [True, False]
+
+
+def test_stages_are_timed_and_the_total_is_no_less() -> None:
+    clock = Clock()
+    with clock("read"):
+        time.sleep(0.002)
+    timing = clock.timing()
+    assert list(timing) == ["read_s", "search_s", "recode_s", "verify_s", "write_s", "total_s"]
+    assert timing["search_s"] == 0 and 0.002 <= timing["read_s"] <= timing["total_s"] < 60
+    assert all(seconds == round(seconds, 4) for seconds in timing.values())

@@ -30,6 +30,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.table import OutputFile
+from tests.common.budgets import options_of
 
 SUFFIXES = ["csv", "csv.gz", "parquet", "arrow"]
 CLASSED = [name for name in ALGORITHMS if name not in ("anatomy", "randomize")]
@@ -96,7 +97,7 @@ def written(frame: pl.DataFrame, path: Path) -> Path:
 def made(algorithm: str, source: Path, out: Path, options: dict[str, Any] | None = None, **output: str) -> list[Path]:
     """The tables of a release."""
     saved = str(out.parent / "recoding.json") if algorithm == "mondrian" else None
-    spec, given = spec_of(source, algorithm, **output), ALGORITHMS[algorithm].Options(**(options or {}))
+    spec, given = spec_of(source, algorithm, **output), options_of(algorithm, **(options or {}))
     release(Request(spec, algorithm, given, output=str(out), save_recoding=saved, allow_unsafe=True, force=True))
     stem, suffix = out.name.split(".", 1)
     pair = [out.parent / f"{stem}.{kind}.{suffix}" for kind in ("qit", "st")]
@@ -266,7 +267,7 @@ def test_numbers_are_numbers(numeric: str, rows: str, algorithm: str, missing: b
         out = tmp_path / f"o.{suffix}"
         spec = spec_of(source, algorithm, numeric=numeric, suppressed_rows=rows)
         saved = tmp_path / f"{suffix}.json"
-        given = ALGORITHMS[algorithm].Options()
+        given = options_of(algorithm)
         report = release(Request(spec, algorithm, given, output=str(out), save_recoding=str(saved)))
         audited = audit(Audit(spec, out)).report
         measured = evaluate(Evaluate(spec, str(out), queries=10))

@@ -17,6 +17,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run as command
+from tests.common.budgets import limits_of
 
 K = 5
 ALGORITHMS = ("mondrian", "top-down", "bottom-up", "k-optimize", "tds", "bug", "research-value")
@@ -65,7 +66,7 @@ def run(folder: Path, *arguments: str, code: int = 0) -> str:
 
 def released(folder: Path, text: str, algorithm: str = "mondrian", *options: str) -> list[dict[str, str]]:
     (folder / "spec.yaml").write_text(text)
-    run(folder, algorithm, "spec.yaml", "-q", "-o", "out.csv", "--force", *options)
+    run(folder, algorithm, "spec.yaml", "-q", "-o", "out.csv", "--force", *limits_of(algorithm), *options)
     return list(csv.DictReader(io.StringIO((folder / "out.csv").read_text())))
 
 

@@ -21,6 +21,7 @@ from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
+from tests.common.budgets import options_of
 
 PATTERNS = ["^dx$", "*", "^s.*$"]
 ALIASES = [
@@ -67,7 +68,7 @@ def test_a_release_shows_the_column_that_it_names(name: str, algorithm: str, tmp
     roles = {"quasi_identifiers": {name: {}}, "insensitive": ["dx"], "sensitive": {"sx": {}}}
     out = tmp_path / "out.csv"
     spec = make({"version": 1, "input": {"path": str(path)}, **roles, "privacy": {"k": 10}}, PARAMETERS)
-    release(Request(spec, algorithm, ALGORITHMS[algorithm].Options(), output=str(out)))
+    release(Request(spec, algorithm, options_of(algorithm), output=str(out)))
     assert Counter(row[name] for row in rows_of(out)) == {"p0": 10, "p1": 10, "p2": 10, "p3": 10}
     assert sorted(row["dx"] for row in rows_of(out)) == sorted(columns["dx"])
 
@@ -130,7 +131,7 @@ def classed(names: list[str], folder: Path, algorithm: str) -> list[Any]:
     folder.mkdir()
     path, out, saved, again = table(folder / "i.csv", people(names)), folder / "o.csv", folder / "r.json", folder / "a"
     spec = make(content(path, names, k=4, l=2), PARAMETERS)
-    options = ALGORITHMS[algorithm].Options()
+    options = options_of(algorithm)
     made = release(Request(spec, algorithm, options, output=str(out), save_recoding=str(saved)))
     recode(Recode(str(saved), str(path), str(again)))
     measured = evaluate(Evaluate(spec, str(out), queries=20))
@@ -144,7 +145,7 @@ def unclassed(names: list[str], folder: Path, algorithm: str, **options: Any) ->
     path, out = table(folder / "i.csv", people(names)), folder / "o.csv"
     requirement = {"l": 2} if algorithm == "anatomy" else {"models": [{"model": "disclosure", "l": 2}]}
     spec = make(content(path, names, **requirement), PARAMETERS)
-    asked = ALGORITHMS[algorithm].Options(**options)
+    asked = options_of(algorithm, **options)
     made = release(Request(spec, algorithm, asked, output=str(out), seed=1))
     files = [*folder.glob("o.qit.csv"), *folder.glob("o.st.csv"), *folder.glob("o.csv")]
     group = options.get("group")

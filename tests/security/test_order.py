@@ -23,6 +23,7 @@ from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
+from tests.common.budgets import options_of
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "patients.csv"
 
@@ -66,7 +67,7 @@ def sorted_table(folder: Path, column: str, rows: list[dict[str, str]]) -> Path:
 
 
 def released(folder: Path, spec: Any, algorithm: str = "mondrian", **options: Any) -> None:
-    chosen = ALGORITHMS[algorithm].Options(**options)
+    chosen = options_of(algorithm, **options)
     table, output, link = (str(folder / name) for name in ("in.csv", "out.csv", "link.json"))
     unsafe = spec.output.row_order == "keep"  # which is not met, by what the order tells
     release(Request(spec, algorithm, chosen, table, output, save_link=link, allow_unsafe=unsafe, threads=1))
@@ -162,7 +163,7 @@ def written(folder: Path, algorithm: str, output: str = "{}", seed: int = 1, tex
     return Request(
         load(folder / "spec.yaml", PARAMETERS),
         algorithm,
-        ALGORITHMS[algorithm].Options(),
+        options_of(algorithm),
         input=str(folder / "in.csv"),
         output=str(folder / "out.csv"),
         save_link=str(folder / "link.json"),
@@ -196,7 +197,7 @@ def test_numbers_that_may_be_missing_are_sorted_by_value(
 def test_values_beyond_a_code_are_not_sorted_by(tmp_path: Path, algorithm: str, options: dict[str, Any]) -> None:
     """Columns that are not generalized show `18-` and `50+`, and rows that show these come by what stands beside."""
     request = written(tmp_path, algorithm, text=SPEC.replace("numeric, ", "numeric, bottom: 18, top: 50, "))
-    release(replace(request, options=ALGORITHMS[algorithm].Options(**options), allow_unsafe=True))
+    release(replace(request, options=options_of(algorithm, **options), allow_unsafe=True))
     path = tmp_path / ("out.qit.csv" if algorithm == "anatomy" else "out.csv")
     shown, ages = keys(path), {row["age"] for row in records(path)}
     assert shown == sorted(shown) and {"18-", "50+", "19", "22"} <= ages

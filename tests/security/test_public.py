@@ -23,6 +23,7 @@ from anonymize.report.public import public_report
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.spec import load
+from tests.common.budgets import options_of
 
 JOBS = "cook;kitchen;*\nchef;kitchen;*\nclerk;office;*\nboss;office;*\n"
 AGES = {"type": "numeric", "hierarchy": {"intervals": [10, 20]}}
@@ -72,7 +73,7 @@ def run(
         Request(
             load(folder / "spec.yaml", PARAMETERS),
             algorithm,
-            ALGORITHMS[algorithm].Options(**options),
+            options_of(algorithm, **options),
             output=str(folder / f"out{suffix}"),
             reports=[str(folder / "report.json"), str(folder / "report.md")],
             threads=1,
@@ -123,7 +124,7 @@ def test_the_report_is_made_from_what_is_published(
         for index, path in enumerate(released(elsewhere))
     ]
     spec = load(elsewhere / "spec.yaml", PARAMETERS)
-    made = public_report(Published(files, spec, algorithm, ALGORITHMS[algorithm].Options(**options)))
+    made = public_report(Published(files, spec, algorithm, options_of(algorithm, **options)))
     assert {suffix: render(made).encode() for suffix, render in RENDERERS.items()} == written
 
 
@@ -218,7 +219,7 @@ def measured(tmp_path: Path, text: str, quasi: str, **spec: Any) -> dict[str, An
     (tmp_path / "spec.yaml").write_text(f"version: 1\nquasi_identifiers: {{{quasi}}}\n{more}", encoding="utf-8")
     file = ReleasedFile(tmp_path / "out.csv", "csv", ",", "aa")
     algorithm = spec.get("algorithm", "incognito")
-    options = ALGORITHMS[algorithm].Options()
+    options = options_of(algorithm)
     return public_report(Published([file], load(tmp_path / "spec.yaml", PARAMETERS), algorithm, options))
 
 

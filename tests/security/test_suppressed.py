@@ -19,6 +19,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.verify import Check, measure
+from tests.common.budgets import options_of
 
 CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in ("bucketization", "randomization")]
 NAMES = tuple("abcdef")
@@ -53,7 +54,7 @@ def run(folder: Path, algorithm: str, path: Path, suppression: float, **options:
         PARAMETERS,
     )
     output = folder / f"{algorithm}.csv"
-    given = ALGORITHMS[algorithm].Options(**options)
+    given = options_of(algorithm, **options)
     unsafe = not ALGORITHMS[algorithm].NEEDS.guarantees
     return release(Request(spec, algorithm, given, output=str(output), threads=1, force=True, allow_unsafe=unsafe))
 

@@ -300,14 +300,15 @@ def test_an_input_that_is_replaced_or_removed(spec: Spec, file_of: Callable[...,
             source.unchanged()
 
 
-def test_rows_that_go_missing_behind_the_same_stamp(
-    spec: Spec, file_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_go_missing_behind_the_same_stamp(spec: Spec, file_of: Callable[..., Path]) -> None:
+    """The same file, of the same size and time, with one row less."""
     path = file_of(CSV)
     with opened(spec, path) as source:
-        monkeypatch.setattr(source, "_stat", lambda: source._stamp)
         read(spec, source)
-        path.write_text(CSV + "32,Eve\n")
+        status = path.stat()
+        path.write_text(CSV.replace("\n31,", " 31 "))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        source.unchanged()
         with pytest.raises(DataError, match="changed while it was being read"):
             names(source)
 

@@ -392,10 +392,18 @@ def test_an_output_is_taken_back_when_the_next_one_fails(tmp_path: Path) -> None
     assert (tmp_path / "two.csv").read_text() == "other"
 
 
-def test_a_file_that_was_replaced_is_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Interrupted(OutputFile):
+    """An output that is interrupted when it takes its place."""
+
+    def commit(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_file_that_was_replaced_is_not_taken_back(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("before")
-    made = outputs(tmp_path, "one.csv", "two.csv", force=True)
-    monkeypatch.setattr(made[1], "commit", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    made = outputs(tmp_path, "one.csv", force=True)
+    made.append(Interrupted(tmp_path / "two.csv"))
+    made[1].write([FRAME])
     with pytest.raises(KeyboardInterrupt):
         commit(made)
     for output in made:

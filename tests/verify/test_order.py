@@ -26,7 +26,7 @@ def in_order(
 ) -> bool:
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).lazy()
     table = TextTable(frame, tuple(quasi_identifiers), ("",), fill, normalize=normalize)
-    return is_sorted(table, read(table, [], "*", keep=True).shown, TEMPLATES)
+    return is_sorted(table, read(table, [], "*", keep=True).columns, TEMPLATES)
 
 
 def measured(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from anonymize.errors import DataError
 from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, assess
 from anonymize.verify import Check, measure
+from tests.common.budgets import OF_EVERY_MODEL
 from tests.common.oracle import Demand
 from tests.common.oracle import Whole as Overall
 from tests.privacy.strategies import parameters
@@ -53,6 +54,7 @@ def whole_of(rows: list[tuple[str, str]]) -> Overall:
 
 
 @pytest.mark.parametrize("model", OF_VALUES)
+@OF_EVERY_MODEL
 @given(data=st.data(), rows=tables)
 def test_three_opinions(model: str, data: st.DataObject, rows: list[tuple[str, str]]) -> None:
     """Two, of a model that the oracle does not know."""

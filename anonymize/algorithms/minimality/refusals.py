@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class MarkedParts:
     """Pairs of a part and a sensitive value, arrays (n,). `owner`: the part. `rows` of its class, `marked` of these
     with the value; `drawn` rows of the part, `present` of these with the value."""
 
@@ -111,7 +111,7 @@ class Diversity:
         kept = self.counted[runs.codes]
         return Runs(runs.classes[kept], runs.codes[kept], runs.counts[kept])
 
-    def _pairs(self, step: Step, codes: Codes) -> Pairs:
+    def _pairs(self, step: Step, codes: Codes) -> MarkedParts:
         """All pairs of a part and a value of its class: a part without a value tells something, too."""
         sizes, inside = step.sizes(), self._runs(step.part, codes, step.parts)
         around = self._runs(step.whole[step.part], codes, step.classes)
@@ -123,7 +123,7 @@ class Diversity:
         code_rank = np.searchsorted(_keys(around, self.size), step.whole[inside.classes] * self.size + inside.codes)
         present[offsets + code_rank - starts[step.whole[inside.classes]]] = inside.counts
         rows = step.of_class(sizes)[step.whole[owner]]
-        return Pairs(owner, rows, around.counts[entry], sizes[owner], present)
+        return MarkedParts(owner, rows, around.counts[entry], sizes[owner], present)
 
     def _open(self, step: Step, codes: Codes) -> Bools:
         """Whether somebody in any part is left with enough values, for all parts of a class alike.

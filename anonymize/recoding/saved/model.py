@@ -113,13 +113,13 @@ class SavedTree(Part):
 
 
 class SavedColumn(Part):
-    """A released column: its distinct `texts`, and which of them each class (of regions) or each segment of the
-    attribute shows; -1 for a segment that the release did not show."""
+    """A released column: its distinct `texts`, and `text_of`, the index of the text of each class (of regions) or each
+    segment of the attribute; -1 for a segment that the release did not show."""
 
     name: str
     attribute: str
     texts: tuple[str, ...]
-    shown: Indices
+    text_of: Indices = Field(alias="shown")
 
 
 class Box(Part):
@@ -186,7 +186,7 @@ class Saved(Part):
 
     def as_json(self) -> str:
         """The file's text: one key a line, so that two of them can be compared."""
-        content = self.model_dump(exclude_none=False)
+        content = self.model_dump(exclude_none=False, by_alias=True)
         lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -230,7 +230,7 @@ def _wrong(saved: Saved) -> str | None:
     for attribute in saved.attributes:
         columns = [column for column in saved.columns if column.attribute == attribute.name]
         wanted = classes if saved.kind == "regions" else attribute.segments
-        if not columns or any(len(column.shown) != wanted for column in columns):
+        if not columns or any(len(column.text_of) != wanted for column in columns):
             return f"what column {attribute.name!r} shows"
         box = saved.boxes.get(attribute.name)
         lengths = (
@@ -240,7 +240,7 @@ def _wrong(saved: Saved) -> str | None:
             return f"the boxes of {attribute.name!r}"
         if isinstance(attribute, CategoricalAttribute) and not _sound(attribute):
             return f"the hierarchy of {attribute.name!r}"
-    if any(not -1 <= text < len(column.texts) for column in saved.columns for text in column.shown):
+    if any(not -1 <= text < len(column.texts) for column in saved.columns for text in column.text_of):
         return "a text that is not there"
     return None
 

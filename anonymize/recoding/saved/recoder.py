@@ -67,7 +67,7 @@ class _Fate:
     """What becomes of rows.
 
     `class_of`, `lost`, `new` (rows,): the class, numbered in any way; whether the release suppressed it; whether it is
-    a new combination. `entry` (attributes, rows): the index of each cell in `SavedColumn.shown` and in the boxes.
+    a new combination. `entry` (attributes, rows): the index of each cell in `SavedColumn.text_of` and in the boxes.
     """
 
     class_of: Ints
@@ -165,7 +165,7 @@ class _Application:
         """(rows,) whether a cell lies in a segment that the release did not show."""
         unshown = np.zeros(self.rows, np.bool_)
         for column in self.saved.columns:
-            unshown |= (np.array(column.shown, np.int64) < 0)[entry[self._number(column.attribute)]]
+            unshown |= (np.array(column.text_of, np.int64) < 0)[entry[self._number(column.attribute)]]
         return unshown
 
     def _number(self, name: str) -> int:
@@ -210,7 +210,7 @@ class _Application:
     def _column(self, column: SavedColumn, entry: Ints) -> ReleasedColumn:
         """A column, from the entry (attributes, classes) of a row of each class."""
         texts = [*column.texts, self.saved.output.suppressed]
-        of_class = np.array(column.shown, np.int64)[entry[self._number(column.attribute)]]
+        of_class = np.array(column.text_of, np.int64)[entry[self._number(column.attribute)]]
         return ReleasedColumn(column.name, column.attribute, texts, np.append(of_class, len(texts) - 1))
 
 

@@ -1,0 +1,26 @@
+"""How much of what could be tried is tried every day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+
+from anonymize.algorithms import ALGORITHMS
+
+LIMITED: dict[str, dict[str, Any]] = {"k-optimize": {"work": 5}}
+"""Options that end a search early whose budget is the same for small tables as for large ones. What it finds with all
+of its budget, its own tests check."""
+
+OF_EVERY_MODEL = settings(max_examples=settings().max_examples if settings().max_examples > 100 else 40)
+"""For what is checked of every privacy model: fewer examples than HYPOTHESIS_PROFILE=explore gives."""
+
+
+def options_of(algorithm: str, **chosen: Any) -> Any:
+    """The options of an algorithm, its search ended early unless `chosen` says otherwise."""
+    return ALGORITHMS[algorithm].Options(**{**LIMITED.get(algorithm, {}), **chosen})
+
+
+def limits_of(algorithm: str) -> list[str]:
+    """The same on a command line."""
+    return [f"--{name}={value}" for name, value in LIMITED.get(algorithm, {}).items()]

@@ -1,0 +1,86 @@
+"""The recipient's road: what is read once, what is never written over."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.errors import DataError, UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.reconstruct import Reconstruct, reconstruct
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import make
+
+
+@pytest.fixture
+def randomized(tmp_path: Path) -> Reconstruct:
+    """Sixty rows, two attributes distorted with p = 0.8, and what their recipient asks for."""
+    lines = [f"{'mf'[number % 2]},{'abc'[number % 3]}" for number in range(60)]
+    (tmp_path / "table.csv").write_text("\n".join(["sex,ill", *lines]) + "\n")
+    content = {"version": 1, "input": {"path": str(tmp_path / "table.csv")}, "privacy": {"l": 1}}
+    spec = make(content | {"quasi_identifiers": {"sex": {}}, "sensitive": {"ill": {}}}, PARAMETERS)
+    options = ALGORITHMS["randomize"].Options(p="sex=0.8,ill=0.8")
+    release(Request(spec, "randomize", options, output=str(tmp_path / "out.csv"), seed=1))
+    parameters = str(tmp_path / "out.params.json")
+    return Reconstruct(str(tmp_path / "out.csv"), parameters, output=str(tmp_path / "result.json"))
+
+
+def names(request: Reconstruct) -> set[str]:
+    return {path.name for path in Path(request.output).parent.iterdir()}
+
+
+def test_several_conditions_are_answered_from_standard_input(
+    randomized: Reconstruct, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = Path(randomized.released).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    reconstruct(replace(randomized, released="-", conditions=["sex = m", "ill in (a, b)", "sex = m and ill = c"]))
+    answers = json.loads(Path(randomized.output).read_text())["answers"]
+    rows = Counter(content.decode().split()[1:])
+    male = sum(count for row, count in rows.items() if row.startswith("m,"))
+    assert [each["where"] for each in answers] == ["sex = m", "ill in (a, b)", "sex = m and ill = c"]
+    assert answers[0]["count"] == pytest.approx((male - 60 * 0.2) / 0.6)
+    early = sum(count for row, count in rows.items() if row[-1] in "ab")
+    assert answers[1]["count"] == pytest.approx((early - 60 * 0.2) / 0.7)
+
+
+def test_an_attribute_named_twice_is_one(randomized: Reconstruct) -> None:
+    reconstruct(replace(randomized, conditions=["sex = m and sex != f"]))
+    answer = json.loads(Path(randomized.output).read_text())["answers"][0]
+    reconstruct(replace(randomized, conditions=["sex = m"], force=True))
+    assert json.loads(Path(randomized.output).read_text())["answers"][0]["count"] == answer["count"]
+
+
+@pytest.mark.parametrize("file", ["out.csv", "out.params.json"])
+def test_what_is_read_is_never_written_over(randomized: Reconstruct, tmp_path: Path, file: str) -> None:
+    before = (tmp_path / file).read_bytes()
+    with pytest.raises(UsageError, match="is given twice"):
+        reconstruct(replace(randomized, output=str(tmp_path / file), force=True))
+    assert (tmp_path / file).read_bytes() == before
+
+
+def test_nothing_is_left_where_it_fails(randomized: Reconstruct) -> None:
+    before = names(randomized)
+    path = Path(randomized.released)
+    path.write_text(path.read_text().replace("m,", "x,", 1))
+    with pytest.raises(DataError, match="sex: has values that are not among"):
+        reconstruct(randomized)
+    path.write_text(path.read_text() + "m,a\n")
+    with pytest.raises(DataError, match="has 61 rows, and its parameters are of 60"):
+        reconstruct(randomized)
+    assert names(randomized) == before
+
+
+def test_a_form_is_taken_whatever_the_suffix(randomized: Reconstruct, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="an output is one of"):
+        reconstruct(replace(randomized, output=str(tmp_path / "result.txt")))
+    reconstruct(replace(randomized, output=str(tmp_path / "result.txt"), form="json"))
+    assert json.loads((tmp_path / "result.txt").read_text())["attributes"] == ["sex", "ill"]
