@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -28,6 +28,7 @@ from anonymize.evaluation.typed import with_suppressed
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import MEASURES, utility
+from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
 from anonymize.recoding.typed import NumberColumns
@@ -35,6 +36,7 @@ from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
 from anonymize.spec import Spec
+from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.verify.risk import class_sizes
 
@@ -44,8 +46,8 @@ class Evaluate:
     """What `evaluate` was asked for.
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
-    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these. `st`, `group`:
-    of a bucketized release the sensitive table, and the column of groups. `link`: which row of the original each
+    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
+    which ones, but for these two; `query_file`: of a list of queries in their place. `st`, `group`: of a bucketized release the sensitive table, and the column of groups. `link`: which row of the original each
     released row is, as it was saved with the release. `parameters`, `method`: of a randomized
     release the file of its parameters, and how it is reconstructed. `models`: how models are made, None for none.
     `tree`: the target of which patterns are compared.
@@ -56,6 +58,8 @@ class Evaluate:
     original: str | None = None
     reports: Sequence[str] = ()
     queries: int = 1000
+    query_plan: QueryPlan = QueryPlan()
+    query_file: str | None = None
     seed: int = 0
     st: str | None = None
     group: str | None = None
@@ -87,7 +91,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         if request.released is not None and unclassed is not None:
             distorted = unclassed.opened(request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
-            report |= blocks(distorted, table, request.queries, request.seed)
+            report |= blocks(distorted, table, _queries(request, table))
         elif request.released is not None:
             released = _open(request, request.released, table, stack, report)
             _measure(request, released, report)
@@ -206,6 +210,14 @@ def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
     return link.rows
 
 
+def _queries(request: Evaluate, table: Table) -> Queries:
+    """The COUNT queries. Raises SpecError and UsageError for those that make no sense of this spec."""
+    if request.query_file is None:
+        return drawn(table, replace(request.query_plan, number=request.queries, seed=request.seed))
+    selections = load_queries(request.spec, request.query_file)
+    return listed(request.spec, table, selections, request.query_plan.bound)
+
+
 def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:
     """Adds the blocks `classes`, `utility` and `left_out`."""
     request.progress("measure", 0, 0)
@@ -224,7 +236,7 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     block |= {name: None for name in left_out}
     if left_out:
         block["attributes"] = _known(block["attributes"], released)
-    evidence = released.evidence(request.queries, request.seed)
+    evidence = released.evidence(_queries(request, released.table))
     block |= {name: measure.measure(evidence) for name, measure in MEASURES.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block

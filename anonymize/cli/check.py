@@ -22,6 +22,7 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
 
@@ -197,6 +198,7 @@ def audit(
     click.option(
         "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
     ),
+    *QUERY_OPTIONS,
     click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
     click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
     click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
@@ -274,9 +276,11 @@ def evaluate(
 
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
-    models = _protocol(given, count)
+    models, plan = _protocol(given, count), query_plan(given)
     with progress(quiet) as report_progress:
-        request = rooms.Evaluate(loaded, released, input_path, models=models, progress=report_progress, **given)
+        request = rooms.Evaluate(
+            loaded, released, input_path, models=models, query_plan=plan, progress=report_progress, **given
+        )
         report = rooms.evaluate(request)
     if form == "json":
         _json(report)

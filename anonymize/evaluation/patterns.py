@@ -101,7 +101,7 @@ def compare(released: ReleasedTable, target: str) -> dict[str, Any]:
     before, after, labels = _labels(released, target)
     skipped = [index for index, attribute in enumerate(table.attributes) if attribute.name == target]
     codes = np.stack([attribute.codes.astype(np.int64) for attribute in table.attributes], axis=1)
-    evidence = released.evidence(0, 0)
+    evidence = released.evidence()
     first, last = evidence.first[evidence.class_of], evidence.last[evidence.class_of]
     domains = [attribute.domain for attribute in table.attributes]
     pairs = [LabelledRegions(codes, codes, before, len(labels)), LabelledRegions(first, last, after, len(labels))]
