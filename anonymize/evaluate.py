@@ -21,7 +21,8 @@ import polars as pl
 from anonymize import __version__, privacy
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation import patterns
+from anonymize.evaluation.patterns import TreePlan
+from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
 from anonymize.evaluation.typed import with_suppressed
@@ -47,10 +48,11 @@ class Evaluate:
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
     the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
-    which ones, but for these two; `query_file`: of a list of queries in their place. `st`, `group`: of a bucketized release the sensitive table, and the column of groups. `link`: which row of the original each
-    released row is, as it was saved with the release. `parameters`, `method`: of a randomized
-    release the file of its parameters, and how it is reconstructed. `models`: how models are made, None for none.
-    `tree`: the target of which patterns are compared.
+    which ones, but for these two; `query_file`: of a list of queries in their place. `st`, `group`: of a bucketized
+    release the sensitive table, and the column of groups. `link`: which row of the original each released row is, as it
+    was saved with the release. `parameters`, `method`: of a randomized release the file of its parameters, and how it
+    is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
+    compared.
     """
 
     spec: Spec
@@ -58,7 +60,7 @@ class Evaluate:
     original: str | None = None
     reports: Sequence[str] = ()
     queries: int = 1000
-    query_plan: QueryPlan = QueryPlan()
+    query_plan: QueryPlan = field(default_factory=QueryPlan)
     query_file: str | None = None
     seed: int = 0
     st: str | None = None
@@ -67,7 +69,7 @@ class Evaluate:
     parameters: str | None = None
     method: Method | None = None
     models: Protocol | None = None
-    tree: str | None = None
+    tree: TreePlan | None = None
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
 
@@ -98,7 +100,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         if request.models is not None:
             report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
             report["warnings"] += report["models"].pop("warnings")
-        tree = None if request.tree is None or released is None else patterns.compare(released, request.tree)
+        tree = None if request.tree is None or released is None else compare_trees(released, request.tree)
         files.publish(report)
     return report if tree is None else report | {"tree": tree}
 
@@ -120,9 +122,9 @@ def _check(request: Evaluate, paths: Paths) -> None:
     if request.models is not None and not targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Problem("--models needs a target, and the spec names none", hint=hint))
-    if request.tree is not None and request.tree not in targets:
+    if request.tree is not None and request.tree.target not in targets:
         hint = f"targets: {', '.join(targets)}" if targets else "list it under workload: {targets: [...]}"
-        raise UsageError(Problem(f"--tree {request.tree}: is no target of the spec", hint=hint))
+        raise UsageError(Problem(f"--tree {request.tree.target}: is no target of the spec", hint=hint))
 
 
 def _unclassed(request: Evaluate) -> UnclassedFiles | None:

@@ -23,6 +23,7 @@ from anonymize.cli.options import (
     with_options,
 )
 from anonymize.cli.queries import QUERY_OPTIONS, query_plan
+from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
 
@@ -207,7 +208,7 @@ def audit(
         type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
         help="How a randomized release is reconstructed.  [default: inverse]",
     ),
-    click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    *TREE_OPTIONS,
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
@@ -266,7 +267,8 @@ def evaluate(
     scikit-learn: pip install 'anonymize-toolkit[ml]'.
 
     With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
-    original's patterns the release still shows. These name values, and are left out of the files of -r.
+    original's patterns a reader of the release can still state: about as many rows, about as large a share of them with
+    the same label. These name values, and are left out of the files of -r.
     """
     count = use_threads(threads)
     from anonymize import evaluate as rooms
@@ -276,10 +278,10 @@ def evaluate(
 
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
-    models, plan = _protocol(given, count), query_plan(given)
+    models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
     with progress(quiet) as report_progress:
         request = rooms.Evaluate(
-            loaded, released, input_path, models=models, query_plan=plan, progress=report_progress, **given
+            loaded, released, input_path, models=models, query_plan=plan, tree=tree, progress=report_progress, **given
         )
         report = rooms.evaluate(request)
     if form == "json":

@@ -138,8 +138,8 @@ class Axes:
 class Buckets:
     """A bucketized release, each of its columns turned into codes once, whatever tables are made of it.
 
-    `axes`: of the original, all quasi-identifiers and the sensitive attribute. `rows`: quasi-identifiers as text and the
-    column `group`. `listed`: the sensitive table, as `listing` makes it.
+    `axes`: of the original, all quasi-identifiers and the sensitive attribute. `rows`: quasi-identifiers as text, and
+    the column `group`. `listed`: the sensitive table, as `listing` makes it.
     """
 
     axes: Axes

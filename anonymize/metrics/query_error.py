@@ -2,8 +2,8 @@
 
 COUNT queries ask how many rows lie in a range of some quasi-identifiers. By default 1,000 are drawn: how many
 attributes each restricts and which is drawn evenly, and of each attribute a range between two of its leaves. How many
-attributes (`--query-dimensions`), which (`--query-attributes`), how much of the joint domain (`--query-selectivity`) and
-whether single values in place of ranges (`--query-points`) can be told, or all queries be listed in a file
+attributes (`--query-dimensions`), which (`--query-attributes`), how much of the joint domain (`--query-selectivity`),
+and single values in place of ranges (`--query-points`) can be asked for, or all queries be listed in a file
 (`--query-file`).
 
 The recipient's answer spreads the rows of a class evenly over its region: over whole numbers where the column has

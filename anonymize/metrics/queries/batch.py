@@ -44,7 +44,7 @@ class Queries:
 
     def totals(self, of_boxes: Floats) -> Floats:
         """(queries,) the sums over the boxes of each."""
-        return np.bincount(self.query, of_boxes, minlength=self.count)
+        return np.asarray(np.bincount(self.query, of_boxes, minlength=self.count), np.float64)
 
 
 def values(domains: Sequence[Domain], leaves: Ints) -> Floats:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Integers, Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.metrics.queries.batch import Queries, sizes, values, whole
 from anonymize.table import Table
@@ -121,9 +121,9 @@ def _of_seed(table: Table, plan: QueryPlan, allowed: Ints, seed: int) -> tuple[B
     return restricted, first, last
 
 
-def _points(random: np.random.Generator, codes: Any, rows: Ints, size: int) -> Ints:
+def _points(random: np.random.Generator, codes: Integers, rows: Ints, size: int) -> Ints:
     """(queries,) the leaves of some rows; of others where they have none."""
-    own = codes[rows].astype(np.int64)
+    own: Ints = codes[rows].astype(np.int64)
     absent = np.flatnonzero(own >= size)
     own[absent] = random.choice(codes[codes < size], len(absent))
     return own

@@ -24,9 +24,10 @@ def met_ends(low: Ends, high: Ends, whole: bool) -> tuple[Ends, Ends]:
 
 @dataclass(frozen=True)
 class Spreads:
-    """Distinct regions, in ascending order. `start`, `stop` (distinct,): their ends, of missing numbers infinity.
+    """Distinct regions, ascending. `start`, `stop` (distinct,): their ends, of missing numbers infinity.
     `scale` (distinct,): 1 / width, 0 of a region without any; `flat` (distinct,): 1 for such a region, which lies
-    within whatever it meets, else 0. `rows` (distinct,): the rows of each. `number` (regions,): which each region is."""
+    within whatever it meets, else 0. `rows` (distinct,): the rows of each. `number` (regions,): which one each region
+    is. `whole`: whether ends are whole numbers."""
 
     start: Floats
     stop: Floats
@@ -52,12 +53,12 @@ class Spreads:
         width = np.subtract(high, low, out=np.ones(len(low)), where=known) + (1.0 if whole else 0.0)
         flat = width <= 0
         scale = np.divide(1.0, width, out=np.zeros(len(low)), where=~flat)
-        rows = np.bincount(number, weights, minlength=len(low))
+        rows = np.asarray(np.bincount(number, weights, minlength=len(low)), np.float64)
         return cls(low, high, scale, flat.astype(np.float64), rows, number, whole)
 
     def shares(self, low: float, high: float, regions: Integers) -> Floats:
-        """(chosen,) the share of some regions, which meet [low, high], that lies in it. Of all distinct ones or of those
-        that are chosen, whichever is fewer."""
+        """(chosen,) the share of some regions, which meet [low, high], that lies in it. Worked out for all distinct
+        ones or for those that are chosen, whichever is less work."""
         numbers = self.number.take(regions)
         before = self._before(low, high)
         if before < FEWER * len(numbers):
