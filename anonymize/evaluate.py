@@ -95,7 +95,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
             request.progress("measure", 0, 0)
             report |= blocks(distorted, table, _queries(request, table))
         elif request.released is not None:
-            released = _open(request, request.released, table, stack, report)
+            released, report["output"] = _opened(request, request.released, table, stack)
             _measure(request, released, report)
         if request.models is not None:
             report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
@@ -174,8 +174,13 @@ def _about_units(request: Evaluate) -> list[str]:
     ]
 
 
-def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: dict[str, Any]) -> ReleasedTable:
-    """The release, read as text: UTF-8, with the input's separator. Adds the block `output`."""
+def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack) -> ReleasedTable:
+    """A release, read as text: UTF-8, with the input's separator. Raises DataError for what the spec cannot read."""
+    return _opened(request, path, table, stack)[0]
+
+
+def _opened(request: Evaluate, path: str, table: Table, stack: ExitStack) -> tuple[ReleasedTable, dict[str, Any]]:
+    """The release, and the block `output`."""
     spec = as_written(request.spec)
     source = stack.enter_context(Source.open(spec, path))
     columns = columns_of(spec, source.columns, source.name)
@@ -190,14 +195,14 @@ def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: 
         released = read_released(spec, table, texts, columns, linked)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
-    report["output"] = {
+    output = {
         "path": source.name,
         "sha256": source.sha256,
         "rows": source.rows,
         "suppressed_rows": released.suppressed_rows,
         "dropped_rows": table.rows - frame.height,
     }
-    return released
+    return released, output
 
 
 def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
