@@ -35,10 +35,10 @@ NAMES = (
 KEPT = ("age", "education-num", "capital-gain", "marital-status", "race", "sex", "salary")
 ASKED = ("capital-gain", "age", "education-num")
 STORED, PAGE = HERE / "patterns.json", ROOT / "docs" / "patterns.md"
-SPEC, TABLE = TABLES / "gains.yaml", TABLES / "gains.csv"
+SPEC, PLAIN, TABLE = TABLES / "gains.yaml", TABLES / "gains-plain.yaml", TABLES / "gains.csv"
 RELEASES = {
-    "global": ("research-value", "-k", "5"),
-    "bottom-up": ("bottom-up", "--no-refine", "-k", "5"),
+    "global": (SPEC, "research-value", ()),
+    "bottom-up": (PLAIN, "bottom-up", ("--no-refine",)),
 }
 BANDS = ((0, 0, "none"), (1, 3000, "1-3000"), (3001, 6000, "3001-6000"), (6001, 10000, "6001-10000"))
 
@@ -57,7 +57,8 @@ def prepared(wheel: Path) -> None:
     (TABLES / "gains-gain.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
     lines = [f"{level};{_education(level)};{'pre-college' if level <= 9 else 'college'};*" for level in range(1, 17)]
     (TABLES / "gains-education.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
-    SPEC.write_text(yaml.safe_dump(_spec(), sort_keys=False), encoding="utf8")
+    for path, weighted in ((SPEC, True), (PLAIN, False)):
+        path.write_text(yaml.safe_dump(_spec(weighted), sort_keys=False), encoding="utf8")
 
 
 def _band(gain: int) -> str:
@@ -71,7 +72,8 @@ def _education(level: int) -> str:
     return next((name for most, name in names if level <= most), "higher degree")
 
 
-def _spec() -> dict[str, Any]:
+def _spec(weighted: bool) -> dict[str, Any]:
+    """With the weights that say what the researcher wants, or with all of them at 1."""
     rule = {"keep_apart": [6000, 6001], "importance": 20}
     gain = {"type": "numeric", "hierarchy": "gains-gain.csv", "weight": 1000, "rules": [rule]}
     own = {
@@ -83,10 +85,13 @@ def _spec() -> dict[str, Any]:
         name: {"hierarchy": str(ROOT / "hierarchies" / "adult" / f"{name}.csv"), "weight": 0.1}
         for name in ("marital-status", "race", "sex")
     }
+    quasi: dict[str, dict[str, Any]] = own | others
+    if not weighted:
+        quasi = {name: {key: each[key] for key in each if key != "weight"} for name, each in quasi.items()}
     return {
         "version": 1,
         "input": {"path": TABLE.name},
-        "quasi_identifiers": own | others,
+        "quasi_identifiers": quasi,
         "workload": {"targets": ["salary"]},
         "privacy": {"k": 5},
         "output": {"edges": "tight"},  # as in the paper
@@ -101,13 +106,14 @@ def measured() -> dict[str, Any]:
     from anonymize.spec import load
     from anonymize.table import Source, read
 
-    spec, blocks = load(SPEC, PARAMETERS), {}
+    blocks = {}
     with ExitStack() as stack:
-        table = read(spec, stack.enter_context(Source.open(spec, None)), workload=True)
-        for name, options in RELEASES.items():
+        for name, (path_of_spec, method, options) in RELEASES.items():
             path = TABLES / f"gains-{name}.csv"
-            command = ["-m", "anonymize", options[0], str(SPEC), *options[1:], "-o", str(path), "--force", "-q"]
+            command = ["-m", "anonymize", method, str(path_of_spec), *options, "-o", str(path), "--force", "-q"]
             subprocess.run([sys.executable, *command], check=True, cwd=ROOT, env=environment())
+            spec = load(path_of_spec, PARAMETERS)
+            table = read(spec, stack.enter_context(Source.open(spec, None)), workload=True)
             released = released_table(Evaluate(spec, str(path)), str(path), table, stack)
             blocks[name] = compare(released, TreePlan("salary", columns=ASKED))
             tell(f"{name}: {blocks[name]['survived']} of {len(blocks[name]['patterns'])} patterns survived")
@@ -129,6 +135,8 @@ def page(blocks: dict[str, Any]) -> str:
     text = TEXT
     for name, block in blocks.items():
         text = text.replace(f"<!-- {name} -->", _table(block))
+        gain = next(each for each in block["patterns"] if each["conditions"] == ["capital-gain from 7298"])
+        text = text.replace(f"<!-- {name}: rows -->", f"{gain['rows_in_release']:,}")
     return text
 
 
