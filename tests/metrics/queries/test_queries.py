@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anonymize.classes import Floats, Ints
 from anonymize.errors import SpecError, UsageError
 from anonymize.metrics import query_error
 from anonymize.metrics.queries import Queries, QueryPlan, counted, drawn, estimated, listed, summed
@@ -214,18 +215,23 @@ def test_a_sanity_bound_leaves_no_query_out(people: tuple[Any, Table], tmp_path:
     (tmp_path / "queries.yaml").write_text("- {height: {to: 1}}\n- {town: {in: [a]}}\n")
     asked = load(spec, tmp_path / "queries.yaml")
     truth = counted(columns(table), listed(spec, table, asked))
-    plain = query_error.figures(table, listed(spec, table, asked), truth + 3.0)
-    bound = query_error.figures(table, listed(spec, table, asked, 10), truth + 3.0)
+    plain = query_error.figures(table, listed(spec, table, asked), np.asarray(truth + 3.0, np.float64))
+    bound = query_error.figures(table, listed(spec, table, asked, 10), np.asarray(truth + 3.0, np.float64))
     assert plain is not None and bound is not None
     assert plain["mean"] == pytest.approx(3 / truth[1]) and plain["empty"] == 1
     assert bound["mean"] == pytest.approx((0.3 + 3 / truth[1]) / 2) and bound["empty"] == 1
     assert bound["settings"] == {"listed": True, "bound": 10}
 
 
+def off(truth: Ints, queries: Queries) -> Floats:
+    """Answers that are wrong by a half for queries over two attributes, by a quarter for others."""
+    return np.asarray(truth * np.where(queries.dimensions == 2, 1.5, 1.25), np.float64)
+
+
 def test_figures_by_dimension_and_over_seeds(people: tuple[Any, Table]) -> None:
     queries = drawn(people[1], QueryPlan(80, repeats=3))
     truth = counted(columns(people[1]), queries)
-    block = query_error.figures(people[1], queries, truth * np.where(queries.dimensions == 2, 1.5, 1.25))
+    block = query_error.figures(people[1], queries, off(truth, queries))
     assert block is not None
     assert block["by_dimension"]["2"]["mean"] == pytest.approx(0.5)
     assert block["by_dimension"]["1"]["quantiles"] == pytest.approx(
@@ -242,7 +248,7 @@ def _alone(table: Table) -> list[dict[str, Any]]:
     for seed in range(3):
         queries = drawn(table, QueryPlan(80, seed=seed))
         truth = counted(columns(table), queries)
-        block = query_error.figures(table, queries, truth * np.where(queries.dimensions == 2, 1.5, 1.25))
+        block = query_error.figures(table, queries, off(truth, queries))
         assert block is not None and "over_seeds" not in block
         blocks.append(block)
     return blocks
