@@ -150,7 +150,7 @@ def _table(block: dict[str, Any]) -> str:
     return "\n".join([f"{block['survived']} of {len(block['patterns'])} patterns survived.", "", *lines])
 
 
-TEXT = (HERE / "patterns.template.md").read_text(encoding="utf8")
+TEXT = (HERE / "patterns.template").read_text(encoding="utf8")
 
 
 def main() -> None:
