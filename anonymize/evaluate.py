@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -22,13 +22,15 @@ from anonymize import __version__, privacy
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation import patterns
+from anonymize.evaluation.patterns import TreePlan
+from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
 from anonymize.evaluation.typed import with_suppressed
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import MEASURES, utility
+from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
 from anonymize.recoding.typed import NumberColumns
@@ -36,6 +38,7 @@ from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
 from anonymize.spec import Spec
+from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.verify.risk import class_sizes
 
@@ -45,11 +48,12 @@ class Evaluate:
     """What `evaluate` was asked for.
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
-    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these. `st`, `group`:
-    of a bucketized release the sensitive table, and the column of groups. `link`: which row of the original each
-    released row is, as it was saved with the release. `parameters`, `method`: of a randomized
-    release the file of its parameters, and how it is reconstructed. `models`: how models are made, None for none.
-    `tree`: the target of which patterns are compared.
+    the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
+    which ones, but for these two; `query_file`: of a list of queries in their place. `st`, `group`: of a bucketized
+    release the sensitive table, and the column of groups. `link`: which row of the original each released row is, as it
+    was saved with the release. `parameters`, `method`: of a randomized release the file of its parameters, and how it
+    is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
+    compared.
     """
 
     spec: Spec
@@ -57,6 +61,8 @@ class Evaluate:
     original: str | None = None
     reports: Sequence[str] = ()
     queries: int = 1000
+    query_plan: QueryPlan = field(default_factory=QueryPlan)
+    query_file: str | None = None
     seed: int = 0
     st: str | None = None
     group: str | None = None
@@ -64,7 +70,7 @@ class Evaluate:
     parameters: str | None = None
     method: Method | None = None
     models: Protocol | None = None
-    tree: str | None = None
+    tree: TreePlan | None = None
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
 
@@ -88,14 +94,14 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         if request.released is not None and unclassed is not None:
             distorted = unclassed.opened(request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
-            report |= blocks(distorted, table, request.queries, request.seed)
+            report |= blocks(distorted, table, _queries(request, table))
         elif request.released is not None:
-            released = _open(request, request.released, table, stack, report)
+            released, report["output"] = _opened(request, request.released, table, stack)
             _measure(request, released, report)
         if request.models is not None:
             report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
             report["warnings"] += report["models"].pop("warnings")
-        tree = None if request.tree is None or released is None else patterns.compare(released, request.tree)
+        tree = None if request.tree is None or released is None else compare_trees(released, request.tree)
         files.publish(report)
     return report if tree is None else report | {"tree": tree}
 
@@ -117,9 +123,9 @@ def _check(request: Evaluate, paths: Paths) -> None:
     if request.models is not None and not targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Problem("--models needs a target, and the spec names none", hint=hint))
-    if request.tree is not None and request.tree not in targets:
+    if request.tree is not None and request.tree.target not in targets:
         hint = f"targets: {', '.join(targets)}" if targets else "list it under workload: {targets: [...]}"
-        raise UsageError(Problem(f"--tree {request.tree}: is no target of the spec", hint=hint))
+        raise UsageError(Problem(f"--tree {request.tree.target}: is no target of the spec", hint=hint))
 
 
 def _unclassed(request: Evaluate) -> UnclassedFiles | None:
@@ -169,8 +175,13 @@ def _about_units(request: Evaluate) -> list[str]:
     ]
 
 
-def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: dict[str, Any]) -> ReleasedTable:
-    """The release, read as text: UTF-8, with the input's separator. Adds the block `output`."""
+def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack) -> ReleasedTable:
+    """A release, read as text: UTF-8, with the input's separator. Raises DataError for what the spec cannot read."""
+    return _opened(request, path, table, stack)[0]
+
+
+def _opened(request: Evaluate, path: str, table: Table, stack: ExitStack) -> tuple[ReleasedTable, dict[str, Any]]:
+    """The release, and the block `output`."""
     spec = as_written(request.spec)
     source = stack.enter_context(Source.open(spec, path))
     columns = columns_of(spec, source.columns, source.name)
@@ -185,14 +196,14 @@ def _open(request: Evaluate, path: str, table: Table, stack: ExitStack, report: 
         released = read_released(spec, table, texts, columns, linked)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
-    report["output"] = {
+    output = {
         "path": source.name,
         "sha256": source.sha256,
         "rows": source.rows,
         "suppressed_rows": released.suppressed_rows,
         "dropped_rows": table.rows - frame.height,
     }
-    return released
+    return released, output
 
 
 def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
@@ -205,6 +216,14 @@ def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
     link = load_link(request.link)
     link.check(request.link, input=table.source.sha256, release=source.sha256)
     return link.rows
+
+
+def _queries(request: Evaluate, table: Table) -> Queries:
+    """The COUNT queries. Raises SpecError and UsageError for those that make no sense of this spec."""
+    if request.query_file is None:
+        return drawn(table, replace(request.query_plan, number=request.queries, seed=request.seed))
+    selections = load_queries(request.spec, request.query_file)
+    return listed(request.spec, table, selections, request.query_plan.bound)
 
 
 def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:
@@ -225,7 +244,7 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     block |= {name: None for name in left_out}
     if left_out:
         block["attributes"] = _known(block["attributes"], released)
-    evidence = released.evidence(request.queries, request.seed)
+    evidence = released.evidence(_queries(request, released.table))
     block |= {name: measure.measure(evidence) for name, measure in MEASURES.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block

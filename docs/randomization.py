@@ -164,7 +164,7 @@ def _joint(asked: Run, spec: Any, folder: Path) -> Any:
         else:
             rows = pl.read_csv(path, separator=";", infer_schema=False)
             shown = columns_of(spec, rows.columns, path)
-            joints = read_released(spec, table, rows, shown).evidence(0, 0).joints
+            joints = read_released(spec, table, rows, shown).evidence().joints
         return joints[SENSITIVE[asked.data]]
 
 

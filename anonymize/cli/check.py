@@ -21,6 +21,8 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+from anonymize.cli.queries import QUERY_OPTIONS, query_plan
+from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
 
@@ -203,6 +205,7 @@ def audit(
     click.option(
         "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
     ),
+    *QUERY_OPTIONS,
     *BUCKETIZED,
     click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
@@ -210,7 +213,7 @@ def audit(
         type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
         help="How a randomized release is reconstructed.  [default: inverse]",
     ),
-    click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    *TREE_OPTIONS,
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
@@ -271,7 +274,8 @@ def evaluate(
     scikit-learn: pip install 'anonymize-toolkit[ml]'.
 
     With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
-    original's patterns the release still shows. These name values, and are left out of the files of -r.
+    original's patterns a reader of the release can still state: about as many rows, about as large a share of them with
+    the same label. These name values, and are left out of the files of -r.
     """
     count = use_threads(threads)
     from anonymize import privacy
@@ -282,9 +286,11 @@ def evaluate(
 
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
-    models = _protocol(given, count)
+    models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
     with progress(quiet) as report_progress:
-        request = Evaluate(loaded, released, input_path, models=models, progress=report_progress, **given)
+        request = Evaluate(
+            loaded, released, input_path, models=models, query_plan=plan, tree=tree, progress=report_progress, **given
+        )
         report = walk(request)
     if form == "json":
         _json(report)

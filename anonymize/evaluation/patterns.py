@@ -1,122 +1,151 @@
-"""The first splits of a decision tree on the original and on the release, and which patterns survived.
+"""Decision trees on the original and on the release, and which patterns of the original a reader still finds.
 
-Every row is a region: an original value is the region of itself. A condition holds of a row where it holds of all of
-its region: `from 28` where the region begins at 28 or later, `in Office` where it lies under that node. The tree asks,
-at most three times in a row, the condition that tells most of the target (information gain); of ties the first
-attribute's, and its lowest. A part is not split where fewer than a hundredth of the rows would be on one side, or fewer
-than two. The label of a numeric target is whether it lies above its median.
+Trees are those of `trees`. The label of a numeric target is whether it lies above its median.
 
-A pattern is the way to a leaf of the original's tree, with the label that most of its rows have. It survived if the
-release still shows it: at least half as many rows, and at least one, have regions that lie within the pattern as a
-whole, and most of these have that label.
+Every node of the original's tree but its root is a pattern: the conditions on the way to it, with the label that most
+of its rows have. It survives if the release lets a reader state it: if there is a statement (see `statements`) about
+as many rows, in which as large a share has that label, either within a tolerance.
 
 Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymization method, section 6.2.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools, Floats, Integers, Ints
+from anonymize.classes import Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import DataError
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import ReleasedTable, as_text
+from anonymize.evaluation.statements import StatementSearch, Tolerance, needed
+from anonymize.evaluation.trees import DEPTH, LEAST_SHARE, LabelledRegions, Node, RegionCondition, TreeGrower
 from anonymize.table.named import unnamed
 
-DEPTH = 3
-LEAST_SHARE = 0.01
-SURVIVES = 0.5
-"""Of a pattern's rows, so many have to be left for it to survive."""
+
+@dataclass(frozen=True)
+class TreePlan:
+    """How trees are grown and compared. `columns`: the quasi-identifiers that are asked; () for all but the target."""
+
+    target: str
+    depth: int = DEPTH
+    columns: tuple[str, ...] = ()
+    tolerance: Tolerance = field(default_factory=Tolerance)
+
+    def attributes(self, names: Sequence[str]) -> list[int]:
+        """The positions of the quasi-identifiers that are asked. Raises UsageError for names of others."""
+        known = [name for name in names if name != self.target]
+        wrong = [name for name in self.columns if name not in known]
+        if wrong:
+            hint = f"quasi-identifiers: {', '.join(known)}"
+            raise UsageError([Problem(f"--tree-columns {name}: cannot be asked", hint=hint) for name in wrong])
+        return [index for index, name in enumerate(names) if name in (self.columns or known)]
 
 
 @dataclass(frozen=True)
-class RegionCondition:
-    """That a region lies within the codes `first` to `last` of a quasi-identifier, or that it does not (`negated`)."""
+class _Reader:
+    """How nodes and conditions read."""
 
-    attribute: int
-    first: int
-    last: int
-    negated: bool = False
+    names: Sequence[str]
+    domains: Sequence[Domain]
+    labels: Sequence[str]
 
-    def holds(self, rows: LabelledRegions) -> Bools:
-        """(rows,) of which it holds."""
-        inside = (rows.first[:, self.attribute] >= self.first) & (rows.last[:, self.attribute] <= self.last)
-        return ~inside if self.negated else inside
+    def node(self, node: Node) -> dict[str, Any]:
+        """A node of a tree."""
+        return {
+            "depth": len(node.path),
+            "leaf": node.leaf,
+            "condition": self.condition(node.path[-1]) if node.path else "",
+            "conditions": self.conditions(needed(node.path, self.domains)),
+            "rows": node.rows,
+            "label": self.labels[node.label] if self.labels else "",
+            "share": node.share if node.rows else None,
+        }
 
-    def within(self, rows: LabelledRegions) -> Bools:
-        """(rows,) of which it holds all over the region: a region that is partly inside is not outside."""
-        if not self.negated:
-            return self.holds(rows)
-        return (rows.last[:, self.attribute] < self.first) | (rows.first[:, self.attribute] > self.last)
+    def conditions(self, conditions: Sequence[RegionCondition]) -> list[str]:
+        """Each as people read it."""
+        return [self.condition(each) for each in conditions]
 
-
-@dataclass(frozen=True)
-class LabelledRegions:
-    """Rows as regions of codes, `first` and `last` (rows, attributes), with `labels` (rows,) of `size` kinds."""
-
-    first: Ints
-    last: Ints
-    labels: Ints
-    size: int
-
-    def chosen(self, rows: Bools) -> LabelledRegions:
-        """Some of them."""
-        return LabelledRegions(self.first[rows], self.last[rows], self.labels[rows], self.size)
-
-    @property
-    def counts(self) -> Ints:
-        """(size,) rows of each label."""
-        return np.bincount(self.labels, minlength=self.size)
+    def condition(self, condition: RegionCondition) -> str:
+        """A condition as people read it. Missing numbers are on the side of what is not."""
+        domain, name = self.domains[condition.attribute], self.names[condition.attribute]
+        if isinstance(domain, Numeric):
+            value = domain.leaf_text()[condition.first]
+            return f"{name} {'not ' if condition.negated else ''}from {value}"
+        assert isinstance(domain, Taxonomy)
+        label = domain.node_text(np.array([condition.first]), np.array([condition.last]))[0]
+        return f"{name} {'not ' if condition.negated else ''}in {label}"
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """A way down the tree, and how many rows of each label it leads to."""
+def compare(released: ReleasedTable, plan: TreePlan) -> dict[str, Any]:
+    """The block `tree`: the nodes of either tree, and the patterns of the original with what became of each.
 
-    path: tuple[RegionCondition, ...]
-    counts: Ints
-
-    @property
-    def label(self) -> int:
-        """That of most rows; of ties the first."""
-        return int(self.counts.argmax())
-
-
-def compare(released: ReleasedTable, target: str) -> dict[str, Any]:
-    """The block `tree`: the leaves of either tree, and the patterns of the original with what became of each.
-
-    Raises DataError where the release does not tell the values of the target.
+    Raises UsageError for columns that are no quasi-identifiers, DataError where the release does not tell the values of
+    the target.
     """
-    table = released.table
+    table, target = released.table, plan.target
+    names = [attribute.name for attribute in table.attributes]
+    asked = plan.attributes(names)
     if target not in released.targets():
         raise DataError(f"--tree {target}: {released.why_apart or 'it is not in the release'}")
     before, after, labels = _labels(released, target)
-    skipped = [index for index, attribute in enumerate(table.attributes) if attribute.name == target]
-    codes = np.stack([attribute.codes.astype(np.int64) for attribute in table.attributes], axis=1)
-    evidence = released.evidence(0, 0)
-    first, last = evidence.first[evidence.class_of], evidence.last[evidence.class_of]
     domains = [attribute.domain for attribute in table.attributes]
-    pairs = [LabelledRegions(codes, codes, before, len(labels)), LabelledRegions(first, last, after, len(labels))]
-    sides = [rows.chosen(rows.labels >= 0) for rows in pairs]
-    trees = [list(_grow(rows, domains, skipped, rows, ())) for rows in sides]
-    names = [attribute.name for attribute in table.attributes]
-    described = [[_described(leaf, names, domains, labels) for leaf in tree] for tree in trees]
-    patterns = [_became(leaf, sides[1]) for leaf in trees[0]]
+    original, shown = _sides(released, asked, before, after, len(labels))
+    trees = []
+    for regions in (original, shown):
+        least = max(2, int(LEAST_SHARE * int(regions.counts.sum())))
+        trees.append(list(TreeGrower(domains, asked, plan.depth, least).grow(regions)))
+    reader = _Reader(names, domains, labels)
+    search = StatementSearch(original, shown, domains, plan.tolerance)
+    patterns = [reader.node(node) | _became(node, search, reader) for node in trees[0] if node.path]
     return {
         "target": target,
-        "original": described[0],
-        "release": described[1],
-        "patterns": [leaf | became for leaf, became in zip(described[0], patterns, strict=True)],
-        "survived": sum(became["survived"] for became in patterns),
+        "depth": plan.depth,
+        "columns": [names[index] for index in asked],
+        "tolerance": {"support": plan.tolerance.support, "confidence": plan.tolerance.confidence},
+        "original": [reader.node(node) for node in trees[0]],
+        "release": [reader.node(node) for node in trees[1]],
+        "patterns": patterns,
+        "survived": sum(pattern["survived"] for pattern in patterns),
     }
+
+
+def _became(pattern: Node, search: StatementSearch, reader: _Reader) -> dict[str, Any]:
+    """What a reader of the release states in place of a pattern."""
+    statement = search.nearest(pattern)
+    rows = int(statement.counts.sum())
+    return {
+        "statement": reader.conditions(statement.conditions),
+        "rows_in_release": rows,
+        "share_in_release": float(statement.counts[pattern.label] / rows) if rows else None,
+        "survived": statement.distance <= 1 + 1e-9,
+    }
+
+
+def _sides(
+    released: ReleasedTable, asked: Sequence[int], before: Ints, after: Ints, labels: int
+) -> tuple[LabelledRegions, LabelledRegions]:
+    """The rows of the original and of the release that have a label, as regions; those of attributes that are not
+    asked are left at 0."""
+    attributes = released.table.attributes
+    codes = np.zeros((released.table.rows, len(attributes)), np.int64)
+    for index in asked:
+        codes[:, index] = attributes[index].codes
+    evidence = released.evidence()
+    kept = np.isin(np.arange(len(attributes)), asked)
+    first, last = (np.where(kept, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
+    known, there = before >= 0, after >= 0
+    return (
+        LabelledRegions.of_rows(codes[known], codes[known], before[known], labels),
+        LabelledRegions.of_rows(first[there], last[there], after[there], labels),
+    )
 
 
 def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]]:
@@ -136,128 +165,3 @@ def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]
         np.array([code_of.get(label, -1) for label in column.fill_null("")], np.int64) for column in (original, there)
     ]
     return codes[0], codes[1], [label or "(missing)" for label in labels]
-
-
-# --- the tree --------------------------------------------------------------------------------------------------------
-
-
-def _grow(
-    rows: LabelledRegions,
-    domains: Sequence[Domain],
-    skipped: Sequence[int],
-    every: LabelledRegions,
-    path: tuple[RegionCondition, ...],
-) -> Iterator[Leaf]:
-    """The leaves below some rows; first those of which a condition holds."""
-    best = None if len(path) == DEPTH else _best(rows, domains, skipped, max(2, int(LEAST_SHARE * len(every.labels))))
-    if best is None:
-        yield Leaf(path, rows.counts)
-        return
-    holds = best.holds(rows)
-    for negated, part in ((False, holds), (True, ~holds)):
-        side = RegionCondition(best.attribute, best.first, best.last, negated)
-        yield from _grow(rows.chosen(part), domains, skipped, every, (*path, side))
-
-
-def _best(
-    rows: LabelledRegions, domains: Sequence[Domain], skipped: Sequence[int], least: int
-) -> RegionCondition | None:
-    """The condition that tells most; None where none tells anything."""
-    whole = _entropy(rows.counts[None])[0]
-    best, gained = None, 1e-9 * (whole + 1)
-    for index, domain in enumerate(domains):
-        if index in skipped:
-            continue
-        for first, last, inside in _candidates(rows, index, domain):
-            gains = _gains(inside, rows.counts, whole, least)
-            if len(gains) and gains.max() > gained:
-                which = int(gains.argmax())
-                best, gained = RegionCondition(index, int(first[which]), int(last[which])), float(gains[which])
-    return best
-
-
-def _candidates(rows: LabelledRegions, index: int, domain: Domain) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Conditions on one attribute: first and last code of each, and (conditions, labels) rows of which it holds.
-
-    Of numbers, those that begin at a value or later; of categories, those under each node but the root.
-    """
-    first, last = rows.first[:, index], rows.last[:, index]
-    if isinstance(domain, Numeric):
-        top = domain.size - 1 if domain.missing is None else domain.size - 2
-        present = last <= top
-        counts = _table(first[present], rows.labels[present], domain.size, rows.size)
-        inside = counts[::-1].cumsum(axis=0)[::-1]
-        starts = np.flatnonzero(counts.any(axis=1))[1:]
-        yield starts, np.full(len(starts), top), inside[starts]
-        return
-    assert isinstance(domain, Taxonomy)
-    inside = _table(domain.lca(first, last), rows.labels, len(domain.labels), rows.size)
-    for node in range(domain.root):  # a parent's number is above its children's
-        inside[domain.parent[node]] += inside[node]
-    nodes = np.flatnonzero(inside[:-1].any(axis=1))
-    yield domain.start[nodes], domain.stop[nodes] - 1, inside[nodes]
-
-
-def _table(codes: Integers, labels: Ints, size: int, kinds: int) -> Ints:
-    return np.bincount(codes.astype(np.int64) * kinds + labels, minlength=size * kinds).reshape(size, kinds)
-
-
-def _gains(inside: Ints, counts: Ints, whole: float, least: int) -> Floats:
-    """(conditions,) bits by which each lowers the entropy; nothing where a side has fewer than `least` rows."""
-    outside = counts - inside
-    sizes = inside.sum(axis=1), outside.sum(axis=1)
-    left = (_entropy(inside) * sizes[0] + _entropy(outside) * sizes[1]) / max(int(counts.sum()), 1)
-    return np.where(np.minimum(*sizes) >= least, whole - left, 0.0)
-
-
-def _entropy(counts: Ints) -> Floats:
-    """(n,) entropy in bits of each row of counts (n, labels)."""
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1))
-
-
-# --- as it reads ------------------------------------------------------------------------------------------------------
-
-
-def _became(leaf: Leaf, released: LabelledRegions) -> dict[str, Any]:
-    """What the release shows of a pattern."""
-    within = np.ones(len(released.labels), np.bool_)
-    for condition in leaf.path:
-        within &= condition.within(released)
-    counts = released.chosen(within).counts
-    rows, label = int(counts.sum()), leaf.label
-    survived = rows >= max(1.0, SURVIVES * float(leaf.counts.sum())) and int(counts.argmax()) == label
-    share = float(counts[label] / rows) if rows else None
-    return {"rows_in_release": rows, "share_in_release": share, "survived": bool(survived)}
-
-
-def _described(leaf: Leaf, names: Sequence[str], domains: Sequence[Domain], labels: Sequence[str]) -> dict[str, Any]:
-    rows = int(leaf.counts.sum())
-    return {
-        "conditions": [_read(condition, names, domains) for condition in _needed(leaf.path, domains)],
-        "rows": rows,
-        "label": labels[leaf.label] if labels else "",
-        "share": float(leaf.counts[leaf.label] / rows) if rows else None,
-    }
-
-
-def _needed(path: Sequence[RegionCondition], domains: Sequence[Domain]) -> list[RegionCondition]:
-    """The conditions without those that follow from others: of numbers, the last of either side says it all."""
-    last = {(each.attribute, each.negated): index for index, each in enumerate(path)}
-    numeric = [isinstance(domain, Numeric) for domain in domains]
-    return [
-        each
-        for index, each in enumerate(path)
-        if not numeric[each.attribute] or last[each.attribute, each.negated] == index
-    ]
-
-
-def _read(condition: RegionCondition, names: Sequence[str], domains: Sequence[Domain]) -> str:
-    """A condition as people read it. Missing numbers are on the side of what is not."""
-    domain, name = domains[condition.attribute], names[condition.attribute]
-    if isinstance(domain, Numeric):
-        value = domain.leaf_text()[condition.first]
-        return f"{name} {'not ' if condition.negated else ''}from {value}"
-    assert isinstance(domain, Taxonomy)
-    label = domain.node_text(np.array([condition.first]), np.array([condition.last]))[0]
-    return f"{name} {'not ' if condition.negated else ''}in {label}"

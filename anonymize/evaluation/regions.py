@@ -83,12 +83,12 @@ class DistinctTexts:
         written = CellFormat(output.interval, output.suppressed, self.missing, output.open_high, output.open_low)
         return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric), maybe=maybe)
 
-    @property
+    @cached_property
     def hidden(self) -> Bools:
         """(n,) whether the texts read suppressed."""
         return self.cells.of_kind(CellKind.SUPPRESSED)
 
-    @property
+    @cached_property
     def absent(self) -> Bools:
         """(n,) whether the texts mean missing."""
         return self.cells.of_kind(CellKind.MISSING)
@@ -241,7 +241,8 @@ class _Numbers:
         """Numbers that are values stand where their leaf does, labels where their nodes do."""
         texts, generalization = self.texts, self.nodes.generalization
         levels = np.zeros((len(texts.low), generalization.hierarchy.height + 1), np.bool_)
-        for index in np.flatnonzero(~texts.hidden).tolist():
+        standing = self.as_node | texts.absent | (self.as_interval & self.point)
+        for index in np.flatnonzero(~texts.hidden & standing).tolist():
             nodes = list(self.nodes.by_label.get(texts.low[index] or "", [])) if self.as_node[index] else []
             code = (
                 self.domain.missing if texts.absent[index] else self._value(index) if self.as_interval[index] else None

@@ -21,6 +21,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
+from anonymize.metrics.queries import Queries
 from anonymize.recoding.appearance import MISSING
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Missing, Spec
@@ -166,7 +167,7 @@ class ReleasedTable:
         levels[column.suppressed[texts], -1] = True
         return levels
 
-    def evidence(self, queries: int, seed: int) -> Evidence:
+    def evidence(self, queries: Queries | None = None) -> Evidence:
         """What measures see."""
         pairs = list(zip(self.regions, self.text_of_class, strict=True))
         return Evidence(
@@ -180,7 +181,6 @@ class ReleasedTable:
             targets=self.targets(),
             shared=self.shared(),
             queries=queries,
-            seed=seed,
         )
 
     def shared(self) -> dict[str, Shared]:

@@ -19,8 +19,8 @@ from anonymize.classes import Floats, Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import as_written
 from anonymize.metrics import MEASURES, METRICS, View, distances, joint, query_error, uncertainty, utility
-from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated
-from anonymize.metrics.query_error import Query
+from anonymize.metrics.joint import MOST_CELLS, Axes, Buckets, Estimated
+from anonymize.metrics.queries import Queries, counted, summed
 from anonymize.names import parameters_of, sensitive_table_of
 from anonymize.randomization.estimate import Method
 from anonymize.randomization.parameters import Parameters
@@ -53,7 +53,7 @@ class Unclassed(Protocol):
     def joints(self) -> dict[str, Estimated]:
         """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
 
-    def answers(self, queries: Sequence[Query]) -> Floats | str:
+    def answers(self, queries: Queries) -> Floats | str:
         """(queries,) the counts that a recipient estimates; or why there are none."""
 
 
@@ -196,21 +196,19 @@ class BucketizedRelease:
 
     def joints(self) -> dict[str, Estimated]:
         """With the one sensitive attribute."""
-        axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
-        estimate = partial(joint.bucketized, rows=self.frame, listed=self.listed, group=self.group)
-        return {axes.sensitive.name: Estimated(axes, estimate)}
+        buckets = self.buckets
+        return {buckets.axes.sensitive.name: Estimated(buckets.axes, buckets.estimate, buckets.count)}
 
-    def answers(self, queries: Sequence[Query]) -> Floats | str:
-        """Counted: the quasi-identifiers are released as they are."""
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The release in codes."""
         axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
-        codes = [axes.leaves(attribute, self.frame[attribute.name]) for attribute in self.table.attributes]
-        counts = np.zeros(len(queries))
-        for index, query in enumerate(queries):
-            inside = np.ones(self.rows, np.bool_)
-            for attribute, (first, last) in query.ranges.items():
-                inside &= (codes[attribute] >= first) & (codes[attribute] <= last)
-            counts[index] = np.count_nonzero(inside)
-        return counts
+        return Buckets(axes, self.frame, self.listed, self.group)
+
+    def answers(self, queries: Queries) -> Floats | str:
+        """Counted: the quasi-identifiers are released as they are."""
+        codes = self.buckets.codes
+        return counted([codes[attribute.name] for attribute in self.table.attributes], queries).astype(np.float64)
 
 
 # --- randomized ------------------------------------------------------------------------------------------------------
@@ -247,7 +245,7 @@ class RandomizedRelease:
         names = [column.name for column in self.table.sensitive if column.name in known]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
-    def answers(self, queries: Sequence[Query]) -> Floats | str:
+    def answers(self, queries: Queries) -> Floats | str:
         """Sums of the reconstructed joint table of the quasi-identifiers with a sensitive attribute."""
         table = next(iter(self.joints().values()), None)
         if table is None:
@@ -255,18 +253,13 @@ class RandomizedRelease:
         every = range(len(table.names))
         if table.cells(every) > MOST_CELLS:
             return f"the joint table has {table.cells(every):.3g} cells, more than {MOST_CELLS:.3g}"
-        estimated = table.tables(every)[1].sum(axis=-1)
-        ranges = [
-            [query.ranges.get(index, (0, size - 1)) for index, size in enumerate(estimated.shape)] for query in queries
-        ]
-        boxes = [tuple(slice(first, last + 1) for first, last in each) for each in ranges]
-        return np.array([estimated[box].sum() for box in boxes], np.float64)
+        return summed(table.tables(every)[1].sum(axis=-1), queries)
 
 
 # --- the blocks ------------------------------------------------------------------------------------------------------
 
 
-def blocks(released: Unclassed, table: Table, queries: int, seed: int) -> dict[str, Any]:
+def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any]:
     """The blocks `output`, `classes`, `rows_correspond`, `utility` and `left_out` of an evaluation.
 
     Raises DataError for more rows than the original has, and for cells that are no values of it.
@@ -274,10 +267,9 @@ def blocks(released: Unclassed, table: Table, queries: int, seed: int) -> dict[s
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
     joints = released.joints()
-    drawn = query_error.drawn(table, queries, seed)
-    answers = released.answers(drawn)
+    answers = released.answers(queries)
     measured = {
-        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, drawn, answers),
+        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers),
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }

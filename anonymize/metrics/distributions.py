@@ -20,7 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
-from anonymize.classes import Floats, Ints, concatenated_ranges, starts_of
+from anonymize.classes import Floats, Ints
 
 
 def distribution(table: Floats) -> Floats:
@@ -155,14 +155,14 @@ def spread_of_groups(cells: Ints, groups: Ints, listed: tuple[Ints, Ints, Floats
     """(size, values) the joint table of a bucketized release, each group's sensitive values spread over its rows.
 
     `cells` (rows,) the combination of quasi-identifiers of each row, below `size`; `groups` (rows,) its group.
-    `listed`: of the sensitive table the group, the value and the count of each entry, sorted by group.
+    `listed`: of the sensitive table the group, the value and the count of each entry. The rows of each cell by group,
+    times the share of each value in the groups: both are sparse.
     """
+    from scipy.sparse import csr_array
+
     owner, value, count = listed
     number = int(max(groups.max(initial=-1), owner.max(initial=-1))) + 1
-    entries = np.bincount(owner, minlength=number)
     rows = np.bincount(owner, count, minlength=number)
-    each = entries[groups]
-    entry = concatenated_ranges(starts_of(entries)[:-1][groups], each)
-    weights = (count / rows[owner])[entry]
-    place = np.repeat(cells.astype(np.int64), each) * values + value[entry]
-    return np.asarray(np.bincount(place, weights, minlength=size * values).reshape(size, values), np.float64)
+    shares = csr_array((count / rows[owner], (owner, value)), shape=(number, values))
+    members = csr_array((np.ones(len(cells)), (cells, groups)), shape=(size, number))
+    return np.asarray((members @ shares).toarray(), np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 from anonymize.classes import Floats, Ints, mixed_radix
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
+from anonymize.metrics.queries import Queries
 from anonymize.table import Table
 from anonymize.table.columns import CodedColumn
 
@@ -36,7 +37,7 @@ class Evidence:
     leaves; nan for a missing number. `sizes` (classes,) rows; suppressed rows that are published are a class that spans
     everything. `class_of` (released rows,). `targets`: the targets by name, of the released rows; those whose values
     the release does not tell are absent. `shared`: by name, the sensitive attributes and the targets that pass through.
-    `queries`: how many random queries; `seed` of what is random.
+    `queries`: the COUNT queries that are asked, None for none.
     """
 
     table: Table
@@ -48,19 +49,7 @@ class Evidence:
     class_of: Ints
     targets: Mapping[str, CodedColumn]
     shared: Mapping[str, Shared] = field(default_factory=dict)
-    queries: int = 1000
-    seed: int = 0
-
-    def overlap(self, attribute: int, low: float, high: float, *, whole: bool) -> Floats:
-        """(classes,) the share of each class's region that lies in [low, high], spread evenly; `whole`: over whole
-        numbers, else over a line. 0 for a missing number."""
-        start, stop = self.start[:, attribute], self.stop[:, attribute]
-        unit = 1.0 if whole else 0.0
-        common = np.minimum(stop, high) - np.maximum(start, low) + unit
-        width = stop - start + unit
-        inside = (start >= low) & (start <= high)
-        shares = np.divide(np.maximum(common, 0.0), width, out=inside.astype(np.float64), where=width > 0)
-        return np.where(np.isnan(start), 0.0, np.minimum(shares, 1.0))
+    queries: Queries | None = None
 
     @property
     def joints(self) -> dict[str, Joint]:

@@ -15,6 +15,7 @@ Source: Guo, Ying, Wu, section V.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -133,32 +134,61 @@ class Axes:
 # --- estimates -------------------------------------------------------------------------------------------------------
 
 
-def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
-    """(*shape) rows, as estimated from groups.
+@dataclass(frozen=True)
+class Buckets:
+    """A bucketized release, each of its columns turned into codes once, whatever tables are made of it.
 
-    `rows`: quasi-identifiers as text and the column of groups. `listed`: the sensitive table, as `listing` makes it;
-    None where `rows` has the sensitive values as well.
+    `axes`: of the original, all quasi-identifiers and the sensitive attribute. `rows`: quasi-identifiers as text, and
+    the column `group`. `listed`: the sensitive table, as `listing` makes it.
     """
+
+    axes: Axes
+    rows: pl.DataFrame
+    listed: pl.DataFrame
+    group: str = "group"
+
+    @cached_property
+    def codes(self) -> dict[str, Ints]:
+        """By quasi-identifier: (rows,) the leaf of each row. Raises DataError for texts that are not values."""
+        return {each.name: self.axes.leaves(each, self.rows[each.name]) for each in self.axes.attributes}
+
+    @cached_property
+    def groups(self) -> tuple[Ints, tuple[Ints, Ints, Floats]]:
+        """(rows,) the number of each row's group; of the sensitive table the group, the value and the count of each
+        entry, sorted by group. Raises DataError for groups that are not listed, and for texts that are not values."""
+        number = self.listed.select(pl.col("group").unique().sort()).with_row_index("owner")
+        named = pl.DataFrame({"group": self.rows[self.group].cast(pl.String)})
+        keys = named.join(number, on="group", how="left", maintain_order="left")["owner"]
+        if keys.null_count():
+            raise DataError(f"{keys.null_count()} rows are of groups that the sensitive table does not have")
+        values = pl.Series(self.axes.values(self.listed["value"].alias(self.axes.sensitive.name)))
+        entries = self.listed.with_columns(value=values).join(number, on="group").sort("owner", "value")
+        owner, value = (entries[name].to_numpy().astype(np.int64) for name in ("owner", "value"))
+        return keys.to_numpy().astype(np.int64), (owner, value, entries["count"].cast(pl.Float64).to_numpy())
+
+    def cells(self, axes: Axes) -> Ints:
+        """(rows,) the combination of the quasi-identifiers of some axes that each row shows."""
+        return mixed_radix([self.codes[each.name] for each in axes.attributes], axes.shape[:-1])[0]
+
+    def estimate(self, axes: Axes) -> Floats:
+        """(*shape) rows of some of the axes, the sensitive one among them."""
+        owners, entries = self.groups
+        quasi = math.prod(axes.shape[:-1])
+        table = distributions.spread_of_groups(self.cells(axes), owners, entries, quasi, axes.sensitive.size)
+        return table.reshape(axes.shape)
+
+    def count(self, axes: Axes) -> Floats:
+        """(*shape without the last) rows of some quasi-identifiers, which are released as they are."""
+        shape = axes.shape[:-1]
+        return np.bincount(self.cells(axes), minlength=math.prod(shape)).reshape(shape).astype(np.float64)
+
+
+def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
+    """(*shape) rows, as estimated from groups: `Buckets` of all axes at once. `listed` is None where `rows` has the
+    sensitive values as well."""
     if listed is None:
         listed = listing(rows, group, axes.sensitive.name)
-    number = listed.select(pl.col("group").unique().sort()).with_row_index("owner")
-    groups = pl.DataFrame({"group": rows[group].cast(pl.String)})
-    keys = groups.join(number, on="group", how="left", maintain_order="left")
-    if keys["owner"].null_count():
-        raise DataError(f"{keys['owner'].null_count()} rows are of groups that the sensitive table does not have")
-    values = pl.Series(axes.values(listed["value"].alias(axes.sensitive.name)))
-    entries_of = listed.with_columns(value=values).join(number, on="group").sort("owner", "value")
-    entries = (
-        entries_of["owner"].to_numpy().astype(np.int64),
-        entries_of["value"].to_numpy(),
-        entries_of["count"].cast(pl.Float64).to_numpy(),
-    )
-    shape = axes.shape[:-1]
-    codes = tuple(axes.leaves(attribute, rows[attribute.name]) for attribute in axes.attributes)
-    cells, _ = mixed_radix(codes, shape)
-    owners = keys["owner"].to_numpy().astype(np.int64)
-    table = distributions.spread_of_groups(cells, owners, entries, int(np.prod(shape)), axes.sensitive.size)
-    return table.reshape(axes.shape)
+    return Buckets(axes, rows, listed, group).estimate(axes)
 
 
 def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = None) -> pl.DataFrame:
@@ -242,6 +272,8 @@ class Estimated:
 
     axes: Axes
     estimate: Callable[[Axes], Floats]
+    count: Callable[[Axes], Floats] | None = None
+    """Of some axes the table without the sensitive attribute, where that is known without an estimate."""
 
     @property
     def names(self) -> list[str]:
@@ -266,10 +298,10 @@ class Estimated:
         if self.cells(every) <= MOST_CELLS:
             others = tuple(axis for axis in every if axis not in chosen)
             return self.axes.original.sum(axis=others), np.maximum(self._whole, 0.0).sum(axis=others)
-        original, estimated = some.original, self.estimate(some)
         if every[-1] in chosen:
-            return original, estimated
-        return original.sum(axis=-1), estimated.sum(axis=-1)
+            return some.original, self.estimate(some)
+        estimated = self.estimate(some).sum(axis=-1) if self.count is None else self.count(some)
+        return some.original.sum(axis=-1), estimated
 
     @cached_property
     def _whole(self) -> Floats:

@@ -1,95 +1,89 @@
 """Query error: how wrong a count is when it is estimated from the release.
 
-Random queries count the rows in a range: each restricts some of the quasi-identifiers, how many and which being drawn
-evenly, to the leaves between two that are drawn evenly. The recipient's answer spreads the rows of a class evenly over
-its region: over whole numbers where the column has nothing else, over the line between its ends, over the leaves of a
-category. The rows of a bucketized release are counted, a randomized release is reconstructed. Rows of which a number is
-missing are in no range. The error of a query is |estimate - count| / count; queries whose true count is 0 are left out,
-and counted.
+COUNT queries ask how many rows lie in a range of some quasi-identifiers. By default 1,000 are drawn: how many
+attributes each restricts and which is drawn evenly, and of each attribute a range between two of its leaves. How many
+attributes (`--query-dimensions`), which (`--query-attributes`), how much of the joint domain (`--query-selectivity`),
+and single values in place of ranges (`--query-points`) can be asked for, or all queries be listed in a file
+(`--query-file`).
+
+The recipient's answer spreads the rows of a class evenly over its region: over whole numbers where the column has
+nothing else, over the line between its ends, over the leaves of a category. The rows of a bucketized release are
+counted, a randomized release is reconstructed. Rows of which a number is missing are in no range.
+
+The error of a query is |estimate - count| / count. Queries whose true count is 0 have none: they are left out, and
+counted as `empty`. With a sanity bound of b rows (`--query-bound`) the error is |estimate - count| / max(count, b), no
+query is left out, and rare combinations weigh less. `quantiles` are of the errors, interpolated; `by_dimension` has the
+figures of the queries that restrict 1, 2, ... attributes. With `--query-seeds` n the queries of n seeds are put
+together, and `over_seeds` has the standard deviation (n - 1) of the mean and of the median of each seed: how far a
+figure would move with other queries.
+
+What the figures do not say: a random query is not what a recipient asks. Errors of relative size are mostly those of
+small counts, and the mean hangs on few of them: read the median and the quantiles beside it.
 
 Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, experiments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from anonymize.classes import Floats
-from anonymize.domain.numeric import Numeric
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.metrics.evidence import Evidence
+from anonymize.metrics.queries import Queries, counted, estimated
 from anonymize.table import Table
 
 ID = "query_error"
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 
-@dataclass(frozen=True)
-class Query:
-    """First and last leaf, by the index of each quasi-identifier that it restricts."""
-
-    ranges: Mapping[int, tuple[int, int]]
-
-    def count(self, table: Table) -> int:
-        """Rows of the original."""
-        selected = np.ones(table.rows, np.bool_)
-        for index, (first, last) in self.ranges.items():
-            codes = table.attributes[index].codes
-            selected &= (codes >= first) & (codes <= last)
-        return int(np.count_nonzero(selected))
-
-    def estimate(self, evidence: Evidence) -> float:
-        """The number of rows to be expected from a release of classes."""
-        expected = evidence.sizes.astype(np.float64)
-        for index, (first, last) in self.ranges.items():
-            domain = evidence.table.attributes[index].domain
-            low, high, whole = float(first), float(last), True
-            if isinstance(domain, Numeric):
-                low, high, whole = float(domain.values[first]), float(domain.values[last]), domain.whole
-            expected *= evidence.overlap(index, low, high, whole=whole)
-        return float(expected.sum())
-
-
-def measure(evidence: Evidence) -> dict[str, float | int | None] | None:
-    """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`."""
-    queries = drawn(evidence.table, evidence.queries, evidence.seed)
-    return figures(evidence.table, queries, np.array([query.estimate(evidence) for query in queries]))
-
-
-def figures(table: Table, queries: Sequence[Query], estimates: Floats) -> dict[str, float | int | None] | None:
-    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries."""
-    if not queries:
+def measure(evidence: Evidence) -> dict[str, Any] | None:
+    """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`; and more, see
+    above. None where there are no queries."""
+    queries = evidence.queries
+    if queries is None:
         return None
-    counts = np.array([query.count(table) for query in queries])
-    some = counts > 0
-    errors = np.abs(estimates[some] - counts[some]) / counts[some]
+    return figures(evidence.table, queries, estimated(evidence.start, evidence.stop, evidence.sizes, queries))
+
+
+def figures(table: Table, queries: Queries, estimates: Floats) -> dict[str, Any] | None:
+    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries."""
+    if not queries.count:
+        return None
+    counts = counted([attribute.codes for attribute in table.attributes], queries)
+    errors = np.full(queries.count, np.nan)
+    base = np.maximum(counts, queries.bound)
+    np.divide(np.abs(estimates - counts), base, out=errors, where=base > 0)
+    every = np.ones(queries.count, np.bool_)
+    block = _summary(errors, counts, every)
+    block["by_dimension"] = {
+        str(size): _summary(errors, counts, queries.dimensions == size) for size in np.unique(queries.dimensions)
+    }
+    repeats = int(queries.repeat.max()) + 1
+    if repeats > 1:
+        block["over_seeds"] = _deviations([_summary(errors, counts, queries.repeat == each) for each in range(repeats)])
+    return block | ({"settings": dict(queries.settings)} if queries.settings else {})
+
+
+def _summary(errors: Floats, counts: Ints, chosen: Bools) -> dict[str, Any]:
+    """The figures of some queries."""
+    measured = errors[chosen & ~np.isnan(errors)]
+    known = len(measured) > 0
+    quantiles = np.quantile(measured, QUANTILES).tolist() if known else [None] * len(QUANTILES)
     return {
-        "mean": float(errors.mean()) if len(errors) else None,
-        "median": float(np.median(errors)) if len(errors) else None,
-        "queries": len(queries),
-        "empty": len(queries) - len(errors),
+        "mean": float(measured.mean()) if known else None,
+        "median": float(np.median(measured)) if known else None,
+        "quantiles": {str(share): value for share, value in zip(QUANTILES, quantiles, strict=True)},
+        "queries": int(np.count_nonzero(chosen)),
+        "empty": int(np.count_nonzero(counts[chosen] == 0)),
     }
 
 
-def drawn(table: Table, queries: int, seed: int) -> list[Query]:
-    """Random queries; none restricts an attribute without any value."""
-    random = np.random.default_rng(seed)
-    sizes = {}
-    for index, attribute in enumerate(table.attributes):
-        domain = attribute.domain
-        size = len(domain.values) if isinstance(domain, Numeric) else domain.size
-        if size:
-            sizes[index] = size
-    chosen = [_chosen(random, list(sizes)) for _ in range(queries)] if sizes else []
-    return [Query({index: _range(random, sizes[index]) for index in each}) for each in chosen]
-
-
-def _chosen(random: np.random.Generator, attributes: list[int]) -> list[int]:
-    count = int(random.integers(1, len(attributes), endpoint=True))
-    return sorted(random.choice(attributes, count, replace=False).tolist())
-
-
-def _range(random: np.random.Generator, size: int) -> tuple[int, int]:
-    first, last = sorted(random.integers(0, size, 2).tolist())
-    return first, last
+def _deviations(summaries: list[dict[str, Any]]) -> dict[str, Any]:
+    """How far the figures of several seeds lie apart; None where a seed has none."""
+    block: dict[str, Any] = {"seeds": len(summaries)}
+    for name in ("mean", "median"):
+        values = [each[name] for each in summaries]
+        block[f"{name}_sd"] = None if None in values else float(np.std(values, ddof=1))
+    return block

@@ -11,21 +11,21 @@ from anonymize.report.section import Section, figure
 def sections(report: Mapping[str, Any]) -> list[Section]:
     """The sections that there are figures for."""
     utility = report.get("utility", {})
-    drawn = [_task(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
+    drawn = [_task(utility), _queries(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
     for target, block in report.get("models", {}).get("targets", {}).items():
         drawn += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
     if "tree" in report:
         tree = report["tree"]
         drawn += [
-            _leaves(f"{tree['target']}: first splits on the original", tree["original"]),
-            _leaves(f"{tree['target']}: first splits on the release", tree["release"]),
+            _nodes(f"{tree['target']}: first splits on the original", tree["original"]),
+            _nodes(f"{tree['target']}: first splits on the release", tree["release"]),
             _patterns(tree),
         ]
     return [section for section in drawn if section.rows]
 
 
 def _task(utility: Mapping[str, Any]) -> Section:
-    """Targets and queries: what a recipient's figures are off by."""
+    """Targets and joint tables: what a recipient's figures are off by."""
     size = utility.get("average_class_size")
     rows = [] if size is None else [("average class size", figure(size), "rows of a class, suppressed rows included")]
     meanings = {
@@ -38,15 +38,32 @@ def _task(utility: Mapping[str, Any]) -> Section:
         rows += [
             (f"{target}: {name.replace('_', ' ')}", figure(value), meanings[name]) for name, value in figures.items()
         ]
-    queries = utility.get("query_error") or {}
-    if queries:
-        of = f"relative error of {figure(queries['queries'] - queries['empty'])} random COUNT queries"
-        rows += [(f"query error, {name}", figure(queries[name]), of) for name in ("mean", "median")]
     for name, block in (utility.get("distances") or {}).items():
         about = f"quasi-identifiers with {name}, estimated from the release, against the original"
         measures = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
         rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in measures.items() if key in block]
     return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
+
+
+def _queries(utility: Mapping[str, Any]) -> Section:
+    """Of all queries, and by how many attributes they restrict."""
+    block = utility.get("query_error")
+    if not block:
+        return Section("", (), [])
+    by = {"all": block} | dict(block["by_dimension"])
+    rows = [
+        (
+            size,
+            figure(each["queries"]),
+            figure(each["empty"]),
+            *(figure(each[name]) for name in ("median", "mean")),
+            *(figure(value) for value in each["quantiles"].values()),
+        )
+        for size, each in by.items()
+    ]
+    quantiles = (f"{float(share):.0%}" for share in block["quantiles"])
+    header = ("attributes", "queries", "count is 0", "median", "mean", *quantiles)
+    return Section("COUNT queries: relative error", header, rows)
 
 
 def _uncertainty(utility: Mapping[str, Any]) -> Section:
@@ -101,24 +118,31 @@ def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
     return Section(f"{target} without what tells most of it", ("dropped, too", "model", "original", "release"), rows)
 
 
-def _leaves(title: str, leaves: list[Mapping[str, Any]]) -> Section:
-    return Section(title, ("rows", "share", "most are", "where"), [_leaf(leaf) for leaf in leaves])
+def _nodes(title: str, nodes: list[Mapping[str, Any]]) -> Section:
+    """A row a node, each before those below it, moved in by its depth."""
+    rows = [
+        (*_figures(node), "everywhere" if not node["depth"] else "· " * node["depth"] + node["condition"])
+        for node in nodes
+    ]
+    return Section(title, ("rows", "share", "most are", "where"), rows)
 
 
-def _leaf(leaf: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    where = " and ".join(leaf["conditions"]) or "everywhere"
-    return figure(leaf["rows"]), figure(leaf["share"]), leaf["label"], where
+def _figures(node: Mapping[str, Any]) -> tuple[str, str, str]:
+    return figure(node["rows"]), figure(node["share"]), node["label"]
 
 
 def _patterns(tree: Mapping[str, Any]) -> Section:
     rows = [
         (
             "yes" if each["survived"] else "no",
+            *_figures(each),
+            " and ".join(each["conditions"]),
             figure(each["rows_in_release"]),
             figure(each["share_in_release"]),
-            *_leaf(each),
+            " and ".join(each["statement"]),
         )
         for each in tree["patterns"]
     ]
     title = f"{tree['target']}: {tree['survived']} of {len(rows)} patterns survived"
-    return Section(title, ("survived", "rows left", "share left", "rows", "share", "most are", "pattern"), rows)
+    header = ("survived", "rows", "share", "most are", "pattern", "rows", "share", "as the release states it")
+    return Section(title, header, rows)

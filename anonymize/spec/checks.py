@@ -37,7 +37,7 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _rules(spec)
     yield from _privacy(spec)
     yield from _targets(spec)
-    yield from _selections(spec)
+    yield from selections(spec)
     yield from _output(spec)
 
 
@@ -181,7 +181,8 @@ def _targets(spec: Spec) -> Iterator[Fault]:
             yield Fault(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
 
 
-def _selections(spec: Spec) -> Iterator[Fault]:
+def selections(spec: Spec) -> Iterator[Fault]:
+    """What is wrong with the selections of the workload."""
     roles = spec.roles()
     for position, selection in enumerate(spec.workload.selections):
         for name, condition in selection.items():

@@ -15,6 +15,7 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.evaluate import Evaluate, evaluate
+from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.protocol import Protocol
 from anonymize.evaluation.unclassed import UnclassedFiles
 from anonymize.metrics import METRICS, joint
@@ -171,7 +172,7 @@ def test_how_a_release_is_told(tmp_path: Path) -> None:
         ({"group": "group", "parameters": "x.json"}, "--st and --group are about a bucketized release"),
         ({"st": "x.csv", "method": "bayes"}, "--st and --group are about a bucketized release"),
         ({"method": "bayes"}, "--method: is about a randomized release"),
-        ({"group": "group", "tree": "sex"}, "--tree: needs a release with equivalence classes"),
+        ({"group": "group", "tree": TreePlan("sex")}, "--tree: needs a release with equivalence classes"),
         ({"group": "group", "models": Protocol()}, "--models: needs a release with equivalence classes"),
     ],
 )

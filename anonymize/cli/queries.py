@@ -1,0 +1,96 @@
+"""The options of `evaluate` about COUNT queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anonymize.cli.options import PATH
+from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from anonymize.metrics.queries import QueryPlan
+
+
+def _sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Whole numbers from 1, and ranges of them: 1-3,5."""
+    if value is None:
+        return ()
+    sizes: set[int] = set()
+    for part in value.split(","):
+        low, dash, high = part.strip().partition("-")
+        ends = (low, high if dash else low)
+        if not all(end.isdecimal() and int(end) for end in ends):
+            raise click.BadParameter(f"{value!r} is no list of numbers from 1, such as 1-3 or 2,4")
+        sizes.update(range(int(ends[0]), int(ends[1]) + 1))
+    return tuple(sorted(sizes))
+
+
+def names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns: the option repeated, or names parted by commas; each once."""
+    return tuple(dict.fromkeys(name.strip() for text in value for name in text.split(",") if name.strip()))
+
+
+QUERY_OPTIONS = (
+    click.option(
+        "--query-dimensions",
+        "dimensions",
+        metavar="N[-M],...",
+        callback=_sizes,
+        help="How many quasi-identifiers a query restricts.  [default: any number]",
+    ),
+    click.option(
+        "--query-attributes",
+        "attributes",
+        multiple=True,
+        metavar="A,B,...",
+        callback=names,
+        help="The quasi-identifiers that queries restrict.  [default: all]",
+    ),
+    click.option(
+        "--query-selectivity",
+        "selectivity",
+        type=click.FloatRange(0, 1, min_open=True),
+        help="Share of the joint domain that a query covers.  [default: ranges of any length]",
+    ),
+    click.option("--query-points", "points", is_flag=True, help="Ask for the values of random rows, not for ranges."),
+    click.option(
+        "--query-bound",
+        "bound",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        help="Sanity bound: rows below which no true count is taken to be in a relative error.",
+    ),
+    click.option(
+        "--query-seeds",
+        "repeats",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Draw the queries from so many seeds, of which --seed is the first.",
+    ),
+    click.option("--query-file", type=PATH, help="A YAML list of queries, in place of random ones."),
+)
+
+
+def query_plan(given: dict[str, Any]) -> QueryPlan:
+    """Which queries are drawn; takes what is about them out of `given`. Raises UsageError for what makes no sense
+    together."""
+    from anonymize.metrics.queries import QueryPlan
+
+    keys = ("dimensions", "attributes", "selectivity", "points", "bound", "repeats")
+    plan = QueryPlan(**{key: given.pop(key) for key in keys})
+    if plan.points and plan.selectivity is not None:
+        raise UsageError("--query-points and --query-selectivity: a point has no length")
+    drawing = {
+        "--query-dimensions": bool(plan.dimensions),
+        "--query-attributes": bool(plan.attributes),
+        "--query-selectivity": plan.selectivity is not None,
+        "--query-points": plan.points,
+        "--query-seeds": plan.repeats > 1,
+    }
+    stray = [flag for flag, value in drawing.items() if value and given["query_file"] is not None]
+    if stray:
+        raise UsageError([f"{flag}: is about random queries, and --query-file lists them" for flag in stray])
+    return plan

@@ -1,0 +1,86 @@
+"""The distinct regions of one attribute, over which rows are spread evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from anonymize.classes import Floats, Integers
+
+Ends = TypeVar("Ends", Floats, float)
+FEWER = 3
+"""Times that a region costs more where it is picked than where it is passed on the way through all of them."""
+
+
+def met_ends(low: Ends, high: Ends, whole: bool) -> tuple[Ends, Ends]:
+    """A region meets [low, high] where it starts below the first and does not stop below the second of these. A whole
+    number is as wide as 1, so that regions of them meet what is nearer than 1."""
+    if whole:
+        return high + 1, np.nextafter(low - 1, np.inf)
+    return np.nextafter(high, np.inf), low
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Distinct regions, ascending. `start`, `stop` (distinct,): their ends, of missing numbers infinity.
+    `scale` (distinct,): 1 / width, 0 of a region without any; `flat` (distinct,): 1 for such a region, which lies
+    within whatever it meets, else 0. `rows` (distinct,): the rows of each. `number` (regions,): which one each region
+    is. `whole`: whether ends are whole numbers."""
+
+    start: Floats
+    stop: Floats
+    scale: Floats
+    flat: Floats
+    rows: Floats
+    number: Integers
+    whole: bool
+
+    @classmethod
+    def of(cls, start: Floats, stop: Floats, weights: Floats, whole: bool) -> Spreads:
+        """Of regions (regions,) with so many rows; nan for a missing number."""
+        absent = np.isnan(start)
+        ends = np.stack([np.where(absent, np.inf, start), np.where(absent, np.inf, stop)])
+        order = np.lexsort(ends[::-1])
+        ordered = ends[:, order]
+        begins = np.ones(len(order), np.bool_)
+        begins[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+        number = np.empty(len(order), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        low, high = ordered[:, begins]
+        known = np.isfinite(low)
+        width = np.subtract(high, low, out=np.ones(len(low)), where=known) + (1.0 if whole else 0.0)
+        flat = width <= 0
+        scale = np.divide(1.0, width, out=np.zeros(len(low)), where=~flat)
+        rows = np.asarray(np.bincount(number, weights, minlength=len(low)), np.float64)
+        return cls(low, high, scale, flat.astype(np.float64), rows, number, whole)
+
+    def shares(self, low: float, high: float, regions: Integers) -> Floats:
+        """(chosen,) the share of some regions, which meet [low, high], that lies in it. Worked out for all distinct
+        ones or for those that are chosen, whichever is less work."""
+        numbers = self.number.take(regions)
+        before = self._before(low, high)
+        if before < FEWER * len(numbers):
+            return np.asarray(self._spread(slice(before), low, high).take(numbers))
+        return self._spread(numbers, low, high)
+
+    def expected(self, low: float, high: float) -> float:
+        """The rows that are expected in [low, high]."""
+        before = slice(self._before(low, high))
+        met = self.stop[before] >= met_ends(low, high, self.whole)[1]
+        return float((self._spread(before, low, high) * self.rows[before])[met].sum())
+
+    def _before(self, low: float, high: float) -> int:
+        """How many distinct regions start before [low, high] ends: sorted by their start, they are the first."""
+        return int(np.searchsorted(self.start, met_ends(low, high, self.whole)[0]))
+
+    def _spread(self, distinct: slice | Integers, low: float, high: float) -> Floats:
+        """The share in [low, high] of some distinct regions; of those that do not meet it, anything."""
+        common = np.minimum(self.stop[distinct], high)
+        common -= np.maximum(self.start[distinct], low)
+        if self.whole:
+            common += 1.0
+        common *= self.scale[distinct]
+        common += self.flat[distinct]
+        return np.asarray(common)
