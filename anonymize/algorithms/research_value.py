@@ -17,7 +17,8 @@ where nothing is known of that.
   and from the root; then exchanges, in which one attribute goes back to its root so that others can come down; then
   restarts from strings that are disturbed at random, the same in every run. `--checks` bounds how many strings it
   looks at.
-- `--search hybrid`: the binary search of local, then global among the strings that its checks have not settled.
+- `--search hybrid`: the binary search of local and one descent, then global among the strings that these have not
+  settled, at a quarter of those left.
 - `--search distributed`: for lattices whose strings do not fit in memory. The attributes are parted into subsets of at
   most `--memory-limit` strings (and at most 65,536). Each subset by itself has its whole frontier of minimal safe
   strings found, in processes of their own with `--threads`. The subsets are then joined by branch and bound, in which
@@ -40,9 +41,9 @@ Interrupted, it says on the terminal which string is the best so far, and the ga
 
 Recoding model. Full-domain generalization with suppression of rows.
 
-Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid is
-the paper's: its binary search settles strings that the global search might have settled with fewer checks, so it may
-check a few more in all. In the distributed search a look at a string reads each distinct row once, whatever the number
+Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid
+mostly checks fewer; it checks more where its first descent leads to a string far from the best one, most of all where
+few strings are left to begin with. In the distributed search a look at a string reads each distinct row once, whatever the number
 of attributes; how many strings are looked at grows with the number of safe ones.
 
 Reference. Morton, Mahoui, Gibson, Yechuri: An enhanced utility-driven data anonymization method, sections 4 and 5.3,
@@ -79,6 +80,9 @@ NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights
 
 WORK = 5_000
 """Million cells that the distributed search reads where nothing else is asked for."""
+BELOW = 0.25
+"""Where the hybrid search goes on among the strings that are left: they are all better than one that is known, and most
+of them are not safe, which a string of lower research value settles for more of them."""
 DIGITS = 12
 """Research values that are equal in so many decimals are equal."""
 
@@ -160,16 +164,18 @@ class Search:
         if not self.size:
             return
         way, fits = self.options.search, self.size <= self.options.memory_limit
+        local = LocalSearch(self.strings, self.choices, self._local_left)
         if way == "hybrid" and fits:
-            self.strings.locally(self.choices)
+            local.begin()
         if way in ("local", "distributed") or not fits:
-            LocalSearch(self.strings, self.choices, self._local_left).run()
+            local.run()
         if way == "local" and self.strings.successes:
             return
         if way == "distributed" or not fits:
             self._distributed()
         else:
-            self.strings.globally(every_string(self.choices), lambda: self.deadline.passed)
+            share = BELOW if way == "hybrid" else 0.5
+            self.strings.globally(every_string(self.choices), lambda: self.deadline.passed, share)
 
     def _local_left(self, checked: int) -> bool:
         levels = sum(len(levels) - 1 for levels in self.choices)
@@ -194,7 +200,7 @@ class Search:
         """By how much at most another string may have a higher research value; None where that is not known."""
         bound = self.strings.bound
         best = self.strings.total(self.strings.successes[0])
-        return None if math.isinf(bound) else max(round(bound - best, DIGITS), 0.0)
+        return None if math.isinf(bound) else max(0.0, round(bound - best, DIGITS))
 
     def described(self) -> str | None:
         """The best so far in a sentence."""

@@ -37,6 +37,14 @@ class LocalSearch:
         self.strings, self.choices, self.left = strings, choices, left
         self._random = Random(0)
 
+    def begin(self) -> None:
+        """The binary search, and one descent from the best of its successes, or from the root."""
+        self.strings.locally(self.choices)
+        root = tuple(levels[-1] for levels in self.choices)
+        for start in self.strings.successes[:1] or [root]:
+            if self._safe(start):
+                self._descended(start)
+
     def run(self) -> None:
         """From the best success so far, or from the root; nothing where neither is safe."""
         self.strings.locally(self.choices)

@@ -46,10 +46,9 @@ class Strings:
     def __len__(self) -> int:
         return len(self.totals)
 
-    @property
-    def midpoint(self) -> Vector:
-        """The string in the middle, the upper one of two."""
-        return tuple(self.levels[:, len(self) // 2].tolist())
+    def at(self, share: float = 0.5) -> Vector:
+        """The string that so many of the others are before, of two the upper one: by default the one in the middle."""
+        return tuple(self.levels[:, int(len(self) * share)].tolist())
 
     def after(self, outcome: NodeCheck, total: float) -> Strings:
         """What is left to be looked at once a string, of this research value, has been checked.
@@ -124,8 +123,9 @@ class StringSearch:
             self.tested[vector] = self.judge(vector)
         return self.tested[vector]
 
-    def globally(self, levels: Columns, late: Callable[[], bool] = lambda: False) -> None:
-        """Global search: the middle one of the strings that are left is checked until none is left, or it is `late`.
+    def globally(self, levels: Columns, late: Callable[[], bool] = lambda: False, share: float = 0.5) -> None:
+        """Global search: one of the strings that are left, by default the middle one, is checked until none is left, or
+        it is `late`. `share`: of the strings that are left, those below the one that is checked.
 
         The best string is among the successes then, if any of the strings is safe. What was checked before counts.
         Where it is late before any success, the most general string is checked, and if that is not safe either, the
@@ -139,7 +139,7 @@ class StringSearch:
             self.bound = float(strings.totals[-1])
             if late() and (self.successes or self.check(tuple(strings.levels.max(axis=1).tolist())).safe):
                 return
-            outcome = self.check(strings.midpoint)
+            outcome = self.check(strings.at(share))
             strings = strings.after(outcome, self.total(outcome.vector))
         self.bound = max((self.total(vector) for vector in self.successes[:1]), default=-math.inf)
 
