@@ -43,8 +43,8 @@ Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid
 mostly checks fewer; it checks more where its first descent leads to a string far from the best one, most of all where
-few strings are left to begin with. In the distributed search a look at a string reads each distinct row once, whatever the number
-of attributes; how many strings are looked at grows with the number of safe ones.
+few strings are left to begin with. In the distributed search a look at a string reads each distinct row once, whatever
+the number of attributes; how many strings are looked at grows with the number of safe ones.
 
 Reference. Morton, Mahoui, Gibson, Yechuri: An enhanced utility-driven data anonymization method, sections 4 and 5.3,
 figures 3 to 5. There the local search has no way to the most specific level of an attribute, ends after its binary
@@ -107,9 +107,7 @@ class Options:
         minimum=0,
         only_with={"search": ("global", "hybrid", "distributed")},
     )
-    time_limit: float = option(
-        0.0, "Seconds after which the best string so far is taken; 0 is no limit.", minimum=0
-    )
+    time_limit: float = option(0.0, "Seconds after which the best string so far is taken; 0 is no limit.", minimum=0)
 
 
 Choices = Sequence[Sequence[int]]

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from anonymize.algorithms.lattice.dolls import EQUAL, Branch, Diver, Gains, Outcome, Partial
 from anonymize.algorithms.lattice.faces import Faces
 from anonymize.algorithms.lattice.frontier import Frontier, frontier
-from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch
 from anonymize.algorithms.processes import Workers, workers

@@ -25,10 +25,10 @@ from anonymize.table import Table
 
 
 class Face(NamedTuple):
-    """The distinct rows as a string shows them. `group` (m,): the class of each. `count`: how many classes."""
+    """The distinct rows as a string shows them. `group` (m,): the class of each. `classes`: how many there are."""
 
     group: Ints
-    count: int
+    classes: int
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Faces:
         """
         size = self.sizes[index][level]
         keys = face.group * size + self.columns[index][level]
-        rows = np.bincount(keys, self.counts, minlength=face.count * size)
+        rows = np.bincount(keys, self.counts, minlength=face.classes * size)
         lost = int(rows[rows < self.minimum].sum())
         if lost > self.limit or lost == self.rows:
             return None
@@ -107,7 +107,7 @@ class Faces:
 
 def _fewest(requirements: tuple[Requirement, ...]) -> int:
     """The rows that every class has to have at the least, by k-anonymity: a class of fewer rows has fewer units too."""
-    return max([1, *(each.parameters.k for each in requirements if _is_size(each))])
+    return max([1, *(int(getattr(each.parameters, "k", 1)) for each in requirements if _is_size(each))])
 
 
 def _is_size(requirement: Requirement) -> bool:

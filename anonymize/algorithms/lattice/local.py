@@ -31,9 +31,7 @@ class LocalSearch:
     `strings`, whose best success is the answer.
     """
 
-    def __init__(
-        self, strings: StringSearch, choices: Sequence[Sequence[int]], left: Callable[[int], bool]
-    ) -> None:
+    def __init__(self, strings: StringSearch, choices: Sequence[Sequence[int]], left: Callable[[int], bool]) -> None:
         self.strings, self.choices, self.left = strings, choices, left
         self._random = Random(0)
 

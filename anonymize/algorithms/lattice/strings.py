@@ -10,7 +10,6 @@ and 5.
 from __future__ import annotations
 
 import math
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
