@@ -117,23 +117,28 @@ Choices = Sequence[Sequence[int]]
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The best string that the search meets."""
     checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    search = searched(checker, options, context)
+    return checker.recoding(search.ranked[0], _chosen(search))
+
+
+def searched(checker: Checker, options: Options, context: Context) -> Search:
+    """The search, done. Raises InfeasibleError where it met no safe string."""
     search = Search(checker, options, context)
     context.standing.describe = search.described
     search.run()
-    successes = search.ranked
-    if not successes:
+    if not search.strings.successes:
         raise _infeasible(search)
     checker.settled(checker.total)
-    return checker.recoding(successes[0], _chosen(search, successes))
+    return search
 
 
 def pre_pruned(checker: Checker) -> Choices:
     """The levels at which an attribute alone may be safe (figure 3): by the subset property, no string has others."""
     choices = []
-    for index, height in enumerate(checker.lattice.heights):
+    for index, (low, high) in enumerate(zip(checker.lattice.bottom, checker.lattice.top, strict=True)):
         alone = _part(checker, [index])
-        unsafe = [level for level in range(height + 1) if alone.check((level,)).hopeless]
-        choices.append(range(max(unsafe, default=-1) + 1, height + 1))
+        unsafe = [level for level in range(low, high + 1) if alone.check((level,)).hopeless]
+        choices.append(range(max(unsafe, default=low - 1) + 1, high + 1))
     return choices
 
 
@@ -218,7 +223,7 @@ def _named(checker: Checker, vector: Vector) -> dict[str, int]:
     return dict(zip(names, vector, strict=True))
 
 
-def _chosen(search: Search, successes: list[Vector]) -> dict[str, Any]:
+def _chosen(search: Search) -> dict[str, Any]:
     """What the report says beside the levels."""
     heights, named = search.checker.lattice.heights, partial(_named, search.checker)
     listed = [
@@ -227,7 +232,7 @@ def _chosen(search: Search, successes: list[Vector]) -> dict[str, Any]:
             "research_value": search.strings.total(vector),
             "root_attributes": roots(vector, heights),
         }
-        for vector in successes
+        for vector in search.ranked
     ]
     best = {name: listed[0][name] for name in ("research_value", "root_attributes")}
     subsets = {} if search.distributed is None else search.distributed.account

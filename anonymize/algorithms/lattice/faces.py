@@ -1,4 +1,4 @@
-"""Strings of some attributes, the others at their roots, judged while they are built attribute by attribute.
+"""Strings of some attributes, the others at the top of the lattice, judged while they are built attribute by attribute.
 
 Such a string is a node of the lattice like any other, and every string that has its levels in those attributes is at or
 below it: where it is hopeless, so are they. Adding an attribute parts the classes that there are; nothing is sorted.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,10 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.ladders import Ladder
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Ints, KeyGroups, mixed_radix
+from anonymize.domain.generalization import Generalization
 from anonymize.privacy import Requirement
-from anonymize.table import Table
+from anonymize.table import Attribute, Table
 
 
 class Face(NamedTuple):
@@ -33,14 +35,15 @@ class Face(NamedTuple):
 
 @dataclass(frozen=True)
 class Faces:
-    """What judges strings. Can be sent to another process: it knows no names and no values.
+    """What judges strings. Can be sent to another process.
 
-    `columns`: per attribute and level (m,) the node that each distinct row shows. `sizes`: nodes of each level.
-    `counts` (m,): rows that each distinct row stands for, None where that is one. `minimum`: the fewest rows of a class
-    that meets the requirements. `limit`: rows that may be suppressed. `bottom`: what the judge of nodes is made of,
-    None where size is all that is required.
+    `heights`: the highest level of each attribute. `columns`: per attribute and level (m,) the node that each distinct
+    row shows. `sizes`: nodes of each level. `counts` (m,): rows that each distinct row stands for, None where that is
+    one. `minimum`: the fewest rows of a class that meets the requirements. `limit`: rows that may be suppressed.
+    `bottom`: what the judge of nodes is made of, None where size is all that is required.
     """
 
+    heights: Vector
     columns: Sequence[Sequence[NDArray[np.int64]]]
     sizes: Sequence[Sequence[int]]
     counts: Floats | None
@@ -58,6 +61,7 @@ class Faces:
         counts = bottom.counts.astype(np.float64)
         sized = checker.table.units is None and all(_is_size(each) for each in requirements)
         return cls(
+            checker.lattice.top,
             [_columns(ladder, column) for ladder, column in zip(bottom.ladders, bottom.columns, strict=True)],
             [ladder.sizes for ladder in bottom.ladders],
             None if (counts == 1).all() else counts,
@@ -66,13 +70,8 @@ class Faces:
             checker.suppression_limit,
             None if sized else _bare(bottom),
             requirements,
-            replace(checker.table, attributes=(), sensitive=(), targets=(), source=_none()),
+            replace(checker.table, attributes=(), sensitive=(), targets=(), source=_nothing()),
         )
-
-    @property
-    def heights(self) -> Vector:
-        """The level of each attribute's root."""
-        return tuple(len(sizes) - 1 for sizes in self.sizes)
 
     @property
     def distinct(self) -> int:
@@ -80,8 +79,13 @@ class Faces:
         return len(self.columns[0][0])
 
     def whole(self) -> Face:
-        """Every attribute at its root."""
-        return Face(np.zeros(self.distinct, np.int64), 1)
+        """Every attribute at its highest level. That is seldom another one than the root, which parts nothing."""
+        keys, span = mixed_radix(
+            [columns[level] for columns, level in zip(self.columns, self.heights, strict=True)],
+            [sizes[level] for sizes, level in zip(self.sizes, self.heights, strict=True)],
+        )
+        grouping = KeyGroups.of(keys, span)
+        return Face(grouping.group, len(grouping.starts))
 
     def refined(self, face: Face, index: int, level: int) -> Face | None:
         """The classes once an attribute has come down to a level; None where too many rows are in ones too small.
@@ -119,9 +123,22 @@ def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64
 
 
 def _bare(bottom: FrequencySet) -> FrequencySet:
-    """The same without what only names and labels are made of, which cannot be sent to another process."""
-    return replace(bottom, ladders=tuple(replace(ladder, attribute=_none()) for ladder in bottom.ladders))
+    """The same without codes of rows, and without what is made when it is asked for, which cannot be sent."""
+    return replace(
+        bottom, ladders=tuple(replace(ladder, attribute=_made(ladder.attribute)) for ladder in bottom.ladders)
+    )
 
 
-def _none() -> Any:
+def _made(attribute: Attribute) -> Attribute:
+    """An attribute whose hierarchy has been made."""
+    generalize = partial(_same, attribute.generalization)
+    return replace(attribute, codes=attribute.codes[:0], rules=(), generalize=generalize, categorize=None)
+
+
+def _same(generalization: Generalization) -> Generalization:
+    return generalization
+
+
+def _nothing() -> Any:
+    """In place of a source, which the judge does not look at."""
     return None
