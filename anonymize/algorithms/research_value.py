@@ -5,8 +5,7 @@ expert gives it, or the attribute's weight, times how little its values are put 
 that the level keeps. A generalization string, which has one level for each attribute, has the sum of these. The safe
 string of the highest research value is released; ties go to the one with the fewest attributes at their roots, then to
 the first in lexicographic order, of those that were met. The report lists all safe strings that the search met, with
-both figures, and `gap`: by how much at most another string may have a higher research value; 0 where none has, null
-where nothing is known of that.
+both figures, and `gap`: by how much at most another string may have a higher research value; 0 where none has.
 
 - Pre-pruning: levels at which an attribute by itself is not safe, with the levels below, are left out.
 - `--search global`: the strings are sorted by research value, and the one in the middle of those left is checked. If it
@@ -28,7 +27,7 @@ where nothing is known of that.
 What it guarantees. Every class meets every model of the spec within the suppression limit, or nothing is released.
 Global, hybrid and distributed find the optimum, unless `--time-limit` or `--work` ends them: then `gap` says how far
 off they may be. More memory never makes the distributed search find less with the same `--work`: it only saves looks at
-strings. Local proves nothing; where it meets no safe string, as may be where the top of the lattice is not safe, the
+strings. Local proves nothing: its gap is that to every attribute at the lowest level that is safe by itself; where it meets no safe string, as may be where the top of the lattice is not safe, the
 global search follows. The same options give the same release with any number of processes, except with `--time-limit`.
 
 What prunes. That levels and strings below an unsafe one are unsafe too is concluded only where it holds: for monotone
@@ -161,6 +160,9 @@ class Search:
             research_values(checker.table), checker.check, lambda left: checker.settled(checker.total - left)
         )
         self.distributed: Distributed | None = None
+        if self.size:
+            lowest = zip(self.strings.values, self.choices, strict=True)
+            self.strings.bound = sum(float(value[levels[0]]) for value, levels in lowest)
 
     def run(self) -> None:
         """Checks strings until the search ends; none where an attribute has no level left."""
@@ -199,11 +201,10 @@ class Search:
         return sorted(self.strings.successes, key=lambda vector: (-total(vector), roots(vector, heights), vector))
 
     @property
-    def gap(self) -> float | None:
-        """By how much at most another string may have a higher research value; None where that is not known."""
-        bound = self.strings.bound
+    def gap(self) -> float:
+        """By how much at most another string may have a higher research value."""
         best = self.strings.total(self.strings.successes[0])
-        return None if math.isinf(bound) else max(0.0, round(bound - best, DIGITS))
+        return max(0.0, round(self.strings.bound - best, DIGITS))
 
     def described(self) -> str | None:
         """The best so far in a sentence."""
