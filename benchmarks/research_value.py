@@ -18,9 +18,9 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.research_value import Options, run
 from anonymize.errors import InfeasibleError
 from anonymize.metrics.research_value import research_values
-from anonymize.privacy import PARAMETERS, Requirement
+from anonymize.privacy import Requirement
 from anonymize.table import Table
-from tests.algorithms.tables import _random_attribute, sensitive, table_of
+from tests.algorithms.tables import _random_attribute, k_anonymity, requirement, sensitive, table_of
 
 SEARCHES = ("global", "hybrid", "local", "distributed")
 
@@ -31,10 +31,10 @@ def problem(seed: int) -> tuple[Table, tuple[Requirement, ...], int]:
     rows = int(rng.integers(10, 60))
     attributes = [_random_attribute(rng, rows, f"q{index}") for index in range(int(rng.integers(2, 5)))]
     table = table_of(*attributes, sensitive=[sensitive(rng.choice(list("abc"), rows).tolist())])
-    wanted = [Requirement("k-anonymity", None, PARAMETERS["k-anonymity"](k=int(rng.integers(2, 5))))]
+    wanted = [k_anonymity(int(rng.integers(2, 5)))]
     model = str(rng.choice(["none", "distinct-l-diversity", "entropy-l-diversity"]))
     if model != "none":
-        wanted.append(Requirement(model, "s", PARAMETERS[model](l=2 if model.startswith("d") else 1.5)))
+        wanted.append(requirement(model, "s", l=2 if model.startswith("d") else 1.5))
     return table, tuple(wanted), int(rng.choice([0, rows // 20, rows // 5]))
 
 

@@ -27,8 +27,9 @@ both figures, and `gap`: by how much at most another string may have a higher re
 What it guarantees. Every class meets every model of the spec within the suppression limit, or nothing is released.
 Global, hybrid and distributed find the optimum, unless `--time-limit` or `--work` ends them: then `gap` says how far
 off they may be. More memory never makes the distributed search find less with the same `--work`: it only saves looks at
-strings. Local proves nothing: its gap is that to every attribute at the lowest level that is safe by itself; where it meets no safe string, as may be where the top of the lattice is not safe, the
-global search follows. The same options give the same release with any number of processes, except with `--time-limit`.
+strings. Local proves nothing: its gap is that to every attribute at the lowest level that is safe by itself. Where it
+meets no safe string, as may be where the top of the lattice is not safe, the global search follows. The same options
+give the same release with any number of processes, except with `--time-limit`.
 
 What prunes. That levels and strings below an unsafe one are unsafe too is concluded only where it holds: for monotone
 models when no row may be suppressed and the spec has no `unit`, and else where too many rows fail k-anonymity, distinct

@@ -114,7 +114,7 @@ def test_problems_of_one_key(problem: One, text: str, line: int, column: int, wo
         ("{type: numeric, rules: [{keep: b}]}", 32, "expected a number, for the attribute is num", None),
         ("{research_value: [0.9, 0.95]}", 18, "expected numbers that never rise", None),
         ("{research_value: [0.9, -1]}", 24, "expected a number of 0 or more", None),
-        ("{range: wide}", 9, "expected one of width, leaves", None),
+        ("{range: wide}", 9, "expected one of width, leaves", "`width`"),
         ("{rules: {keep_apart: [a, b]}}", 9, "expected a list, found a mapping", None),
         ("{type: numeric, rules: [{keep_apart: [1, b]}]}", 42, "expected a number, for the attribute is num", None),
     ],

@@ -255,7 +255,9 @@ def test_rules_of_sets_and_single_values(read: Read) -> None:
     rules = "[{keep_together: {from: 12, to: 18}}, {keep: 65}]"
     spec = read(start + f"{{age: {{type: numeric, range: leaves, rules: {rules}}}}}")
     age = spec.quasi_identifiers["age"]
-    assert age.rules[0].keep_together == RuleRange(from_=12, to=18) and age.rules[1].values == (65,)
+    assert age.rules[0].keep_together == RuleRange.model_validate({"from": 12, "to": 18}) and age.rules[1].values == (
+        65,
+    )
     texts = [str(rule) for rule in (*zipcode.rules, *age.rules)]
     assert texts == ["02138, x (1)", "02139 (1)", "12 to 18 (1)", "65 (1)"]
     assert age.rules[0].as_json() == {"keep_together": {"from": 12, "to": 18}, "importance": 1}
