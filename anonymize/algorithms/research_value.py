@@ -42,9 +42,10 @@ Interrupted, it says on the terminal which string is the best so far, and the ga
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid
-mostly checks fewer; it checks more where its first descent leads to a string far from the best one, most of all where
-few strings are left to begin with. In the distributed search a look at a string reads each distinct row once, whatever
-the number of attributes; how many strings are looked at grows with the number of safe ones.
+checks more strings than global where its descent finds less than it costs: of 500 tables with lattices of few nodes in
+177, half a check more on average; of 30 with up to 4,096 nodes in a third, though a quarter fewer in all. In the
+distributed search a look at a string reads each distinct row once, whatever the number of attributes; how many strings
+are looked at grows with the number of safe ones.
 
 Reference. Morton, Mahoui, Gibson, Yechuri: An enhanced utility-driven data anonymization method, sections 4 and 5.3,
 figures 3 to 5. There the local search has no way to the most specific level of an attribute, ends after its binary

@@ -229,23 +229,21 @@ def letters(seed: int, count: int, rows: int) -> Table:
 
 def test_more_memory_never_finds_less() -> None:
     """With too little work for a proof, and with enough."""
-    table, wanted = letters(1, 8, 300), (k_anonymity(4),)
-    for checks, work in ((20, 1), (0, 50)):
+    table, wanted = letters(1, 4, 60), (k_anonymity(4),)
+    for checks, work in ((2, 1), (0, 50)):
         results = [
             figures(run(table, wanted, Options("distributed", memory, checks, work), Context()))["research_value"]
-            for memory in (1, 10, 100, 5_000)
+            for memory in (1, 20, 5_000)
         ]
         assert results == sorted(results)
     optimum = figures(run(table, wanted, Options("global"), Context()))["research_value"]
-    assert results == pytest.approx([optimum] * 4)
+    assert results == pytest.approx([optimum] * 3)
 
 
-@pytest.mark.parametrize(
-    "wanted", [(k_anonymity(3),), (k_anonymity(2), requirement("entropy-l-diversity", "s", l=1.2))], ids=["k", "l"]
-)
-def test_processes_change_nothing(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work is sent to other processes however little there is, in subsets of two attributes."""
     monkeypatch.setattr(distributed, "WORTH", -1)
+    wanted = (k_anonymity(2), requirement("entropy-l-diversity", "s", l=1.2))
     table = letters(2, 4, 60)
     column = sensitive([f"s{number % 3}" for number in range(60)])
     table = replace(table, sensitive=(column,))
@@ -273,8 +271,8 @@ def test_a_frontier_has_every_minimal_string() -> None:
 
 
 def test_local_search_leaves_the_way_of_the_binary_one() -> None:
-    """Eight attributes at once go nowhere; one at a time they do."""
-    table, wanted = letters(4, 8, 200), (k_anonymity(4),)
+    """Five attributes at once go nowhere; one at a time they do."""
+    table, wanted = letters(4, 5, 100), (k_anonymity(4),)
     best = figures(run(table, wanted, Options("global"), Context()))["research_value"]
     checker = Checker(table, wanted, 0)
     balanced = StringSearch(research_values(table), checker.check)
