@@ -37,9 +37,9 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     """Print each level of each quasi-identifier, or of one, and its research value.
 
     A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
-    what is left of the detail, times the share of the `keep_apart` rules that it keeps; the rules that it breaks are
-    listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown. Without a
-    table, hierarchies of categories that are read from a file are shown.
+    what is left of the detail, times the share of the rules that it keeps, or what the spec gives it; the rules that it
+    breaks are listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown.
+    Without a table, hierarchies of categories that are read from a file are shown.
     """
     from anonymize import privacy
     from anonymize.report.hierarchies import describe
@@ -70,7 +70,7 @@ def _print(attributes: list[Described], color: str) -> None:
         out.print(Text(f"{each.name} ({each.kind}, weight {figure(each.weight)})", "bold"))
         out.print(_table(each))
         for rule, reason in each.without_effect:
-            out.print(Text(f"the rule {_rule(rule.keep_apart, rule.importance)} has no effect: it {reason}", "yellow"))
+            out.print(Text(f"the rule {rule} has no effect: it {reason}", "yellow"))
 
 
 def _table(described: Described) -> Table:
@@ -90,14 +90,9 @@ def _table(described: Described) -> Table:
     for number, level in enumerate(described.levels):
         figures: tuple[int | float | str | None, ...] = (number, level.values, level.occurring, level.research_value)
         figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
-        broken = "\n".join(_rule(rule.keep_apart, rule.importance) for rule in level.broken)
+        broken = "\n".join(map(str, level.broken))
         table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
     return table
-
-
-def _rule(values: tuple[float | str, ...], importance: float) -> str:
-    first, second = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
-    return f"{first} | {second} ({importance:g})"
 
 
 @hierarchy.command()

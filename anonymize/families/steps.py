@@ -55,7 +55,12 @@ def search(
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
     suppressed = request.spec.output.suppressed
     context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
-    return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    try:
+        return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    except KeyboardInterrupt as interruption:
+        if (described := context.standing.describe()) is not None:
+            interruption.add_note(described)
+        raise
 
 
 def suppression_limit(spec: Spec, rows: int) -> int:

@@ -9,6 +9,7 @@ from anonymize.spec.base import Entry, KeyPath, Value
 from anonymize.spec.hierarchy import Intervals
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
+from anonymize.spec.rules import KINDS, Rule, RuleRange
 
 _ROLES = {
     "identifiers": "an identifier",
@@ -127,10 +128,31 @@ def _coded(spec: Spec) -> Iterator[Fault]:
 def _rules(spec: Spec) -> Iterator[Fault]:
     for name, attribute in spec.quasi_identifiers.items():
         for position, rule in enumerate(attribute.rules):
-            path: KeyPath = ("quasi_identifiers", name, "rules", position, "keep_apart")
-            yield from _values(rule.keep_apart, path, attribute.type)
-            if rule.keep_apart[0] == rule.keep_apart[1]:
-                yield Fault(path, f"`{dotted(path)}`: a value cannot be kept apart from itself")
+            yield from _rule(rule, ("quasi_identifiers", name, "rules", position), attribute.type)
+
+
+def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
+    """One rule: of one kind, with values of the attribute's type."""
+    if len(rule.kinds) != 1:
+        yield Fault(path, f"`{dotted(path)}`: expected one of {', '.join(KINDS)}")
+    apart, together = rule.keep_apart, rule.keep_together
+    if apart is not None:
+        yield from _values(apart, (*path, "keep_apart"), kind)
+        if apart[0] == apart[1]:
+            inner: KeyPath = (*path, "keep_apart")
+            yield Fault(inner, f"`{dotted(inner)}`: a value cannot be kept apart from itself")
+    if isinstance(together, RuleRange):
+        inner = (*path, "keep_together")
+        if kind != "numeric":
+            yield Fault(inner, f"`{dotted(inner)}`: a range is for numeric attributes", "list the values")
+        if together.from_ > together.to:
+            yield Fault(inner, f"`{dotted(inner)}`: `from` is above `to`")
+    elif together is not None:
+        yield from _values(together, (*path, "keep_together"), kind)
+    if rule.keep is not None and (kind == "numeric") == isinstance(rule.keep, str):
+        inner = (*path, "keep")
+        wanted = "a number" if kind == "numeric" else "text"
+        yield Fault(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
 
 
 def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fault]:

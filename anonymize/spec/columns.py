@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from anonymize.spec.base import Entry, Number, Positive, Value
+from anonymize.spec.base import Entry, Number, Positive
 from anonymize.spec.hierarchy import HierarchySource
+from anonymize.spec.rules import Rule
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
 WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
 """Roles of columns that are not in a release."""
 Kind = Literal["numeric", "categorical"]
-
-
-class Rule(Entry):
-    """A data constraint rule: two values that a release should not show as one."""
-
-    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] = Field(
-        description="Two values of the attribute. For numbers it is the boundary between them: [20, 21]."
-    )
-    importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
-
-    def named(self, compared: Callable[[str], str]) -> Rule:
-        """The same rule, its texts as they are compared."""
-        values = tuple(compared(value) if isinstance(value, str) else value for value in self.keep_apart)
-        return self.model_copy(update={"keep_apart": values})
 
 
 Edges = TypeVar("Edges", bound=tuple[float, ...])
@@ -54,13 +40,38 @@ def _ascending(edges: Edges) -> Edges:
     return edges
 
 
+def _never_rising(values: Edges) -> Edges:
+    if any(after > before for before, after in pairwise(values)):
+        raise ValueError("expected numbers that never rise, from the values to the root, such as [0.95, 0.72, 0.1, 0]")
+    return values
+
+
 class QuasiIdentifier(Definition):
     """An attribute that others may know about an individual, generalized in the release."""
 
     weight: Positive = Field(
         default=1.0, description="Attribute utility: how much its precision counts next to the others."
     )
-    rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
+    rules: tuple[Rule, ...] = Field(
+        default=(), description="Data constraint rules: values that should stay apart, or be stated as a whole."
+    )
+    research_value: (
+        Annotated[
+            tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...],
+            Field(min_length=1),
+            AfterValidator(_never_rising),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The research value of each level, as an expert gives it, from the values to the root; the root's "
+        "may be left out, and is 0. It takes the place of weight, detail and rules. Left out: computed of these.",
+    )
+    range: Literal["width", "leaves"] = Field(
+        default="width",
+        description="Of numbers: what the research value takes for the range of a group. width: the numbers that it "
+        "spans; leaves: the leaves of the hierarchy under it.",
+    )
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
     )

@@ -118,7 +118,9 @@ def _texts_of_categories(source: Document) -> None:
 def _column_of_value(path: KeyPath) -> object:
     """The column to which a value in a rule or a selection belongs; None for any other path."""
     match path:
-        case ("quasi_identifiers", column, "rules", int(), "keep_apart", int()):
+        case ("quasi_identifiers", column, "rules", int(), "keep_apart" | "keep_together", int()):
+            return column
+        case ("quasi_identifiers", column, "rules", int(), "keep"):
             return column
         case ("workload", "selections", int(), column, "in", int()):
             return column

@@ -204,6 +204,7 @@ _EXPECTED: dict[str, Callable[[Details], str]] = {
     "dict_type": _always("a mapping"),
     "model_type": _always("a mapping"),
     "value_kind": _always("a number or text"),
+    "together_kind": _always("a list of values, or a range {from: 12, to: 18}"),
     "target_kind": _always("a column's name, or {NAME: {type: numeric}}"),
     "literal_error": _one_of,
     "too_short": _count,

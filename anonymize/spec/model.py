@@ -15,9 +15,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateA
 
 from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
-from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Rule, Sensitive
+from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
 from anonymize.spec.missing import Missing, normalized
+from anonymize.spec.rules import Rule, RuleRange
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "QuasiIdentifier",
     "Role",
     "Rule",
+    "RuleRange",
     "Sensitive",
     "Target",
     "Workload",

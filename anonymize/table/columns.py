@@ -39,6 +39,10 @@ class Attribute:
     identifying: Literal["most", "more", "yes"] | None = None
     categorize: Callable[[Attribute], Categories] | None = None
     """Makes the values that a distortion is over; None: the attribute's own."""
+    research_value: tuple[float, ...] | None = None
+    """(levels,) what an expert gives each level of the hierarchy, perhaps without the root; None: nobody does."""
+    range: Literal["width", "leaves"] = "width"
+    """What the research value takes for the range of a group of numbers."""
 
     @property
     def categories(self) -> Categories:

@@ -233,15 +233,16 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
     identifying = definition.identifying
     categorize = _categorize(definition, spec.output.interval)
+    last = (rules, identifying, categorize, definition.research_value, definition.range)
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
         values, codes, missing = coded(coding, *encoder.encode())
         absent = spec.missing("arrow")
         numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         generalize = _generalize(spec, definition, numbers)
-        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
+        return Attribute(name, codes, numbers, definition.weight, generalize, *last)
     domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
+    return Attribute(name, codes, domain, definition.weight, None, *last)
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
