@@ -40,7 +40,9 @@ rows are suppressed, and the tree is searched depth first; here the node of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -50,10 +52,13 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
+from anonymize.algorithms.optimize.explore import Explored, Task, explore
 from anonymize.algorithms.optimize.judge import SplitJudge
-from anonymize.algorithms.optimize.local import BestSplits, Local
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.optimize.outlook import Outlook, wanted
+from anonymize.algorithms.optimize.stages import Stage
+from anonymize.algorithms.optimize.starts import begin
+from anonymize.algorithms.processes import Workers, workers
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
 from anonymize.errors import Problem, UsageError
@@ -64,10 +69,10 @@ from anonymize.table import Table
 ID = "k-optimize"
 NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False, units=True)
 
-WORK = 200
-"""Million numbers that are read where no limit is given, after a first local search."""
-SHARE = 1
-"""The tree reads as much as the local search, that many times over."""
+NODES = 1000
+"""Nodes of the tree that are looked at where no limit is given."""
+PROCESSES = 2000
+"""Nodes after which a search is long enough for processes of its own to be worth their start."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,12 @@ class Options:
         workload=frozenset({"classification"}),
     )
     level: int = option(0, "Level of the hierarchies whose nodes are the values; 0: the values themselves.", minimum=0)
-    work: int = option(
+    nodes: int = option(
         0,
-        f"Stop after so many million numbers read; 0: {WORK} after a first local search, no limit with --time-limit.",
+        f"Stop after so many nodes of the tree, in whole rounds; 0: {NODES}, no limit with --work or --time-limit.",
         minimum=0,
     )
+    work: int = option(0, "Stop after so many million numbers read; 0: no limit.", minimum=0)
     time_limit: float = option(
         0.0, "Stop after so many seconds; 0: no limit. The release may then differ from run to run.", minimum=0
     )
@@ -96,14 +102,18 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     _check(options, table)
     splits = Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
-    best = BestSplits()
-    local, tree = Local(problem, best), SplitTree(problem, best)
-    _search(local, tree, Budget(options, context, table.rows), context)
-    if best.mask is None:
+    outlook = Outlook.of(table, splits, options.level)
+    search = Search(_stages(problem, outlook), Budget(options, context, table.rows), context)
+    ranks = {limit: wanted(table, requirements, splits, limit) for limit in {0, problem.limit}}
+    with workers(context.threads, _problems, problem) as pool:
+        search.begin(lambda stage: _begin(stage, outlook, ranks))
+        search.go_on(pool)
+    final = search.final
+    if final.best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
-    view = problem.view(best.mask, np.ones(splits.count, np.bool_))
-    class_of = view.class_of
-    return distinct.recoding(splits.cuts(best.mask), class_of, ~view.verdict[0], _chosen(best, local, tree, splits))
+    chosen = problem.full(final.best.mask, np.ones(splits.count, np.bool_))
+    kept = ~chosen.verdict[0]
+    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, kept, _chosen(final, splits))
 
 
 def _check(options: Options, table: Table) -> None:
@@ -129,23 +139,45 @@ def _problem(
     return SplitProblem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
 
 
+def _problems(problem: SplitProblem) -> dict[int, SplitProblem]:
+    """By the limit: without suppression, and with what the spec allows."""
+    return {problem.limit: problem, 0: replace(problem, limit=0)}
+
+
+def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
+    """Coarse values before fine ones, and for each no suppression first; the last is what was asked for."""
+    problems = _problems(problem)
+    stages: list[Stage] = []
+    before: dict[int, Stage] = {}
+    for allset in outlook.stages:
+        for limit in sorted(problems):
+            below = [before[limit]] if limit in before else []
+            below += [before[0]] if limit else []
+            before[limit] = Stage(problems[limit], allset, below)
+            stages.append(before[limit])
+    return stages
+
+
+def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Any]) -> None:
+    begin(stage.problem, stage.allset, stage.best, ranks[stage.problem.limit], outlook.within(stage.allset))
+
+
 class Budget:
-    """How much may be read, and until when. `open`: whether no limit is given."""
+    """How much may be looked at, and until when."""
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
-        self.open = not options.work and not options.time_limit
-        self._work = (options.work or (WORK if self.open else 0)) * 1_000_000
-        self._seconds, self._start = options.time_limit, monotonic()
+        self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
+        self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
         self._context, self._rows, self._reported = context, rows, 0
 
-    def begin(self, work: int) -> None:
-        """Where no limit is given, counts from here on: what has been read so far does not use up the budget."""
-        if self.open:
-            self._work += work
+    def timely(self) -> bool:
+        """Whether there is time left."""
+        return not self._seconds or monotonic() - self._start < self._seconds
 
-    def left(self, work: int) -> bool:
+    def left(self, stage: Stage) -> bool:
         """Whether the search may go on; tells the progress how much of the budget is spent."""
-        spent = [work / self._work] if self._work else []
+        spent = [stage.tree.nodes / self._nodes] if self._nodes else []
+        spent += [stage.best.work / self._work] if self._work else []
         spent += [(monotonic() - self._start) / self._seconds] if self._seconds else []
         self.tell(int(min(max(spent), 1.0) * self._rows))
         return max(spent) < 1
@@ -161,36 +193,63 @@ class Budget:
         self.tell(self._rows)
 
 
-def _search(local: Local, tree: SplitTree, budget: Budget, context: Context) -> None:
-    """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
-    best, read = local.best, 0
-    local.step()
-    while not local.settled and (budget.open or budget.left(best.work)):
-        local.step()
-        context.bounding(tree.bound or 0, best.cost or 0)
-    budget.begin(best.work)
-    tree.step()  # whatever is left of the budget: the root has a bound to report
-    while not tree.done and budget.left(best.work):
-        before = best.work
-        context.bounding(tree.bound or 0, best.cost or 0)
-        if read <= 0 or local.stuck:
-            tree.step()
-            read += best.work - before
-        else:
-            local.step()
-            read -= SHARE * (best.work - before)
-    budget.finish()
+@dataclass(frozen=True)
+class Search:
+    """All stages, in rounds. `final`: the one that was asked for."""
+
+    stages: list[Stage]
+    budget: Budget
+    context: Context
+
+    @property
+    def final(self) -> Stage:
+        """The last stage may have what any other has."""
+        return self.stages[-1]
+
+    def begin(self, starts: Callable[[Stage], None]) -> None:
+        """What each stage begins with, as long as there is time; the last begins in any case."""
+        for stage in self.stages:
+            if self.budget.timely() or stage is self.final:
+                stage.begin(starts, partial(self._timely, stage))
+
+    def go_on(self, pool: Workers) -> None:
+        """Rounds of all stages until the last one is done, or the budget is spent."""
+        while not self.final.done and self.budget.left(self.final):
+            for stage in self.stages:
+                stage.round(partial(self._explored, pool), partial(self._timely, stage))
+        self.final.inherit()
+        self.budget.finish()
+
+    def _timely(self, stage: Stage) -> bool:
+        cost = min((each.best.cost for each in self.stages if each.best.cost is not None), default=0)
+        self.context.bounding(min(self.final.tree.bound or 0, cost), cost)
+        return self.budget.timely()
+
+    def _explored(self, pool: Workers, stage: Stage, tasks: list[Task]) -> list[Explored]:
+        """The tasks carried out: in processes of their own where the search is long."""
+        work = partial(_task, stage.problem.limit)
+        if sum(each.tree.nodes for each in self.stages) >= PROCESSES:
+            return pool.map(work, tasks)
+        return [
+            result
+            for task in tasks
+            for result in (pool.map(work, [task], worth=False) if self._timely(stage) else [Explored.nothing(task)])
+        ]
 
 
-def _chosen(best: BestSplits, local: Local, tree: SplitTree, splits: Splits) -> dict[str, Any]:
+def _task(limit: int, problems: dict[int, SplitProblem], task: Task) -> Explored:
+    return explore(problems[limit], task)
+
+
+def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
     """What the report says of the search."""
-    cost, bound = best.cost or 0, tree.bound or 0
+    cost, bound = stage.best.cost or 0, stage.tree.bound or 0
     return {
         "splits": splits.count,
         "cost": cost,
         "lower_bound": bound,
         "gap": (cost - bound) / cost if cost else 0.0,
-        "optimal": tree.done,
-        "nodes": tree.nodes,
-        "steps": local.steps,
+        "optimal": stage.done,
+        "nodes": stage.tree.nodes,
+        "steps": stage.local.steps,
     }
