@@ -18,12 +18,15 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from anonymize.algorithms.optimize.additions import Additions
 from anonymize.algorithms.optimize.best import BestSplits
+from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem, View
+from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.classes import Bools, Ints
 
 ENOUGH = 4
@@ -124,7 +127,35 @@ class Subtree:
                 head, kept = head | forced, kept & ~forced
             tail = kept
         if kept.any():
-            self._branch(bound, head, kept, view, added.within, without)
+            bound, spared = self._along(bound, view, head, kept)
+            if not self.best.reached(bound):
+                self._branch(bound, head, kept, view, (added.within, without), spared)
+
+    def _along(self, bound: int, view: View, head: Bools, tail: Bools) -> tuple[int, Bools]:
+        """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those
+        of it, which are branched at only where no others are left."""
+        owner = self.problem.splits.attribute
+        attribute = int(np.bincount(owner[tail]).argmax())
+        own = owner == attribute
+        line = self._line(view, head, tail, attribute)
+        if line is None:
+            return bound, np.zeros_like(tail)
+        cost, splits = line.best()
+        if not self.best.reached(cost) and cost < BIG:
+            mask = head & ~own
+            mask[splits] = True
+            chosen = self.problem.view(mask, mask)
+            if chosen.suppressed <= self.problem.allowed:
+                self.best.offer(chosen.cost, mask)
+        alone = not (tail & ~own).any()
+        return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else own
+
+    def _line(self, view: View, head: Bools, tail: Bools, attribute: int) -> Line | None:
+        if not isinstance(view, SizedView):
+            return None
+        cells = view.cells.joined(head | tail)[0]
+        self.best.work += len(view.cells.counts) * len(cells.places)
+        return Line.of(self.problem.rules, cells, head, attribute)
 
     def _forced(self, tail: Bools, without: Ints) -> Bools:
         """(splits,) those without which no set is better."""
@@ -149,13 +180,19 @@ class Subtree:
             mask[chosen] = True
             self.best.offer(view.cost + int(added.cost[chosen]), mask)
 
-    def _branch(self, bound: int, head: Bools, tail: Bools, view: View, within: Ints, without: Ints) -> None:
+    def _branch(self, bound: int, head: Bools, tail: Bools, view: View, bounds: Bounds, spared: Bools) -> None:
         """With and without the split for which the product of the rises is highest, the first of several."""
-        chosen = int(np.argmax(np.where(tail, _rises(within, bound) * _rises(without, bound), -1.0)))
+        within, without = bounds
+        rises = _rises(within, bound) * _rises(without, bound)
+        chosen = int(np.argmax(np.where(tail & ~spared, rises, -1.0)))
         rest, more = tail.copy(), head.copy()
         rest[chosen], more[chosen] = False, True
         self.push(Node.of(max(bound, int(without[chosen])), head, rest), view)
         self.push(Node.of(max(bound, int(within[chosen])), more, rest), view)
+
+
+Bounds: TypeAlias = tuple[Ints, Ints]
+"""(splits,) the bound with each, and without."""
 
 
 def _rises(bounds: Ints, bound: int) -> Ints:
