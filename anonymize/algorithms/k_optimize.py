@@ -221,8 +221,9 @@ class Search:
         self.budget.finish()
 
     def _timely(self, stage: Stage) -> bool:
-        cost = min((each.best.cost for each in self.stages if each.best.cost is not None), default=0)
-        self.context.bounding(min(self.final.tree.bound or 0, cost), cost)
+        costs = [each.best.cost for each in self.stages if each.best.cost is not None]
+        if costs:
+            self.context.bounding(min(self.final.tree.bound or 0, *costs), min(costs))
         return self.budget.timely()
 
     def _explored(self, pool: Workers, stage: Stage, tasks: list[Task]) -> list[Explored]:
@@ -251,5 +252,5 @@ def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
         "gap": (cost - bound) / cost if cost else 0.0,
         "optimal": stage.done,
         "nodes": stage.tree.nodes,
-        "steps": stage.local.steps,
+        "steps": stage.steps,
     }

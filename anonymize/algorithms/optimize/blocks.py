@@ -1,12 +1,12 @@
 """Local search that settles one attribute at a time, where the size of a class alone decides.
 
-A step changes a few splits at random, by a fixed seed, and then finds the best cut through one attribute while the others
-stay (see `lines`); if that comes near the best set, through every attribute in turn until none gets better.
+A step changes a few splits at random, by a fixed seed, and then finds the best cut through one attribute while the
+others stay (see `lines`); if that comes near the best set, through every attribute in turn until none gets better.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.sized import SizedCells
-from anonymize.classes import Bools, Ints
+from anonymize.algorithms.optimize.sized_view import Rules
+from anonymize.classes import Bools
 
 NEAR = 1.15
 """The other attributes are looked at where the cost is less than this times the best."""
-PATIENCE = 64
+ANEW = 3
+"""One step in so many begins anew."""
+PATIENCE = 24
 """Steps without a better set after which the search has settled."""
-RESTARTS = 16
+RESTARTS = 40
 """It gives up after so many times as many."""
 
 
@@ -64,12 +67,27 @@ class Blocks:
         self.idle += 1
         before = self.best.cost
         if len(self._choice):
-            attribute = int(self._random.choice(self._attributes))
-            cost, mask = self._settled(self._changed(attribute), attribute)
-            if before is None or cost < NEAR * before:
-                self._descend(mask, cost)
+            if self.steps % ANEW == 0:
+                self._descend(*self._anew())
+            else:
+                attribute = int(self._random.choice(self._attributes))
+                mask, cost = self._settled(self._changed(attribute), attribute)
+                if before is None or cost < NEAR * before:
+                    self._descend(mask, cost)
         if self.best.cost != before:
             self.idle = 0
+
+    def _anew(self) -> tuple[Bools, int]:
+        """A set made from none: one attribute after the other, in random order, where classes have to be larger than
+        they need be, the first ones most. That leaves something to part to the later ones."""
+        rules = self.problem.rules
+        room = max(int(self.problem.cells.counts.sum()) / rules.minimum, 1.0)
+        factors = np.sort(room ** self._random.random(len(self._attributes)))[::-1]
+        mask, cost = np.zeros_like(self.allset), BIG
+        for attribute, factor in zip(self._random.permutation(self._attributes), factors, strict=True):
+            larger = replace(rules, minimum=int(rules.minimum * factor))
+            mask, cost = self._settled(mask, int(attribute), larger)
+        return mask, cost
 
     def _changed(self, attribute: int) -> Bools:
         """The best set with one to three splits of other attributes changed: as many that it has as it has not."""
@@ -87,30 +105,33 @@ class Blocks:
         while better:
             better = False
             for attribute in self._random.permutation(self._attributes).tolist():
-                lower, changed = self._settled(mask, attribute)
+                changed, lower = self._settled(mask, attribute)
                 if lower < cost:
                     mask, cost, better = changed, lower, True
 
-    def _settled(self, mask: Bools, attribute: int) -> tuple[int, Bools]:
-        """The best cut through an attribute; a cost that is BIG where none is allowed."""
+    def _settled(self, mask: Bools, attribute: int, rules: Rules | None = None) -> tuple[Bools, int]:
+        """The best cut through an attribute, by other rules than the problem's where they are given, and the cost; BIG
+        where there is none, and the set is as it was."""
         own = self._choice[self._owner[self._choice] == attribute]
         free = mask.copy()
         free[own] = True
         cells = self._cells.joined(free)[0]
         head = mask.copy()
         head[own] = False
-        line = Line.of(self.problem.rules, cells, head, attribute)
+        line = Line.of(rules or self.problem.rules, cells, head, attribute)
         self.best.work += len(self._cells.counts) * len(self._cells.places) + (0 if line is None else line.rows.size)
         if line is None:
-            return BIG, mask
+            return mask, BIG
         cost, splits = line.best()
+        if cost >= BIG:
+            return mask, BIG
         head[splits] = True
-        return (self._offered(cost, head), head) if cost < BIG else (BIG, mask)
+        return head, cost if rules else self._offered(cost, head)
 
     def _offered(self, cost: int, mask: Bools) -> int:
         """The cost of a set that is offered; BIG where it suppresses too much."""
-        if 0 < self.problem.allowed < int(self.problem.cells.counts.sum()) - 1:
-            if self.problem.view(mask, mask).suppressed > self.problem.allowed:
-                return BIG
+        binding = 0 < self.problem.allowed < int(self.problem.cells.counts.sum()) - 1
+        if binding and self.problem.view(mask, mask).suppressed > self.problem.allowed:
+            return BIG
         self.best.offer(cost, mask)
         return cost

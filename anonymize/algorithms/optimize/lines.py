@@ -1,9 +1,9 @@
 """The best cut through one attribute, while those through all others stay: exactly, and as a bound.
 
-With the other attributes' intervals given, what a class costs depends on its own interval of the attribute alone. So the
-cost is a sum over the intervals that the attribute is cut into, and the best cut is a shortest path through its places:
-an arc from one place to another is an interval, and as long as all classes within it cost. That is how one attribute of
-many values, such as age, is settled without trying its splits one by one.
+With the other attributes' intervals given, what a class costs depends on its own interval of the attribute alone. So
+the cost is a sum over the intervals that the attribute is cut into, and the best cut is a shortest path through its
+places: an arc from one place to another is an interval, and as long as all classes within it cost. That is how one
+attribute of many values, such as age, is settled without trying its splits one by one.
 
 Where others' splits are still open, an arc is as long as its classes cost at least, however they are parted further: a
 class of n rows in an interval leaves n // k classes at most, and no more than it has cells of the others; each of these

@@ -49,7 +49,7 @@ class SizedCells:
     @staticmethod
     def fits(cells: SplitCells) -> bool:
         """Whether every combination has a key of 63 bits, and every cost is exact as a floating point number."""
-        return float(np.prod([float(span) for span in cells.spans])) < MOST_KEYS and int(cells.counts.sum()) ** 2 < EXACT
+        return math.prod(cells.spans) < MOST_KEYS and int(cells.counts.sum()) ** 2 < EXACT
 
     @property
     def intervals(self) -> int:

@@ -37,8 +37,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of every way to part every class, (classes, splits) each. `bound`: what its cells cost at least; `least`:
-    what it does however it is parted further."""
+    """One side of every way to part every class, (classes, splits) each. `bound`: what its cells cost at least;
+    `least`: what it does however it is parted further."""
 
     rows: Ints
     labels: Ints
@@ -166,8 +166,8 @@ class SizedView:
         return figures[0], figures[1]
 
     def exclusions(self) -> Ints:
-        """(splits,) how much the bound by the cells grows without each split of the allset; meaningless for those in the
-        head."""
+        """(splits,) how much the bound by the cells grows without each split of the allset; meaningless for those in
+        the head."""
         cost, cells = self.rules.cost, self.cells
         hoped = ~self.failing[self.class_of]
         split, one, other = cells.neighbours(cost.rises(cells.counts))

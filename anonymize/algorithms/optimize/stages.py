@@ -1,9 +1,9 @@
 """The search in stages: first without suppression and for coarse values, where there is less to choose from.
 
 What a stage finds, every later one with more splits to choose from or more rows to suppress may have as well. It takes
-the best of them before each of its rounds, and gives nothing back. So what a stage does in its first n rounds depends on
-the earlier stages' first n rounds, and on nothing else: not on the later ones, nor on how many rounds follow. Hence a
-search is never worse than one with fewer rounds, with coarser values, or without suppression.
+the best of them before each of its rounds, and gives nothing back. So what a stage does in its first n rounds depends
+on the earlier stages' first n rounds, and on nothing else: not on the later ones, nor on how many rounds follow. Hence
+a search is never worse than one with fewer rounds, with coarser values, or without suppression.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from anonymize.algorithms.optimize.best import BestSplits
-from anonymize.algorithms.optimize.explore import Explored, Task
+from anonymize.algorithms.optimize.blocks import Blocks
+from anonymize.algorithms.optimize.explore import Explored, Task, explore
 from anonymize.algorithms.optimize.local import Local
 from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.tree import SplitTree
 from anonymize.classes import Bools
 
-STEPS = 48
-"""Steps of the local search in a round."""
+STEPS = 24
+"""Steps of each kind of local search in a round."""
 
 
 @dataclass
@@ -33,7 +34,15 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.tree = SplitTree(self.allset, self.best)
-        self.local = Local(self.problem, self.best, self.allset)
+        walks: list[Local | Blocks] = [Local(self.problem, self.best, self.allset)]
+        if self.problem.sized is not None:
+            walks.append(Blocks(self.problem, self.best, self.allset))
+        self.walks = walks
+
+    @property
+    def steps(self) -> int:
+        """Steps of the local search so far."""
+        return sum(walk.steps for walk in self.walks)
 
     @property
     def done(self) -> bool:
@@ -47,12 +56,14 @@ class Stage:
                 self.best.offer(stage.best.cost, stage.best.mask)
 
     def begin(self, starts: Callable[[Stage], None], left: Callable[[], bool]) -> None:
-        """The sets to begin with, and the local search until it gets no further."""
+        """The sets to begin with, the root of the tree, and the local search until it gets no further."""
         starts(self)
         self.inherit()
-        self.local.restart()
-        while not self.local.settled and left():
-            self.local.step()
+        self.tree.round(lambda tasks: [explore(self.problem, task) for task in tasks], nodes=1)
+        for walk in reversed(self.walks):
+            walk.restart()
+            while not (self.done or walk.settled) and left():
+                walk.step()
 
     def round(self, explored: Callable[[Stage, list[Task]], list[Explored]], left: Callable[[], bool]) -> None:
         """Some nodes of the tree, and some steps of the local search."""
@@ -60,7 +71,8 @@ class Stage:
         if self.done:
             return
         self.tree.round(lambda tasks: explored(self, tasks))
-        for _ in range(STEPS):
-            if self.local.stuck or self.done or not left():
-                break
-            self.local.step()
+        for walk in self.walks:
+            for _ in range(STEPS):
+                if walk.stuck or self.done or not left():
+                    break
+                walk.step()

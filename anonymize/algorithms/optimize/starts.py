@@ -16,7 +16,9 @@ VECTORS = 128
 """Where there are no more level vectors than this, all of them are tried; else those that a greedy descent meets."""
 
 
-def begin(problem: SplitProblem, allset: Bools, best: BestSplits, ranks: Ints, levels: Sequence[Sequence[Bools]]) -> None:
+def begin(
+    problem: SplitProblem, allset: Bools, best: BestSplits, ranks: Ints, levels: Sequence[Sequence[Bools]]
+) -> None:
     """Offers all of them. `ranks`: all splits, the most wanted first; `levels`: per attribute, from its top level down,
     the splits of that level. Splits beyond the `allset` are left out."""
     for mask in vectors(problem, levels):
