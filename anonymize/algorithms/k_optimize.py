@@ -3,9 +3,16 @@
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
 are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
-cost. A tabu search, which adds or leaves out one split a step and starts again near the best set when it gets no
-further, soon has a good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless
-values, goes on until no set can be better. Both take turns.
+cost. It has several ways to a good one: greedy specialization and generalization, the levels of the hierarchies, the
+splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a class
+alone decides, the best cut through one attribute while the others stay, which is a shortest path. The set-enumeration
+tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be better.
+
+In stages. Coarse values come before fine ones (the levels of the hierarchies, from the top down to `--level`), and for
+each of them no suppression before as much as the spec allows. Each stage takes over what earlier ones have found. So
+with the same `--nodes`, or more, a release costs no more than one of a coarser `--level`, or of a spec that allows no
+suppression, or what the search began with. That holds for `--nodes`, and not for `--work` or `--time-limit`, by which
+the stages share what there is.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
@@ -14,13 +21,25 @@ are found. Classes that read the same, such as those of a number that is neither
 are one in the release, and its report counts them so. Costs are in rows, also where the spec has a `unit` and classes
 have to hold so many persons.
 
-When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
-seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
-between them as a share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it
-writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--work` ends is the same on
-every machine; what `--time-limit` ends is not. Attributes of some ten values each are proved in seconds or minutes.
-With hundreds of values, or rows that all differ, no proof is in reach, and the gap stays wide: the bound knows of a row
-little more than that its class has k rows.
+The bound. A row costs at least k in the published bound, or what its cell of the finest intervals has. Where the size
+of a class alone decides (k-anonymity without a `unit`), three things are added. Of a class of n rows at most n // k are
+kept, and two that are kept are parted by some split that leaves k rows on both sides. The intervals of the attribute of
+most open splits are chosen for all classes at once, by a shortest path over what each interval costs at least. And where
+no other attribute has open splits, that path is the best set itself, so that its splits are not tried one by one.
+
+When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
+`--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
+report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap between them as a
+share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it leaves them on the
+terminal and writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--nodes` or
+`--work` ends is the same on every machine, with any number of `--threads`; what `--time-limit` ends is not.
+
+How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
+sets are possible, fewer still where no row may be suppressed. With rows that all differ and a small k no proof is in
+reach, and the gap stays wide. With models beyond k-anonymity only the published bound is known, and a node takes longer.
+
+Processes. A round parts the tree into tasks that know nothing of each other. Once the search is long, `--threads`
+processes share them, each with a copy of the table's distinct rows.
 
 `--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
 ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
@@ -32,7 +51,8 @@ interval of categories that is not a node of the hierarchy reads as the set of i
 
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
-Cost. A step reads the distinct rows a few times for each attribute; the tree is exponential in the number of splits.
+Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
+the number of splits.
 
 Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
 rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.

@@ -32,6 +32,7 @@ class SplitTree:
     nodes: int = 0
     _open: list[tuple[int, int, Node]] = field(default_factory=list)
     _pushed: int = 0
+    _taken: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._push(Node.of(0, np.zeros_like(self.allset), self.allset))
@@ -44,8 +45,8 @@ class SplitTree:
     @property
     def bound(self) -> int | None:
         """No set costs less; None where none is known to be feasible and none is left."""
-        lowest = self._open[0][0] if self._open else None
-        known = [value for value in (lowest, self.best.cost) if value is not None]
+        lowest = [entry[0] for entry in self._open[:1]] + [node.bound for node in self._taken[:1]]
+        known = [value for value in (*lowest, self.best.cost) if value is not None]
         return min(known, default=None)
 
     def _push(self, node: Node) -> None:
@@ -55,13 +56,13 @@ class SplitTree:
 
     def round(self, explored: Callable[[list[Task]], list[Explored]], nodes: int = NODES) -> None:
         """The tasks of one round; `explored` carries them out. At first there is one node, and it is the task."""
-        taken: list[Node] = []
-        while self._open and len(taken) < TASKS and not self.done:
-            taken.append(heapq.heappop(self._open)[2])
-        for result in explored([Task(node, nodes, self.best.cost) for node in taken]):
+        while len(self._taken) < TASKS and not self.done:
+            self._taken.append(heapq.heappop(self._open)[2])
+        for result in explored([Task(node, nodes, self.best.cost) for node in self._taken]):
             self.nodes += result.nodes
             self.best.work += result.work
             if result.cost is not None and result.mask is not None:
                 self.best.offer(result.cost, result.mask)
             for node in reversed(result.open):
                 self._push(node)
+        self._taken = []
