@@ -2,9 +2,9 @@
 
 What Bayardo and Agrawal (ICDE 2005) measure, as far as public data allow: eight quasi-identifiers of the 30,162 rows
 without missing values and the splits that their values make. Suppression without a limit is their setting. Nodes end a
-search, not seconds, so that the costs and bounds are the same on every machine; the seconds are of the processor, in one
-process. The published charts were made with another extract and another order of the categories: their shapes can be
-compared, not their numbers.
+search, not seconds, so that the costs and bounds are the same on every machine; the seconds are of the processor, in
+one process. The paper has charts, of another extract of the census with its own order of the categories: no numbers of
+theirs stand beside these.
 
     python benchmarks/k_optimize.py --data FOLDER --nodes 4000 > benchmarks/k_optimize.md
 """
@@ -22,6 +22,7 @@ import yaml
 
 from anonymize import privacy, spec
 from anonymize.algorithms import Context, k_optimize
+from anonymize.privacy import k_anonymity
 from anonymize.table import Source, Table, read
 
 HOME = Path(__file__).resolve().parent.parent
@@ -42,7 +43,7 @@ def rows(data: Path, options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
 
 def figures(table: Table, k: int, share: float, options: k_optimize.Options) -> tuple[str, ...]:
     """What one search finds."""
-    requirements = (privacy.Requirement("k-anonymity", None, privacy.PARAMETERS["k-anonymity"](k=k), None),)
+    requirements = (privacy.Requirement("k-anonymity", None, k_anonymity.Parameters(k=k), None),)
     begin = time.process_time()
     found = k_optimize.run(table, requirements, options, Context(int(share * table.rows))).summary()
     seconds = time.process_time() - begin

@@ -4,9 +4,10 @@ What it does. The values of an attribute have one total order: numbers ascend, c
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
 are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
 cost. It has several ways to a good one: greedy specialization and generalization, the levels of the hierarchies, the
-splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a class
-alone decides, the best cut through one attribute while the others stay, which is a shortest path. The set-enumeration
-tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be better.
+splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a
+class alone decides, the best cut through one attribute while the others stay, which is a shortest path. The
+set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be
+better.
 
 In stages. Coarse values come before fine ones (the levels of the hierarchies, from the top down to `--level`), and for
 each of them no suppression before as much as the spec allows. Each stage takes over what earlier ones have found. So
@@ -24,8 +25,8 @@ have to hold so many persons.
 The bound. A row costs at least k in the published bound, or what its cell of the finest intervals has. Where the size
 of a class alone decides (k-anonymity without a `unit`), three things are added. Of a class of n rows at most n // k are
 kept, and two that are kept are parted by some split that leaves k rows on both sides. The intervals of the attribute of
-most open splits are chosen for all classes at once, by a shortest path over what each interval costs at least. And where
-no other attribute has open splits, that path is the best set itself, so that its splits are not tried one by one.
+most open splits are chosen for all classes at once, by a shortest path over what each interval costs at least. And
+where no other attribute has open splits, that path is the best set itself, so that its splits are not tried one by one.
 
 When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
 `--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
@@ -36,7 +37,8 @@ terminal and writes nothing: `--time-limit` is the way to have what is found by 
 
 How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
 sets are possible, fewer still where no row may be suppressed. With rows that all differ and a small k no proof is in
-reach, and the gap stays wide. With models beyond k-anonymity only the published bound is known, and a node takes longer.
+reach, and the gap stays wide. With models beyond k-anonymity only the published bound is known, and a node takes
+longer.
 
 Processes. A round parts the tree into tasks that know nothing of each other. Once the search is long, `--threads`
 processes share them, each with a copy of the table's distinct rows.

@@ -27,7 +27,7 @@ from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem, View
 from anonymize.algorithms.optimize.sized_view import SizedView
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Floats, Ints
 
 ENOUGH = 4
 """A node is looked at again as soon as one split in so many of its tail is gone."""
@@ -195,5 +195,5 @@ Bounds: TypeAlias = tuple[Ints, Ints]
 """(splits,) the bound with each, and without."""
 
 
-def _rises(bounds: Ints, bound: int) -> Ints:
-    return np.maximum(bounds - bound, 0) + 1.0
+def _rises(bounds: Ints, bound: int) -> Floats:
+    return np.asarray(np.maximum(bounds - bound, 0) + 1.0)

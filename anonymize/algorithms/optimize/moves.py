@@ -171,7 +171,8 @@ class SplitView:
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
                 figures[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
-        return Additions(*figures, self.bound + figures[3])
+        cost, suppressed, hopeless, bound, useful = figures
+        return Additions(cost, suppressed, hopeless, bound, useful, self.bound + bound)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""

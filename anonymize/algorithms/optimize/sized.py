@@ -111,7 +111,7 @@ class SizedCells:
         table = table.reshape(len(totals), self.intervals)
         ahead = table.cumsum(axis=1)
         ahead -= table
-        return ahead[:, self.inner] - totals[:, None] * self.owner[self.inner]
+        return np.asarray(ahead[:, self.inner] - totals[:, None] * self.owner[self.inner])
 
     def neighbours(self, looked: Bools) -> tuple[Ints, Ints, Ints]:
         """The pairs of cells, one of them at least among those looked at (m,), that lie in neighbouring intervals of an

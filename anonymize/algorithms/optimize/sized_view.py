@@ -129,7 +129,7 @@ class SizedView:
         """(splits of the allset,) no set below with the split costs less."""
         floor = self.floor_of[:, None]
         cut = (self.before.rows > 0) & (self.after.rows > 0)
-        return np.where(cut, np.maximum(self.parted, floor), floor).sum(axis=0)
+        return np.asarray(np.where(cut, np.maximum(self.parted, floor), floor).sum(axis=0))
 
     @cached_property
     def parted(self) -> Ints:
@@ -154,10 +154,9 @@ class SizedView:
         """The additions for every split of the allset; 0 for those in the head and for all others."""
         cost, suppressed = self._changes()
         figures = np.zeros((5, len(self.allset)), np.int64)
-        figures[:, self._splits] = [cost, suppressed, suppressed, self._raised(), self._useful()]
-        within = np.zeros(len(self.allset), np.int64)
-        within[self._splits] = self.within
-        return Additions(*figures, within)
+        figures[:, self._splits] = [cost, suppressed, self._raised(), self._useful(), self.within]
+        grown, lost, bound, useful, within = figures
+        return Additions(cost=grown, suppressed=lost, hopeless=lost, bound=bound, useful=useful, within=within)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""
@@ -198,7 +197,7 @@ class SizedView:
 
     @property
     def _labels(self) -> int:
-        return self.cells.labels.shape[1]
+        return int(self.cells.labels.shape[1])
 
     @cached_property
     def _least(self) -> Ints:
@@ -236,15 +235,15 @@ class SizedView:
         """(splits of the allset,) how much the bound by the cells grows with each."""
         lost = self.rules.cost.suppressed
         both = [np.where(each.failing, each.rows * lost, each.bound).sum(axis=0) for each in (self.before, self.after)]
-        return both[0] + both[1] - self.bound
+        return np.asarray(both[0] + both[1] - self.bound)
 
     def _useful(self) -> Ints:
         """(splits of the allset,) classes whose parting can pay. See `SplitView`."""
         one, other, no_gain = self.before, self.after, self.rules.cost.no_gain
-        useless = (one.failing & other.failing) | self.failing[:, None]
+        useless = (one.failing & other.failing) | self.failing[:, None] | (one.rows == 0) | (other.rows == 0)
         useless |= one.failing & no_gain(other.rows, one.rows)
         useless |= other.failing & no_gain(one.rows, other.rows)
-        return np.count_nonzero(~useless, axis=0)
+        return np.asarray(np.count_nonzero(~useless, axis=0))
 
 
 def _stacked(labels: list[Ints], rows: Ints) -> Ints:
