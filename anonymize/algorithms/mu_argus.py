@@ -113,7 +113,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
     start, merged = distinct.rolled(_safe_alone(distinct))
     gone = len(rows.suppressed)
-    climb = Climb(subsets, allowed - gone, context.suppression_limit - gone, Deadline(options.time_limit), context)
+    climb = ArgusClimb(subsets, allowed - gone, context.suppression_limit - gone, Deadline(options.time_limit), context)
     context.standing.describe = climb.described
     cells, into, counted = climb.run(ShownCells.of(start))
     figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
@@ -252,7 +252,7 @@ def _safe_alone(distinct: FrequencySet) -> Vector:
 # --- generalization, and then suppression -----------------------------------------------------------------------------
 
 
-class Climb:
+class ArgusClimb:
     """Steps 2 to 4. `allowed`: rows that may lose cells; `hidden`: rows that may lose them all. `late`: whether the
     deadline was met before the end; then an attribute goes up to its root at once."""
 
@@ -295,8 +295,11 @@ class Climb:
         """How far it has come, in a sentence."""
         if self._cells is None:
             return None
-        found = self._cells.frequency_set
-        named = {ladder.attribute.name: level for ladder, level in zip(found.ladders, found.vector, strict=True)}
+        frequency_set = self._cells.frequency_set
+        named = {
+            ladder.attribute.name: level
+            for ladder, level in zip(frequency_set.ladders, frequency_set.vector, strict=True)
+        }
         return of_levels(named, f"{self._unsafe} tested combinations of values are still unsafe", None)
 
 
@@ -305,12 +308,12 @@ def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
     return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
 
 
-def _raised(found: FrequencySet, unsafe: list[Combinations], *, whole: bool) -> Vector:
+def _raised(frequency_set: FrequencySet, unsafe: list[Combinations], *, whole: bool) -> Vector:
     """One level up, or the `whole` way, in the attribute in most unsafe combinations, the first of several."""
-    vector = found.vector
+    vector = frequency_set.vector
     counts = [sum(len(each.unsafe) for each in unsafe if index in each.subset) for index in range(len(vector))]
     most = counts.index(max(counts))
-    level = found.ladders[most].height if whole else vector[most] + 1
+    level = frequency_set.ladders[most].height if whole else vector[most] + 1
     return (*vector[:most], level, *vector[most + 1 :])
 
 

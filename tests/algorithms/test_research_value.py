@@ -308,7 +308,7 @@ def test_strings_are_sorted_by_research_value() -> None:
     strings = Strings.of(every_string([range(3), range(2)]), VALUES)
     assert listed(strings) == [(2, 1), (1, 1), (0, 1), (2, 0), (1, 0), (0, 0)]
     assert strings.totals.tolist() == pytest.approx([0.4, 0.5, 0.7, 0.7, 0.8, 1.0])
-    assert strings.at() == (2, 0) and strings.at(0.25) == (1, 1)
+    assert strings.ranked_at() == (2, 0) and strings.ranked_at(0.25) == (1, 1)
 
 
 def test_what_a_check_leaves() -> None:

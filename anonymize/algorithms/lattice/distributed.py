@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from anonymize.algorithms.lattice.dolls import EQUAL, Branch, Diver, Gains, Outcome, Partial
+from anonymize.algorithms.lattice.dolls import EQUAL, Diver, DollBranch, Gains, Outcome, Partial
 from anonymize.algorithms.lattice.faces import Faces
 from anonymize.algorithms.lattice.frontier import Frontier, frontier
 from anonymize.algorithms.lattice.nodes import Checker
@@ -35,7 +35,7 @@ WORTH = 20_000_000
 """Cells read by a doll, or the strings of all subsets times the distinct rows, from which on other processes help."""
 
 
-class Subset(NamedTuple):
+class StringSubset(NamedTuple):
     """A subset by itself. `bounds` (attributes + 1,): what its first ones can gain at the most; 0 of none."""
 
     frontier: Frontier
@@ -59,7 +59,7 @@ class Limits:
 
 
 class _Doll(NamedTuple):
-    """A problem of the attributes from a place on; see `Branch` for the rest."""
+    """A problem of the attributes from a place on; see `DollBranch` for the rest."""
 
     place: int
     floor: float
@@ -68,7 +68,7 @@ class _Doll(NamedTuple):
 
 
 @dataclass
-class Join:
+class StringJoin:
     """The joined search. `gain`: of the best string that is `known` to be safe, -inf where there is none. `accept`:
     whether a string is safe, to be asked of those that may become the best. `report`: is told the place that the dolls
     have come to, and what any string can gain at the most."""
@@ -80,7 +80,7 @@ class Join:
     accept: Callable[[Partial], bool]
     report: Callable[[int, float], None]
     known: Partial = ()
-    subsets: list[Subset] = field(default_factory=list)
+    subsets: list[StringSubset] = field(default_factory=list)
     work: int = 0
     done: bool = False
     bound: float = float("inf")
@@ -134,7 +134,10 @@ class Join:
             done = left > 0 and not self.limits.late
             if not done:
                 break
-            given = [Branch(each, at, floor, doll.bounds, doll.safe, left, self.limits.until) for each, at in branches]
+            given = [
+                DollBranch(each, spot, floor, doll.bounds, doll.safe, left, self.limits.until)
+                for each, spot in branches
+            ]
             outcomes = pool.map(_dived, given, worth=worth)
             self.work += sum(each.work for each in outcomes)
             for outcome in outcomes:
@@ -157,20 +160,20 @@ class Join:
 
     def _outside(self, place: int) -> float:
         """What the attributes from a place on can gain at the most by the subsets alone, where they are whole ones."""
-        total, at = 0.0, 0
+        total, spot = 0.0, 0
         for subset in self.subsets:
             size = len(subset.frontier.attributes)
-            total += subset.bounds[size] if at + size > place else 0.0
-            at += size
+            total += subset.bounds[size] if spot + size > place else 0.0
+            spot += size
         return total
 
     def _tell(self, place: int, bound: float) -> None:
         """Takes note of what all attributes can gain, given what those from a place on can."""
-        at = 0
+        spot = 0
         for subset in self.subsets:
-            within = min(max(place - at, 0), len(subset.frontier.attributes))
+            within = min(max(place - spot, 0), len(subset.frontier.attributes))
             bound += subset.bounds[within]
-            at += len(subset.frontier.attributes)
+            spot += len(subset.frontier.attributes)
         self.bound = max(min(self.bound, bound), self.gain)
         self.report(place, self.bound)
 
@@ -201,7 +204,7 @@ def _subset_tools(faces: Faces, gains: Gains) -> tuple[Faces, Gains]:
     return faces, gains
 
 
-def _solved(tools: tuple[Faces, Gains], part: tuple[Sequence[int], float]) -> Subset:
+def _solved(tools: tuple[Faces, Gains], part: tuple[Sequence[int], float]) -> StringSubset:
     """The frontier of a subset, and the best of its first attributes: dolls in the opposite order."""
     (faces, gains), (attributes, until) = tools, part
     table = frontier(faces, attributes, gains.choices)
@@ -212,14 +215,14 @@ def _solved(tools: tuple[Faces, Gains], part: tuple[Sequence[int], float]) -> Su
         most = bounds[place + 1] + gains.most(backwards.order[place])
         bounds[place] = most
         bounds[place] = _doll_alone(diver, backwards, place, bounds, until)
-    return Subset(table, tuple(reversed(bounds)))
+    return StringSubset(table, tuple(reversed(bounds)))
 
 
 def _doll_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[float], until: float) -> float:
     """The most that attributes from a place on can gain, or what bounds it where the time is up."""
     floor = bounds[place + 1]
-    for each, at in branched(gains, place):
-        outcome = diver.dive(Branch(each, at, floor, tuple(bounds), False, WORTH, until))
+    for each, spot in branched(gains, place):
+        outcome = diver.dive(DollBranch(each, spot, floor, tuple(bounds), False, WORTH, until))
         if not outcome.done:
             return bounds[place]
         floor = outcome.gain
@@ -234,9 +237,9 @@ def branched(gains: Gains, place: int) -> Iterator[tuple[Partial, int]]:
     attribute that is not at its root at each of its own, or with none."""
     first = gains.order[place]
     for level in gains.choices[first]:
-        for at in range(place + 1, len(gains.order)):
-            for other in gains.choices[gains.order[at]]:
-                yield ((first, level), (gains.order[at], other)), at + 1
+        for spot in range(place + 1, len(gains.order)):
+            for other in gains.choices[gains.order[spot]]:
+                yield ((first, level), (gains.order[spot], other)), spot + 1
         yield ((first, level),), len(gains.order)
 
 
@@ -256,7 +259,7 @@ def _diver(faces: Faces, gains: Gains, frontiers: Sequence[Frontier]) -> Diver:
     return Diver(faces, gains, frontiers)
 
 
-def _dived(diver: Diver, branch: Branch) -> Outcome:
+def _dived(diver: Diver, branch: DollBranch) -> Outcome:
     return diver.dive(branch)
 
 
@@ -280,7 +283,7 @@ class Distributed:
         lower = [[level for level in levels if level < top] for levels, top in zip(choices, self.top, strict=True)]
         gains = Gains((), lower, of)
         order = sorted(range(len(values)), key=lambda index: (-gains.most(index), index))
-        self.join = Join(
+        self.join = StringJoin(
             Faces.of(checker), Gains(tuple(order), lower, of), limits, -math.inf, self._accepted, self._told
         )
 
@@ -315,8 +318,8 @@ class Distributed:
         looked = self.join.work + sum(each.frontier.work for each in self.join.subsets)
         return {"optimal": self.done, "strings_looked_at": looked, "subsets": subsets}
 
-    def _accepted(self, found: Partial) -> bool:
-        chosen = dict(found)
+    def _accepted(self, partial: Partial) -> bool:
+        chosen = dict(partial)
         return self.strings.check(tuple(chosen.get(index, top) for index, top in enumerate(self.top))).safe
 
     def _told(self, place: int, bound: float) -> None:

@@ -1,4 +1,4 @@
-"""Branch and bound over strings, attribute by attribute, the best of fewer attributes bounding that of more.
+"""DollBranch and bound over strings, attribute by attribute, the best of fewer attributes bounding that of more.
 
 An attribute's gain at a level is what its research value is above that at the root. The best string of the last
 attributes alone (the others at their roots) bounds what these can add to any string, so the problem is solved for the
@@ -46,7 +46,7 @@ class Gains:
         return sum(self.of[index][level] for index, level in partial)
 
 
-class Branch(NamedTuple):
+class DollBranch(NamedTuple):
     """A part of one doll's search. `partial`: where it begins. `place`: the next attribute of the order. `floor`: the
     gain that is to be exceeded. `bounds` (places + 1,): what the attributes from a place on can gain at the most.
     `safe`: whether a string has to be safe to count; else one that is not hopeless will do. `work`: refinements after
@@ -85,7 +85,7 @@ class Diver:
             for level in range(self._top[index])
         }
 
-    def dive(self, branch: Branch) -> Outcome:
+    def dive(self, branch: DollBranch) -> Outcome:
         """The best string of a branch."""
         run, before = _Dive(self, branch, self.refinements), self.refinements
         gain = self.gains.total(branch.partial)
@@ -134,7 +134,7 @@ class Diver:
 class _Dive:
     """One branch while it is searched; `before`: refinements until now."""
 
-    def __init__(self, diver: Diver, branch: Branch, before: int) -> None:
+    def __init__(self, diver: Diver, branch: DollBranch, before: int) -> None:
         self.diver, self.branch = diver, branch
         self.floor, self.stopped = branch.floor, False
         self.best: Partial | None = None
@@ -145,14 +145,14 @@ class _Dive:
         """All strings that go on from one that is possible, with attributes from a place of the order on."""
         if gain > self.floor + EQUAL and self.diver.accepts(tuple(partial), self.branch.safe):
             self.floor, self.best = gain, tuple(partial)
-        for index, level, at in self._steps(place, gain):
+        for index, level, position in self._steps(place, gain):
             if self._out():
                 return
             finer = self.diver.step(face, index, level, places)
             if finer is not None:
                 partial.append((index, level))
                 if self.diver.possible(tuple(partial)):
-                    self.visit(at + 1, finer, partial, gain + self.diver.gains.of[index][level], places)
+                    self.visit(position + 1, finer, partial, gain + self.diver.gains.of[index][level], places)
                 partial.pop()
             self.diver.back(index, level, places)
 
@@ -162,14 +162,14 @@ class _Dive:
         The bounds fall from place to place: where one of them leaves nothing to gain, none after it does.
         """
         gains, bounds = self.diver.gains, self.branch.bounds
-        for at in range(place, len(gains.order)):
-            if gain + bounds[at] <= self.floor + EQUAL:
+        for position in range(place, len(gains.order)):
+            if gain + bounds[position] <= self.floor + EQUAL:
                 return
-            index = gains.order[at]
+            index = gains.order[position]
             for level in gains.choices[index]:
-                if gain + gains.of[index][level] + bounds[at + 1] <= self.floor + EQUAL:
+                if gain + gains.of[index][level] + bounds[position + 1] <= self.floor + EQUAL:
                     break
-                yield index, level, at
+                yield index, level, position
 
     def _out(self) -> bool:
         """Whether to stop: all work is done that may be, or time is up."""

@@ -43,9 +43,9 @@ class Frontier:
 
     def offset(self, index: int, level: int) -> int:
         """What the number of a string changes by where an attribute leaves its root for a level."""
-        at = self.attributes.index(index)
-        stride = math.prod(height + 1 for height in self.heights[at + 1 :])
-        return (level - self.heights[at]) * stride
+        position = self.attributes.index(index)
+        stride = math.prod(height + 1 for height in self.heights[position + 1 :])
+        return (level - self.heights[position]) * stride
 
 
 class _Table:
@@ -64,15 +64,15 @@ class _Table:
             self.possible[self._rest(place)] = True
             return
         self.possible[self._here] = True
-        for at in range(place, len(self.attributes)):
-            index = self.attributes[at]
+        for position in range(place, len(self.attributes)):
+            index = self.attributes[position]
             for level in reversed(self.choices[index]):
                 self.work += 1
                 finer = self.faces.refined(face, index, level)
                 self.vector[index] = level
                 if finer is None or self._hopeless():
                     break
-                self.fill(at + 1, finer)
+                self.fill(position + 1, finer)
             self.vector[index] = self.faces.heights[index]
 
     @property
@@ -81,7 +81,7 @@ class _Table:
 
     def _rest(self, place: int) -> tuple[int | slice, ...]:
         """This string and all below it in the attributes from a place on."""
-        return tuple(level if at < place else slice(None) for at, level in enumerate(self._here))
+        return tuple(level if position < place else slice(None) for position, level in enumerate(self._here))
 
     def _hopeless(self) -> bool:
         return self.judge is not None and self.judge.check(tuple(self.vector)).hopeless

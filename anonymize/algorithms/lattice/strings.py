@@ -45,7 +45,7 @@ class Strings:
     def __len__(self) -> int:
         return len(self.totals)
 
-    def at(self, share: float = 0.5) -> Vector:
+    def ranked_at(self, share: float = 0.5) -> Vector:
         """The string that so many of the others are before, of two the upper one: by default the one in the middle."""
         return tuple(self.levels[:, int(len(self) * share)].tolist())
 
@@ -138,7 +138,7 @@ class StringSearch:
             self.bound = float(strings.totals[-1])
             if late() and (self.successes or self.check(tuple(strings.levels.max(axis=1).tolist())).safe):
                 return
-            outcome = self.check(strings.at(share))
+            outcome = self.check(strings.ranked_at(share))
             strings = strings.after(outcome, self.total(outcome.vector))
         self.bound = max((self.total(vector) for vector in self.successes[:1]), default=-math.inf)
 
