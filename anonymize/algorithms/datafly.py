@@ -52,7 +52,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The node at the end of the climb."""
     allowed = allowed_rows(options.outliers, requirements, context)
     lattice = Lattice.of(table)
-    checker = Checker(table, requirements, allowed, context.progress)
+    checker = Checker(table, requirements, allowed, context.progress, context.published)
     vector = lattice.bottom
     while not checker.check(vector).safe:
         if vector == lattice.top:

@@ -90,7 +90,7 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The release of the best node, or of the rounds."""
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     _check_options(options, checker)
     aggregate = None if options.aggregate == "auto" else options.aggregate
     scorer = Scorer(checker, options.metric, aggregate, options.gs_factor)

@@ -50,7 +50,7 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The safe node of least distortion."""
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     if checker.total > MOST:
         message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))

@@ -77,7 +77,7 @@ Choices = Sequence[Sequence[int]]
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The best string that the search meets."""
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     choices = pre_pruned(checker)
     strings = search(checker, choices, options, research_values(table))
     successes = ranked(strings, checker.lattice.heights)

@@ -59,7 +59,7 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The most precise of the good nodes of the lowest height that has any."""
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     minimal = list(all_minimal(checker)) if options.all_minimal else lowest(checker)
     if not minimal:
         raise checker.infeasible()

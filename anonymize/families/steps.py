@@ -53,8 +53,9 @@ def search(
     limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    suppressed = request.spec.output.suppressed
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
+    output = request.spec.output
+    shown = (output.suppressed, output.suppressed_rows == "keep")
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, *shown)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 

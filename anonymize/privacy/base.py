@@ -113,6 +113,11 @@ def at_most(figures: Measured, required: float | Measured) -> NDArray[np.bool_]:
     return figures <= required * (1 + TOLERANCE) + NEGLIGIBLE
 
 
+def beyond(count: int, rows: int, share: float) -> int:
+    """How many of a count have to go so that the others are at most a share of the rows."""
+    return max(0, count - math.floor(share * rows * (1 + TOLERANCE) + NEGLIGIBLE * rows))
+
+
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
@@ -153,8 +158,9 @@ class ClassModel(Model):
     """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
     scope: Literal["class", "table"] = "class"
     """What must be within the limits: every class, or the table as a whole. Of a model of the table, `satisfied` is
-    what a search asks of every class: enough for the table to meet the model, and no more than the model where all rows
-    are one class."""
+    what a search may ask of every class: enough for the table to meet the model, and no more than the model where all
+    rows are one class. A search that can weigh classes against each other asks `necessary` of them, and the table for
+    the rest."""
     grows: bool = False
     """A class that meets the model still does with any further rows, whether these meet it or not."""
     by_size: bool = False
@@ -198,6 +204,21 @@ class ClassModel(Model):
         for limit, figures in others:
             met &= limit.meets(figures, getattr(parameters, limit.parameter))
         return met
+
+    def asks_table(self, parameters: Any) -> bool:
+        """Whether something is asked of the table as a whole."""
+        return self.scope == "table"
+
+    def necessary(self, measured: Measured, parameters: Any) -> NDArray[np.bool_]:
+        """(C,) whether each class meets what is asked of every class, without which no table meets the model."""
+        if self.scope == "class":
+            return self.satisfied(measured, parameters)
+        return np.ones(len(measured), np.bool_)
+
+    def rows_over(self, sizes: NDArray[np.int64], rows: int, parameters: Any) -> int:
+        """Of a model of the table, a number of rows: if classes of these `sizes` (C,), of `rows` in all, are released,
+        or any that they are made of, no fewer are suppressed. 0 where nothing is known."""
+        return 0
 
     def achieved(self, measured: Measured, parameters: Any) -> Achieved:
         """The strongest parameters that all classes meet, None where no number is enough, and those that are given."""

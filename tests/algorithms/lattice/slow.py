@@ -12,8 +12,11 @@ from tests.algorithms.lattice.cases import Case, Vector
 OWN = {"loss": "geometric", "ncp": "mean", "precision": "mean", "height": "sum", "entropy": "sum"}
 
 
-def score(case: Case, vector: Vector, metric: str, aggregate: str | None, gs: float) -> tuple[float, ...]:
-    lost = set(failing(case.table, vector, case.wanted))
+def score(
+    case: Case, vector: Vector, metric: str, aggregate: str | None, gs: float, lost: set[int] | None = None
+) -> tuple[float, ...]:
+    """The score of a node; `lost`: the rows that are suppressed, by default those of the classes that fail."""
+    lost = set(failing(case.table, vector, case.wanted)) if lost is None else lost
     rows, s, g = case.table.rows, min(2 * gs, 1), min(1, 1 - 2 * (gs - 0.5))
     kept = [len(each) for each in classes(shown(case.table, vector)) if each[0] not in lost]
     if metric == "discernibility":
