@@ -101,7 +101,8 @@ class Suppression:
     def _extended(self, groups: Groups, failing: Bools, *, published: bool) -> Bools | None:
         """With the smallest classes that are left, as many as it takes for the table to be within its limits.
 
-        Every class more brings each figure of the table down, or leaves it as it is, and a growing model that the class
+        Every class more brings each figure of the table down, or leaves it as it is (without their smallest classes are
+        larger in the mean), and a growing model that the class
         of the suppressed rows meets is met with more of them; so bisection finds the fewest. What it finds was measured:
         where this does not hold, more may be suppressed than it takes, and never less. None where not even all classes
         are enough.
@@ -119,8 +120,8 @@ class Suppression:
             within = of_table(_released(groups, suppressed, published=published), self.of_table)
             return within and (not published or self._hides(groups, suppressed))
 
-        low, high = 0, len(smallest)
-        if not fine(high):
+        low, high = 0, len(smallest) - (not published)  # of dropped classes, one has to stay
+        if high < 0 or not fine(high):
             return None
         while low < high:
             middle = (low + high) // 2
