@@ -38,7 +38,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs(family="full-domain", units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels"}), units=True)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights", "rules", "weights: correlation"}), units=True)
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,9 @@ def pre_pruned(checker: Checker) -> Choices:
     choices = []
     for index, height in enumerate(checker.lattice.heights):
         alone = _part(checker, [index])
-        unsafe = [level for level in range(height + 1) if alone.check((level,)).hopeless]
-        choices.append(range(max(unsafe, default=-1) + 1, height + 1))
+        lowest = checker.lattice.bottom[index]
+        unsafe = [level for level in range(lowest, height + 1) if alone.check((level,)).hopeless]
+        choices.append(range(max(unsafe, default=lowest - 1) + 1, height + 1))
     return choices
 
 

@@ -30,6 +30,7 @@ from anonymize.privacy import (
     k_map,
     local_dp,
     p_sensitivity,
+    population_uniqueness,
     recursive_cl_diversity,
     risk,
     sample_uniqueness,
@@ -89,6 +90,7 @@ MODELS: dict[str, ClassModel] = {
         k_map,
         risk,
         sample_uniqueness,
+        population_uniqueness,
     )
 }
 """Models of equivalence classes."""

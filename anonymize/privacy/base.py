@@ -5,8 +5,9 @@ A model is one module: its docstring is its manual, and it has `Parameters`, a f
 how. Whether a class meets the model, what all classes achieve, the fewest rows of a class, and which way a figure gets
 worse follow from it. A model that differs in one of these subclasses the record, and overrides that method alone.
 
-Every model of equivalence classes is monotone: merging two classes that meet it gives a class that meets it. Searches
-prune with that, and the tests try it on every model of the registry.
+Models of equivalence classes are monotone: merging two classes that meet one gives a class that meets it. Searches
+prune with that, and the tests try it on every model of the registry. Where a parameter makes a model of which that does
+not hold, `merges` says so, and only searches that conclude nothing from it take it.
 
 Limits of the kind "at least" are compared with a relative tolerance of 1e-9 towards satisfied, so that 3 equally
 frequent values have entropy l-diversity 3 whatever the rounding of the logarithms. Those of the kind "at most" have the
@@ -204,6 +205,10 @@ class ClassModel(Model):
         for limit, figures in others:
             met &= limit.meets(figures, getattr(parameters, limit.parameter))
         return met
+
+    def merges(self, parameters: Any) -> bool:
+        """Whether a class that is made of classes which meet the model meets it."""
+        return True
 
     def asks_table(self, parameters: Any) -> bool:
         """Whether something is asked of the table as a whole."""

@@ -39,6 +39,9 @@ class Attribute:
     identifying: Literal["most", "more", "yes"] | None = None
     categorize: Callable[[Attribute], Categories] | None = None
     """Makes the values that a distortion is over; None: the attribute's own."""
+    lowest: int = 0
+    highest: int | None = None
+    """The levels that a full-domain search may choose from; None: up to the root."""
 
     @property
     def categories(self) -> Categories:

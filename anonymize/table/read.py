@@ -22,6 +22,7 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.spec.columns import LevelRange
 from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
@@ -231,17 +232,17 @@ def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
-    identifying = definition.identifying
-    categorize = _categorize(definition, spec.output.interval)
+    identifying, levels = definition.identifying, definition.levels or LevelRange()
+    categorize, ends = _categorize(definition, spec.output.interval), (levels.min, levels.max)
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
         values, codes, missing = coded(coding, *encoder.encode())
         absent = spec.missing("arrow")
         numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         generalize = _generalize(spec, definition, numbers)
-        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
+        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize, *ends)
     domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
+    return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize, *ends)
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.risk import population_uniques
-from anonymize.risk.population import pitman, zayatz
+from anonymize.privacy.uniques import pitman, zayatz
 
 
 def sizes(counts: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
-from anonymize.errors import InfeasibleError
+from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Suppression
 from anonymize.privacy import MODELS, Requirement, check, of_classes
 from anonymize.recoding import Levels
@@ -101,7 +101,7 @@ class Checker:
         published: bool,
     ) -> None:
         self.requirements, self.suppression_limit = requirements, suppression_limit
-        self.lattice = Lattice(tuple(ladder.height for ladder in bottom.ladders))
+        self.lattice = Lattice.between([ladder.attribute for ladder in bottom.ladders])
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.known: dict[Vector, NodeCheck] = {}
@@ -124,7 +124,8 @@ class Checker:
         """Whether all nodes above a safe one are safe."""
         if self.growing:
             return True
-        return self.table.units is None and self.suppression_limit == 0
+        merging = all(MODELS[each.model].merges(each.parameters) for each in self.requirements)
+        return merging and self.table.units is None and self.suppression_limit == 0
 
     @property
     def _of_table(self) -> bool:
@@ -194,6 +195,10 @@ class Checker:
 
     def infeasible(self) -> InfeasibleError:
         """Why no node is safe: which requirement binds, and what would be feasible."""
+        roots = tuple(ladder.height for ladder in self.bottom.ladders)
+        if self.lattice.top != roots:
+            message = f"no node within the spec's `levels` is safe with at most {self.suppression_limit} rows suppressed"
+            return InfeasibleError(Problem(message, hint="raise levels.max, or allow more with privacy.suppression"))
         return no_generalization(self.table, self.requirements, self.suppression_limit)
 
     def _failing(self, frequency_set: FrequencySet) -> Bools:

@@ -58,7 +58,8 @@ class Rounds:
     ) -> None:
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
         roots = [attribute.hierarchy.labels[attribute.hierarchy.root] for attribute in checker.table.attributes]
-        self.top_hides = all(root == suppressed for root in roots)
+        rooted = checker.lattice.top == tuple(attribute.hierarchy.height for attribute in checker.table.attributes)
+        self.top_hides = rooted and all(root == suppressed for root in roots)
         self.grid = NodeGrid(checker.lattice)
         self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
         self.left: Ints = np.arange(checker.bottom.size)
