@@ -46,8 +46,8 @@ class Suppression:
         return tuple(each for each in self.requirements if MODELS[each.model].asks_table(each.parameters))
 
     def failing(self, groups: Groups, rows: Ints) -> Bools:
-        """(C,) which classes are suppressed; `rows` (C,) of each. More rows than the limit where no choice within it was
-        found; then they are those that fail by themselves, and maybe others.
+        """(C,) which classes are suppressed; `rows` (C,) of each. More rows than the limit where no choice within it
+        was found; then they are those that fail by themselves, and maybe others.
 
         Ties: classes of one size in their own order; published rather than dropped where as many rows go.
         """
@@ -101,11 +101,10 @@ class Suppression:
     def _extended(self, groups: Groups, failing: Bools, *, published: bool) -> Bools | None:
         """With the smallest classes that are left, as many as it takes for the table to be within its limits.
 
-        Every class more brings each figure of the table down, or leaves it as it is (without their smallest classes are
-        larger in the mean), and a growing model that the class
-        of the suppressed rows meets is met with more of them; so bisection finds the fewest. What it finds was measured:
-        where this does not hold, more may be suppressed than it takes, and never less. None where not even all classes
-        are enough.
+        Every class more brings each figure of the table down, or leaves it as it is (without the smallest classes, the
+        mean class is larger), and a growing model that the class of the suppressed rows meets is met with more of them;
+        so bisection finds the fewest. What it finds was measured: where this does not hold, more may be suppressed than
+        it takes, and never less. None where not even all classes are enough.
         """
         left = np.flatnonzero(~failing)
         smallest = left[np.argsort(groups.sizes[left], kind="stable")]

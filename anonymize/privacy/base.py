@@ -32,6 +32,8 @@ from anonymize.privacy.protected import values_of
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
+SMALLEST_FRACTION = 1e-10
+"""Of a population: no table of one row is a smaller share of mankind."""
 MANY = 2**60
 """More rows than any table has."""
 

@@ -24,7 +24,7 @@ With `fraction`: P(X >= f) <= significance for X of mean p k, or f >= k. What is
 enough, else the largest k that the class meets.
 
 Parameters: `k`, people (a whole number, at least 1), and either `population` (a table with the same quasi-identifiers)
-or `fraction` (above 0, at most 1) with `estimator` (poisson or zero-truncated) and `significance` (above 0, below 1).
+or `fraction` (at least 1e-10, at most 1) with `estimator` (poisson or zero-truncated) and `significance` (above 0, below 1).
 
 Example: with k: 3, fraction: 0.001, the class (flu, cold) passes and the class (flu) fails.
 
@@ -59,7 +59,10 @@ class Parameters(base.Parameters):
         default=None, description="a table of the population, with the same quasi-identifiers"
     )
     fraction: float | None = Field(
-        default=None, gt=0, le=1, description="in place of one: the share of the population that is in the table"
+        default=None,
+        ge=base.SMALLEST_FRACTION,
+        le=1,
+        description="in place of one: the share of the population that is in the table",
     )
     estimator: Literal["poisson", "zero-truncated"] | None = Field(
         default=None, description="beside fraction, how rows are distributed; zero-truncated if left out"

@@ -20,7 +20,8 @@ How a search enforces it. The figure is one of the table. Full-domain methods th
 as they may. The others, and `incognito --iterate`, ask every class for two rows, unless the share is 1: enough, though
 a release with some unique rows may be within the share too, which the check and `audit` grant.
 
-Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, above 0, at most 1),
+Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, at least 1e-10, at
+most 1),
 `estimator` (dankar, zayatz, pitman or snb; dankar if left out).
 
 Example: with share: 0, fraction: 0.1, the class (flu, flu) passes and the class (flu) fails.
@@ -48,7 +49,7 @@ from anonymize.privacy.uniques import share_of_uniques
 
 class Parameters(base.Parameters):
     share: float = Field(ge=0, le=1, description="estimated share of the population that may be unique")
-    fraction: float = Field(gt=0, le=1, description="share of the population that is in the table")
+    fraction: float = Field(ge=base.SMALLEST_FRACTION, le=1, description="share of the population that is in the table")
     estimator: Literal["dankar", "zayatz", "pitman", "snb"] = Field(
         default="dankar", description="how the share is estimated"
     )

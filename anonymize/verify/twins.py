@@ -228,7 +228,5 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
             fails=lambda given: SIZE == 1,
         ),
     ),
-    "population-uniqueness": (
-        TwinBound("share", _uniques, "at most", of_table=True, fails=lambda given: SIZE == 1),
-    ),
+    "population-uniqueness": (TwinBound("share", _uniques, "at most", of_table=True, fails=lambda given: SIZE == 1),),
 }

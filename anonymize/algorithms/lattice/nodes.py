@@ -1,14 +1,15 @@
 """Nodes of the lattice, checked: is what a level vector makes of the table safe within the suppression limit?
 
 A node stands for one release: its classes, without those that `Suppression` says are suppressed. It is safe when these
-have no more rows than the limit, and rows are left. Safe nodes have only safe nodes above them (`monotone`) in two cases. No row may be suppressed, and every model is monotone: each
-class above is made of classes that meet the models. Or every model is such that a class which meets it does so with any
-further rows (`grows`): no row joins the failing ones on the way up. Entropy, frequency and recursive l-diversity are
-monotone and not growing: a class that fails can spoil the one that it is merged with, so with suppression nothing
-follows from a safe node. From an unsafe one something does follow: where more rows than the limit fail the growing
-requirements alone (`hopeless`), more do at every node below. Where something is asked of the table as a whole, safety
-is not monotone with suppression either: the class of all suppressed rows counts in the table's figures, and on the way
-up it may lose rows. What such a requirement takes at least (`rows_over`) does not become more on the way up.
+have no more rows than the limit, and rows are left. Safe nodes have only safe nodes above them (`monotone`) in two
+cases. No row may be suppressed, and every model is monotone: each class above is made of classes that meet the models.
+Or every model is such that a class which meets it does so with any further rows (`grows`): no row joins the failing
+ones on the way up. Entropy, frequency and recursive l-diversity are monotone and not growing: a class that fails can
+spoil the one that it is merged with, so with suppression nothing follows from a safe node. From an unsafe one something
+does follow: where more rows than the limit fail the growing requirements alone (`hopeless`), more do at every node
+below. Where something is asked of the table as a whole, safety is not monotone with suppression either: the class of
+all suppressed rows counts in the table's figures, and on the way up it may lose rows. What such a requirement takes at
+least (`rows_over`) does not become more on the way up.
 
 Where several rows may be about one unit, only the growing models are monotone: a class has all the units, and all that
 they hold, of the classes that it is made of, and may have more of one value's holders and no more of another's. What is
@@ -197,7 +198,9 @@ class Checker:
         """Why no node is safe: which requirement binds, and what would be feasible."""
         roots = tuple(ladder.height for ladder in self.bottom.ladders)
         if self.lattice.top != roots:
-            message = f"no node within the spec's `levels` is safe with at most {self.suppression_limit} rows suppressed"
+            message = (
+                f"no node within the spec's `levels` is safe with at most {self.suppression_limit} rows suppressed"
+            )
             return InfeasibleError(Problem(message, hint="raise levels.max, or allow more with privacy.suppression"))
         return no_generalization(self.table, self.requirements, self.suppression_limit)
 

@@ -27,8 +27,8 @@ Metrics of one figure, for which aggregate and weights do not matter:
 
 - `discernibility`: sum of kept classes squared + N S.
 - `discernibility-star`: DM*, sum of all classes squared, as if none were suppressed.
-- `ambiguity`: mean over the rows of how many combinations of leaves a row may stand for: the product of the leaves under
-  its nodes, for a suppressed row of all leaves there are.
+- `ambiguity`: mean over the rows of how many combinations of leaves a row may stand for: the product of the leaves
+  under its nodes, for a suppressed row of all leaves there are.
 - `kl-divergence`: in bits, of the table's distribution from what a recipient expects who spreads each class evenly over
   the combinations of leaves that it may stand for, and the suppressed rows, as one class, over all: sum over distinct
   rows of p log2(p / q), q = class / N / combinations.
