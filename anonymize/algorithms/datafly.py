@@ -10,6 +10,8 @@ is released. It does not guarantee a minimal generalization, let alone the least
 and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
 end at the top without one, though one exists; then it says that the search found none.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. One check a step, at most the sum of the heights of the hierarchies; each on the distinct rows of the step before.

@@ -10,6 +10,8 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes: the

@@ -31,6 +31,8 @@ subsets, evenly chosen where all their combinations would not fit, and always th
 checked again and searched as above; the best goes down, step by step to the best safe string below, until none is safe.
 What comes out is safe, and under monotone models minimal, and not always the optimum.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them.

@@ -19,6 +19,8 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. The nodes of about log2(height) heights are checked: at a height that has a good node only those up to the first

@@ -13,9 +13,9 @@ Without a table of the population, the table is taken as a random sample of it, 
 estimated from its rows. With `fraction` p, the share of the population that is in the table, a class of F people has a
 number of rows that is Poisson distributed with mean p F (`estimator: poisson`), or that of a class which is not empty
 (`zero-truncated`, the default). A class of f rows meets the model where so many would be seen with a probability of at
-most `significance` (0.01 if left out) if it had k people; and where it has k rows. That is a test, and says nothing of a
-single class for certain: a table that is no random sample, say of one hospital, may have far fewer people like a class
-in its population.
+most `significance` (0.01 if left out) if it had k people; and where it has k rows. That is a test, and says nothing of
+a single class for certain: a table that is no random sample, say of one hospital, may have far fewer people like a
+class in its population.
 
 Formula: F >= k for every class, F the rows of the population all of whose quasi-identifiers lie under the labels and
 intervals that the class shows. A suppressed cell shows everything; a missing value lies under the missing value.
@@ -24,7 +24,8 @@ With `fraction`: P(X >= f) <= significance for X of mean p k, or f >= k. What is
 enough, else the largest k that the class meets.
 
 Parameters: `k`, people (a whole number, at least 1), and either `population` (a table with the same quasi-identifiers)
-or `fraction` (at least 1e-10, at most 1) with `estimator` (poisson or zero-truncated) and `significance` (above 0, below 1).
+or `fraction` (at least 1e-10, at most 1) with `estimator` (poisson or zero-truncated) and `significance` (above 0,
+below 1).
 
 Example: with k: 3, fraction: 0.001, the class (flu, cold) passes and the class (flu) fails.
 

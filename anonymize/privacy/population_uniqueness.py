@@ -11,9 +11,9 @@ are not covered.
 
 Formula: by `estimator`, of the numbers of classes of each size and the sampling `fraction`; 0 where no row is alone in
 its class. `zayatz`: how likely a class of one row is one of the population, if classes had the sizes of the sample's.
-`pitman`: Pitman's sampling formula, fitted by maximum likelihood. `snb`: a shifted negative binomial distribution, fitted
-to the classes of one and of two rows. `dankar`: pitman up to a fraction of 0.1, else the smaller one of zayatz and snb.
-Where another has no fit, zayatz answers.
+`pitman`: Pitman's sampling formula, fitted by maximum likelihood. `snb`: a shifted negative binomial distribution,
+fitted to the classes of one and of two rows. `dankar`: pitman up to a fraction of 0.1, else the smaller one of zayatz
+and snb. Where another has no fit, zayatz answers.
 
 How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
 (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
@@ -30,8 +30,8 @@ Monotone: yes, as far as a search asks it of every class. The estimate itself ma
 
 Missing values: a missing quasi-identifier is a value like any other.
 
-Reference: F. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets", BMC
-Medical Informatics and Decision Making 12, 2012.
+Reference: F. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets",
+BMC Medical Informatics and Decision Making 12, 2012.
 """
 
 from __future__ import annotations

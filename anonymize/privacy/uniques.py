@@ -29,8 +29,8 @@ def share_of_uniques(counts: Ints, fraction: float, estimator: str) -> tuple[flo
     """The share of the population that is unique, and the estimator that gave it: zayatz, pitman, snb, or `none` where
     the sample has no uniques.
 
-    `counts` (C,): sizes of the classes. `estimator`: one of these, or `dankar`: Pitman up to a fraction of a tenth, else
-    the smaller one of Zayatz and SNB. Zayatz answers where another has no fit.
+    `counts` (C,): sizes of the classes. `estimator`: one of these, or `dankar`: Pitman up to a fraction of a tenth,
+    else the smaller one of Zayatz and SNB. Zayatz answers where another has no fit.
     """
     sizes, classes = np.unique(counts, return_counts=True)
     if not len(sizes) or sizes[0] != 1:

@@ -17,7 +17,7 @@ SHARED = Path(os.environ.get("ANONYMIZE_SHARED") or Path(__file__).resolve().par
 FILE = SHARED / "oracles" / "arx.json"
 DATA = SHARED / "data"
 USA = 318_857_056
-"""People of the region that some cases name, as ARX has it."""
+"""People of the region that some cases name."""
 
 MODELS = {
     "KAnonymity": ("k-anonymity", ("k",)),
@@ -126,7 +126,9 @@ def entry(model: dict[str, Any]) -> dict[str, Any]:
 def spec(case: dict[str, Any], folder: Path, suppression: float, levels: list[int] | None = None) -> dict[str, Any]:
     """The spec of a case; `levels`: of the one node that may be released."""
     names, weights = case["qi_order"], case.get("attribute_weights") or {}
-    quasi = {name: {"hierarchy": str(DATA / f"adult_hierarchy_{name}.csv")} for name in names}
+    quasi: dict[str, dict[str, Any]] = {
+        name: {"hierarchy": str(DATA / f"adult_hierarchy_{name}.csv")} for name in names
+    }
     for index, name in enumerate(names):
         quasi[name] |= {"weight": weights[name]} if name in weights else {}
         quasi[name] |= {} if levels is None else {"levels": {"min": levels[index], "max": levels[index]}}
