@@ -98,7 +98,7 @@ def largest(rows: int, parameters: Parameters) -> int:
     """The largest k for which so many rows are improbable enough; the probability grows with k, so it is bisected."""
     fraction, significance = parameters.fraction or 1.0, parameters.significance or SIGNIFICANCE
     low, high = 0.0, float(rows + 1)
-    while high - low > 1e-13 * high:
+    while high - low > 1e-13 * high and high > base.SMALLEST_FRACTION / 2:
         middle = (low + high) / 2
         low, high = (middle, high) if _tail(rows, middle, parameters) <= significance else (low, middle)
     return math.floor(low / fraction * (1 + base.TOLERANCE))

@@ -36,9 +36,9 @@ NODES = 1
 """How many nodes of a list of scores are run by default, of the first cases of each metric."""
 
 PRESENCE = (
-    "delta-presence: here people of the population who are under no class are in the table with probability 0, which is "
-    "below a `min`, and rows are dropped, as everybody is under a class that shows nothing; ARX looks at the classes "
-    "that have rows alone, and publishes the others"
+    "delta-presence: here people of the population who are under no class are in the table with probability 0, which "
+    "is below a `min`, and suppressed rows are dropped, as everybody is under a class that shows nothing; ARX looks at "
+    "the classes that have rows alone, and publishes the suppressed ones"
 )
 GRASSBERGER = (
     "ARX fails more classes than Grassberger's formula does, by what formula its sources that are at hand do not say: "
