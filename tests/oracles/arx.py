@@ -134,7 +134,9 @@ def spec(case: dict[str, Any], folder: Path, suppression: float, levels: list[in
         quasi[name] |= {} if levels is None else {"levels": {"min": levels[index], "max": levels[index]}}
     attribute = next((model["attribute"] for model in case["models"] if model.get("attribute")), None)
     hierarchy = next((model["hierarchy_file"] for model in case["models"] if "hierarchy_file" in model), None)
-    sensitive = {attribute: {"hierarchy": str(DATA / hierarchy)} if hierarchy else {}} if attribute else {}
+    ordered = any(model["model"] in DISTANCES for model in case["models"])
+    order: Any = str(DATA / hierarchy) if hierarchy else {"flat": True}  # ARX sorts texts that have no hierarchy
+    sensitive = {attribute: {"hierarchy": order} if ordered else {}} if attribute else {}
     members = members_of(case)
     path = DATA / "adult.csv" if members is None else folder / Path(members).name
     if members is not None and not path.exists():
