@@ -353,8 +353,8 @@ def _parameters(name: str) -> str:
     return table(("parameter", "type", "meaning"), rows)
 
 
-IN_PLACE = {"k-map": ("fraction", "estimator", "significance")}
-"""Parameters of a model that take the place of others."""
+IN_PLACE = {"k-map": ("fraction", "estimator", "significance"), "entropy-l-diversity": ("estimator",)}
+"""Parameters of a model that take the place of others, or of what is meant without them."""
 
 
 def _model_example(name: str) -> str:
