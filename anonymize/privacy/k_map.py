@@ -20,8 +20,7 @@ class in its population.
 Formula: F >= k for every class, F the rows of the population all of whose quasi-identifiers lie under the labels and
 intervals that the class shows. A suppressed cell shows everything; a missing value lies under the missing value.
 
-With `fraction`: P(X >= f) <= significance for X of mean p k, or f >= k. What is reported as k is f where that is
-enough, else the largest k that the class meets.
+With `fraction`: P(X >= f) <= significance for X of mean p k, or f >= k.
 
 Parameters: `k`, people (a whole number, at least 1), and either `population` (a table with the same quasi-identifiers)
 or `fraction` (at least 1e-10, at most 1) with `estimator` (poisson or zero-truncated) and `significance` (above 0,
@@ -88,9 +87,9 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
 
 
 def estimated(sizes: NDArray[np.int64], parameters: Parameters) -> base.Measured:
-    """(C,) the largest k that classes of `sizes` (C,) rows meet; the rows themselves where these are k."""
+    """(C,) the largest k that classes of `sizes` (C,) rows meet."""
     rows, of_class = np.unique(sizes, return_inverse=True)
-    reached = [size if size >= parameters.k else max(size, largest(size, parameters)) for size in rows.tolist()]
+    reached = [max(size, largest(size, parameters)) for size in rows.tolist()]
     return np.array(reached, np.float64)[of_class]
 
 

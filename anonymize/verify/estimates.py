@@ -37,11 +37,9 @@ def digamma(x: float) -> float:
 # --- people like a class ---------------------------------------------------------------------------------------------
 
 
-def people_like(rows: int, wanted: int, fraction: float, estimator: str, significance: float) -> int:
-    """The k that a class of so many rows meets: its rows where they are as many as wanted, else the largest k of whose
-    people so many rows would be seen with the significance at most."""
-    if rows >= wanted:
-        return rows
+def people_like(rows: int, fraction: float, estimator: str, significance: float) -> int:
+    """The largest k that a class of so many rows meets: as many as its rows at least, and as many as there may be if so
+    many rows are seen with the significance at most."""
 
     def improbable(k: int) -> bool:
         return at_least(rows, k * fraction, estimator) <= significance * (1 + 1e-9)

@@ -46,11 +46,11 @@ def people_like(given: Given) -> pl.Expr:
     """Of one class, the people of the population under what it shows, or as many as its rows let expect."""
     if "fraction" not in given:
         return crowd(given)
-    k, fraction, estimator = int(given["k"]), float(given["fraction"]), str(given.get("estimator", "zero-truncated"))
+    fraction, estimator = float(given["fraction"]), str(given.get("estimator", "zero-truncated"))
     significance = float(given.get("significance", 0.01))
 
     def expected(sizes: pl.Series) -> pl.Series:
-        of_size = {rows: estimates.people_like(rows, k, fraction, estimator, significance) for rows in sizes.unique()}
+        of_size = {rows: estimates.people_like(rows, fraction, estimator, significance) for rows in sizes.unique()}
         return sizes.replace_strict(of_size, return_dtype=pl.Int64)
 
     return SIZE.map_batches(expected, return_dtype=pl.Int64)
