@@ -55,15 +55,19 @@ def people_like(rows: int, fraction: float, estimator: str, significance: float)
 
 
 def at_least(rows: int, mean: float, estimator: str) -> float:
-    """The probability of so many rows or more where the mean is known, all terms from the first on summed."""
+    """The probability of so many rows or more where the mean is known: all terms away from the mean summed, beginning
+    with the largest, so that none of those that matter is too small for a number."""
     if rows == 0:
         return 1.0
-    term = math.exp(rows * math.log(mean) - mean - math.lgamma(rows + 1))
-    total, number = 0.0, rows
-    while term > total * 1e-17 or number <= mean:
-        total, number = total + term, number + 1
-        term *= mean / number
-    return total if estimator == "poisson" else total / (1 - math.exp(-mean))
+    above = mean < rows
+    number = rows if above else rows - 1
+    term, total = math.exp(number * math.log(mean) - mean - math.lgamma(number + 1)), 0.0
+    while term > total * 1e-17 and number >= 0:
+        total += term
+        term *= mean / (number + 1) if above else number / mean
+        number += 1 if above else -1
+    tail = total if above else 1 - total
+    return tail if estimator == "poisson" else tail / (1 - math.exp(-mean))
 
 
 # --- unique people ---------------------------------------------------------------------------------------------------
