@@ -51,7 +51,8 @@ class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
-    be saved, how a suppressed cell reads, and what an interrupted search has so far."""
+    be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, and what an
+    interrupted search has so far."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -62,6 +63,7 @@ class Context:
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
     suppressed: str = "*"
+    published: bool = True
     standing: Standing = field(default_factory=Standing)
 
 

@@ -10,6 +10,8 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 `--time-limit` ends the search earlier, with the best node so far, and `gap` in the report's `recoding` block says by
 how much at most another one may be of less distortion. Where none has been met, the top of the lattice is looked at,
 and if that is not safe, the search goes on to the first safe node. Interrupted, the best so far and the gap are told on
@@ -50,7 +52,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "mingen"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True)
 
 DIGITS = 10
 """Distortions that are equal in so many decimals are equal: sums of fractions in different order may differ beyond."""
@@ -73,7 +75,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The safe node of least distortion."""
     if options.mask_minimality:
         return masked(table, requirements, context, lambda checker: _exhausted(checker, Deadline(), context).least)
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     exhaustion = _exhausted(checker, Deadline(options.time_limit), context)
     gap = {"gap": exhaustion.gap} if options.time_limit else {}
     distortion = exhaustion.scorer.score(exhaustion.least)[0]

@@ -44,6 +44,8 @@ ends at the first step that may give somebody away, and rows that the node suppr
 knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
 values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid
@@ -84,7 +86,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "rules", "weights: correlation"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights", "rules", "weights: correlation"}), units=True)
 
 WORK = 5_000
 """Million cells that the distributed search reads where nothing else is asked for."""
@@ -127,7 +129,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The best string that the search meets."""
     if options.mask_minimality:
         return masked(table, requirements, context, lambda checker: searched(checker, options, context).ranked[0])
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     search = searched(checker, options, context)
     return checker.recoding(search.ranked[0], _chosen(search))
 

@@ -19,6 +19,8 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 `--time-limit` ends the search earlier. What is released then is the most precise of the lowest good nodes so far, which
 need not be minimal; `gap` in the report's `recoding` block says how many heights lower another good node may be at the
 most, and `minimal` has the nodes that were met in time. Where none has been met, the top of the lattice is looked at,
@@ -57,7 +59,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True)
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""
@@ -85,7 +87,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The most precise of the good nodes of the lowest height that has any."""
     if options.mask_minimality:
         return masked(table, requirements, context, most_precise)
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     heights = Heights(checker, Deadline(options.time_limit))
     context.standing.describe = heights.described
     minimal = heights.listed() if options.all_minimal else heights.lowest()

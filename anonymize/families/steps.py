@@ -16,7 +16,7 @@ from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_va
 from anonymize.algorithms.base import Found
 from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
-from anonymize.privacy import Requirement
+from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
 from anonymize.report.passing import PassingText
@@ -53,8 +53,9 @@ def search(
     limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    suppressed = request.spec.output.suppressed
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
+    output = request.spec.output
+    ending = (output.suppressed, output.suppressed_rows == "keep")
+    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending)
     try:
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
     except KeyboardInterrupt as interruption:
@@ -96,6 +97,12 @@ def check_needs(request: Request) -> None:
             if getattr(entry.parameters, "population", None) is not None:
                 message = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
+    if algorithm.NEEDS.family != "full-domain":
+        for index, entry in enumerate(spec.privacy.models):
+            if entry.model in MODELS and not MODELS[entry.model].merges(entry.parameters):
+                hint = "incognito, samarati, mingen, datafly and research-value can"
+                message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
+                raise UsageError(spec.problem(("privacy", "models", index), message, hint))
     if algorithm.NEEDS.sensitive and not spec.sensitive:
         message = f"{request.algorithm} needs a sensitive attribute, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be protected under sensitive"))

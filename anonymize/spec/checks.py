@@ -119,6 +119,10 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
                 yield Fault(path, message, hint, at_key=True)
+        levels = attribute.levels
+        if levels is not None and levels.max is not None and levels.min > levels.max:
+            path = ("quasi_identifiers", name, "levels", "min")
+            yield Fault(path, f"`{dotted(path)}`: is above `max`")
         low, high = attribute.bottom, attribute.top
         if low is not None and high is not None and low >= high:
             path = ("quasi_identifiers", name, "bottom")

@@ -46,6 +46,15 @@ def _never_rising(values: Edges) -> Edges:
     return values
 
 
+class LevelRange(Entry):
+    """The levels of a hierarchy that a full-domain search may choose from, both ends included."""
+
+    min: Annotated[int, Field(ge=0)] = Field(default=0, description="The lowest level; 0 is the values themselves.")
+    max: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="The highest level. Left out: the root of the hierarchy."
+    )
+
+
 class QuasiIdentifier(Definition):
     """An attribute that others may know about an individual, generalized in the release."""
 
@@ -83,6 +92,11 @@ class QuasiIdentifier(Definition):
     level: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
+    )
+    levels: LevelRange | None = Field(
+        default=None,
+        description="For datafly, samarati, mingen, incognito and research-value: the lowest and the highest level of "
+        "the hierarchy that may be released. {min: 1, max: 3}.",
     )
     bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
         default=None,

@@ -22,6 +22,7 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.spec.columns import LevelRange
 from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
@@ -231,9 +232,9 @@ def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
-    identifying = definition.identifying
+    identifying, levels = definition.identifying, definition.levels or LevelRange()
     categorize = _categorize(definition, spec.output.interval)
-    last = (rules, identifying, categorize, definition.research_value, definition.range)
+    last = (rules, identifying, categorize, definition.research_value, definition.range, levels.min, levels.max)
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
         values, codes, missing = coded(coding, *encoder.encode())
