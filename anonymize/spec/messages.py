@@ -205,6 +205,7 @@ _EXPECTED: dict[str, Callable[[Details], str]] = {
     "model_type": _always("a mapping"),
     "value_kind": _always("a number or text"),
     "target_kind": _always("a column's name, or {NAME: {type: numeric}}"),
+    "levels_kind": _always("a list of levels, or {format: ..., levels: [...]}"),
     "literal_error": _one_of,
     "too_short": _count,
     "too_long": _count,
