@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from anonymize.domain.grid import Grid, Numbers
 
-
 _EXACT = 2.0**52  # multiples of a step are numbered exactly up to here
 
 

@@ -52,9 +52,9 @@ def is_open(spec: Spec) -> bool:
 def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec:
     """The spec with the columns of a table in place of patterns and of `others`; columns in the table's order.
 
-    A pattern that matches nothing stays, for whoever asks whether all columns are there. Unless `lenient`, raises DataError for columns
-    that patterns of two sections match, and for an entry with a `*` that is a column's name where columns that it would
-    match as a pattern have no other role but that of `others`.
+    A pattern that matches nothing stays, for whoever asks whether all columns are there. Unless `lenient`, raises
+    DataError for columns that patterns of two sections match, and for an entry with a `*` that is a column's name where
+    columns that it would match as a pattern have no other role but that of `others`.
     """
     if not is_open(spec):
         return spec
