@@ -16,14 +16,15 @@ from anonymize.cli.options import (
     PATH,
     QUIET,
     REPORTS,
-    SPEC,
     THREADS,
     SpecCommand,
+    nearby_spec,
     use_threads,
     with_options,
 )
 from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
+from anonymize.names import split
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
@@ -175,6 +176,8 @@ def audit(
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    if spec is None and "quasi_identifiers" not in given:
+        spec = nearby_spec(click.get_current_context())
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     against = rooms.Against(baseline, no_regress, previous, by_position)
     further = Deeper(subsets, fraction, population)
@@ -190,7 +193,7 @@ def audit(
 
 @click.command(cls=SpecCommand)
 @with_options(
-    SPEC,
+    click.argument("spec", type=PATH, required=False),
     click.argument("released", type=PATH, required=False),
     INPUT,
     *OVERRIDES,
@@ -238,7 +241,7 @@ def audit(
     COLOR,
 )
 def evaluate(
-    spec: str,
+    spec: str | None,
     released: str | None,
     input_path: str | None,
     form: str,
@@ -266,6 +269,7 @@ def evaluate(
     With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
     original's patterns the release still shows. These name values, and are left out of the files of -r.
     """
+    spec, released = _spec_and_release(spec, released)
     count = use_threads(threads)
     from anonymize import evaluate as rooms
     from anonymize import privacy
@@ -286,6 +290,20 @@ def evaluate(
         click.echo(markdown(report), nl=False)
     elif not quiet:
         _text(report, color)
+
+
+def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:
+    """What is named: where it is a table alone, the spec is the nearest one."""
+    context = click.get_current_context()
+    if spec is None or (released is None and split(spec)[1] != ""):
+        nearby = nearby_spec(context)
+        if nearby is None and spec is None:
+            message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
+            raise click.UsageError(message, context)
+        if nearby is not None:
+            return nearby, spec
+    assert spec is not None
+    return spec, released
 
 
 def _protocol(given: dict[str, Any], threads: int) -> Any:

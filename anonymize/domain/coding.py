@@ -24,8 +24,8 @@ def rounded(values: Numbers, step: float) -> Numbers:
     numbers = values.astype(np.float64)
     near = np.abs(numbers) / step < _EXACT
     index = grid.floor(np.where(near, numbers, 0.0))
-    low, high = grid.points(index), grid.points(index + 1)
-    return np.where(near, np.where(high - numbers <= numbers - low, high, low), numbers)
+    middle = Grid(grid.mantissa * 5, grid.exponent - 1).points(2 * index + 1)
+    return np.where(near, grid.points(index + (numbers >= middle)), numbers)
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,15 @@ def text_of(proposal: Proposal) -> str:
 
 def scalar(text: str) -> str:
     """A name or a text as YAML has it, in quotes where it needs them."""
-    plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
-    return text if plain else json.dumps(text, ensure_ascii=text.isascii() or _odd(text))
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
 
 
-def _odd(text: str) -> bool:
-    return any(not character.isprintable() for character in text)
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
 def flow(value: Any) -> str:
@@ -108,9 +111,9 @@ def _groups(proposal: Proposal) -> dict[str, str]:
         return {}
     alike: dict[tuple[str, str, str], list[str]] = {}
     for guess in proposal.guesses:
-        stem = re.match(r"(.*?[A-Za-z]{2,}[_. -]?)(?=[^A-Za-z]|$)", guess.name)
-        if stem and stem[1] != guess.name and "*" not in guess.name:
-            key = (guess.role, flow(proposal.settings.get(guess.name, {})), stem[1])
+        match = re.match(r"(.*?[A-Za-z]{2,}[_. -]?)(?=[^A-Za-z]|$)", guess.name)
+        if match and match[1] != guess.name and "*" not in guess.name:
+            key = (guess.role, flow(proposal.settings.get(guess.name, {})), match[1])
             alike.setdefault(key, []).append(guess.name)
     groups: dict[str, str] = {}
     for (_, _, stem), names in alike.items():
@@ -151,8 +154,8 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
 
 def _head(proposal: Proposal) -> list[str]:
     lines = [
-        "# Made by `anonymize init`: a first guess at what the columns of this table are. It runs as it is, and it is not",
-        f"# done: whoever knows the data has to look at each `{DECIDE}`.",
+        "# Made by `anonymize init`: a first guess at what the columns of this table are. It runs as it is, and it is",
+        f"# not done: whoever knows the data has to look at each `{DECIDE}`.",
         "#",
         "#   anonymize validate SPEC            checks this file against the table",
         "#   anonymize mondrian SPEC -o released.csv -r report.md",
@@ -207,9 +210,7 @@ def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
 
 
 def _others() -> list[str]:
-    return [
-        "# others: drop                                   # what a column is that a later table has; an error as it is"
-    ]
+    return [_line("# others: drop", "what a column is that is not listed here; an error as it is")]
 
 
 def _privacy(proposal: Proposal) -> list[str]:

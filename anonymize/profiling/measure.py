@@ -6,6 +6,7 @@ too large for the hashes of all its columns at once is read once for each group 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem
 from anonymize.profiling.words import MISSING_WORDS
-from anonymize.spec.missing import UNKNOWN, Missing
-from anonymize.table.encode import Field, NumberColumn, is_text
+from anonymize.spec.missing import UNKNOWN
+from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.source import Source
 from anonymize.table.texts import tidy
@@ -91,9 +92,9 @@ class Thinned:
 
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows."""
-        rows = np.arange(self._next, batch.height, self._step)
-        self._next = int(rows[-1]) + self._step - batch.height if len(rows) else self._next - batch.height
-        self._pieces.append(batch[rows])
+        kept = batch.gather_every(self._step, self._next) if self._next < batch.height else batch.clear()
+        self._next += kept.height * self._step - batch.height
+        self._pieces.append(kept)
         while sum(piece.height for piece in self._pieces) > 2 * SAMPLE:
             kept = pl.concat(self._pieces)
             self._pieces = [kept.gather_every(2)]
@@ -106,7 +107,8 @@ class Thinned:
 
 
 def measure(source: Source) -> TableFacts:
-    """Reads a table. Raises DataError for one that is not sound, has no rows or a column of a type that cannot be used."""
+    """Reads a table. Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be
+    used."""
     for name, dtype in source.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise DataError(Problem(f"column {name!r} is of a type that is not supported", source.name))
@@ -122,21 +124,27 @@ def measure(source: Source) -> TableFacts:
                 thinned.add(batch)
             for name, each in counting.items():
                 each.add(batch[name])
-        for name, each in counting.items():
+        for each in counting.values():
             each.finish(keep=len(groups) == 1)
         counted |= counting
     if not source.rows:
         raise DataError(Problem("no rows: a header alone", file=source.name))
     sample = thinned.frame().select(column(name).cast(pl.String) for name in names)
-    columns = {name: each.facts(source.rows, sample[name]) for name, each in counted.items()}
+    seen = frozenset().union(*(each.unknown for each in counted.values()))
+    unknown = tuple(word for word in MISSING_WORDS if word in seen)
+    columns = {name: each.facts(source.rows, sample[name], unknown) for name, each in counted.items()}
     kept = {name: each.hashes for name, each in counted.items() if each.hashes is not None}
-    return TableFacts(source.rows, columns, kept, sample, _unknown(counted, columns))
+    return TableFacts(source.rows, columns, kept, sample, unknown)
 
 
 def _first_group(source: Source, names: Sequence[str]) -> int:
-    """How many columns are counted in one reading: their hashes have room, at 8 bytes a row and some 16 a line."""
-    rows = max(source.path.stat().st_size // 16, 1)
-    return max(min(len(names), MEMORY // (8 * rows)), 1) if len(names) * rows * 8 > MEMORY else len(names)
+    """How many columns are counted in one reading: as many as there is room for hashes, of 8 bytes a row."""
+    size = source.path.stat().st_size
+    with open(source.path, "rb") as file:
+        head = file.read(1 << 16)
+    lines = head.count(b"\n") if source.format == "csv" else len(names) and len(head) // (2 * len(names))
+    rows = size * max(lines, 1) // max(len(head), 1) + 1
+    return len(names) if len(names) * rows * 8 <= MEMORY else max(MEMORY // (8 * rows), 1)
 
 
 def _batches(source: Source, names: Sequence[str], *, checked: bool) -> Iterator[pl.DataFrame]:
@@ -167,27 +175,21 @@ class _Counting:
     """A column on its way: hashes of all rows, and whether they are numbers."""
 
     def __init__(self, source: Source, name: str, numeric: bool) -> None:
-        self.name, self.bad, self.is_numeric = name, 0, False
+        self.name, self._numeric = name, numeric
         self._dtype = source.schema[name]
         self._text = is_text(self._dtype)
         self._pieces: list[Hashes] = []
-        missing = Missing.in_format(("", *MISSING_WORDS), source.format)
-        self._numbers = NumberColumn(Field(name, self._dtype, missing), "value") if numeric else None
-        words = ["", *MISSING_WORDS] if self._text else []
-        own = pl.Series([None, *words], dtype=pl.String).cast(
-            self._dtype if not self._text else pl.String, strict=False
-        )
-        self._absent = np.unique(own.hash().to_numpy())
-        self._empty = own[:2].hash().to_numpy()
-        self._largest, self._whole = 0.0, True
+        self._range = _Range()
+        self._words = dict(zip(MISSING_WORDS, pl.Series(MISSING_WORDS).hash().to_list(), strict=True))
         self.hashes: Hashes | None = None
+        self.unknown: frozenset[str] = frozenset()
 
     def add(self, values: pl.Series) -> None:
         """Takes the next rows."""
         plain = unnamed(values).cast(pl.String) if self._text else unnamed(values)
         self._pieces.append(plain.hash().to_numpy())
-        if self._numbers is not None:
-            self._numbers.add(values.to_frame().select(self._numbers.expressions))
+        if self._numeric and not self._range.wrong:
+            self._range.add(plain)
 
     def finish(self, *, keep: bool) -> None:
         """Counts; `keep`: the hashes are kept."""
@@ -196,29 +198,29 @@ class _Counting:
         ordered = np.sort(hashes)
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else ordered
         counts = np.diff(np.append(starts, len(ordered))).astype(np.int64)
-        absent = self._absent if self._numbers is not None else self._empty
-        present = ~np.isin(ordered[starts.astype(np.int64)], absent)
+        values = ordered[starts.astype(np.int64)]
+        strong = {word for word in self._words if self._text and (self.is_numeric or word.lower() in STRONG)}
+        self.unknown = frozenset(word for word in strong if _among(self._words[word], values))
+        nothing = pl.Series([None, *([""] if self._text else [])], dtype=pl.String() if self._text else self._dtype)
+        absent = [*nothing.hash().to_list(), *(self._words[word] for word in self.unknown)]
+        present = ~np.isin(values, np.array(absent, np.uint64))
         self._missing = int(counts[~present].sum())
         self._counts = np.sort(counts[present])
-        if self._numbers is not None:
-            self.bad = self._numbers.bad.count or int(self._numbers.inexact)
-            self._largest, self._whole = self._numbers.largest, self._numbers.whole
-            self._numbers = None
-            self.is_numeric = not self.bad
         self.hashes = hashes if keep else None
 
-    def facts(self, rows: int, sample: pl.Series) -> ColumnFacts:
-        """What has been measured, with the forms of the sample."""
+    @property
+    def is_numeric(self) -> bool:
+        """Whether every value is a number."""
+        return self._numeric and not self._range.wrong
+
+    def facts(self, rows: int, sample: pl.Series, unknown: Sequence[str]) -> ColumnFacts:
+        """What has been measured, with the forms of the sample; `unknown`: texts that mean missing."""
         present = tidy(unnamed(sample).drop_nulls())
-        present = present.filter(present != "")
-        if self.is_numeric:
-            present = present.filter(~present.is_in(list(MISSING_WORDS)))
+        present = present.filter(~present.is_in(["", *unknown]))
         numbers = None
         if self.is_numeric and len(self._counts):
-            low, high = _spread(present)
-            numbers = Numbers(self._whole, self._largest, low, high)
+            numbers = Numbers(self._range.whole, self._range.largest, *_spread(present))
         distinct = present.unique(maintain_order=True)
-        step = max(len(distinct) // TEXTS, 1)
         return ColumnFacts(
             self.name,
             rows,
@@ -226,11 +228,53 @@ class _Counting:
             len(self._counts),
             int((self._counts == 1).sum()),
             self._counts,
-            tuple(distinct.gather_every(step).to_list()),
+            tuple(distinct.gather_every(max(len(distinct) // TEXTS, 1)).to_list()),
             numbers,
-            self.bad,
+            self._range.wrong,
             self._dtype in _TYPED,
         )
+
+
+def _among(value: int, ordered: Hashes) -> bool:
+    place = int(np.searchsorted(ordered, np.uint64(value)))
+    return place < len(ordered) and int(ordered[place]) == value
+
+
+class _Range:
+    """Whether values are numbers as a spec's `type: numeric` has them, and how large.
+
+    `wrong`: values that are none, counted up to the first batch that has any; a column whose numbers no 64 bits hold
+    exactly has some as well.
+    """
+
+    def __init__(self) -> None:
+        self.wrong, self.largest, self.whole = 0, 0.0, True
+
+    def add(self, values: pl.Series) -> None:
+        """Takes the next rows."""
+        numbers = values.cast(pl.Float64, strict=False)
+        if numbers.null_count() > values.null_count():
+            rest = tidy(values.filter(numbers.is_null() & values.is_not_null()).cast(pl.String)).str.strip_chars()
+            rest = rest.filter(~rest.is_in(["", *MISSING_WORDS]))
+            more = rest.cast(pl.Float64, strict=False)
+            self.wrong += more.null_count()
+            self._take(more.drop_nulls().to_numpy())
+        self._take(numbers.drop_nulls().to_numpy())
+
+    def _take(self, numbers: NDArray[np.float64]) -> None:
+        if not len(numbers):
+            return
+        largest = float(np.abs(numbers).max())
+        if not math.isfinite(largest):
+            self.wrong += int((~np.isfinite(numbers)).sum())
+            return
+        self.largest = max(self.largest, largest)
+        self.whole = self.whole and bool(np.all(numbers == np.floor(numbers)))
+        if self.largest >= (_LARGEST_WHOLE if self.whole else _EXACT):
+            self.wrong += 1
+
+
+_EXACT, _LARGEST_WHOLE = 2.0**53, 2.0**63
 
 
 def _spread(texts: pl.Series) -> tuple[float, float]:
@@ -238,21 +282,6 @@ def _spread(texts: pl.Series) -> tuple[float, float]:
     if not len(values):
         return 0.0, 0.0
     return float(values.quantile(0.05)), float(values.quantile(0.95))
-
-
-def _unknown(counted: Mapping[str, _Counting], columns: Mapping[str, ColumnFacts]) -> tuple[str, ...]:
-    """Texts that mean missing, in the order of the list: only words of the list, and only those that occur."""
-    words = dict.fromkeys(MISSING_WORDS)
-    hashed = dict(zip(words, pl.Series(list(words)).hash().to_list(), strict=True))
-    seen = set[str]()
-    for name, each in counted.items():
-        strong = [word for word in words if word.lower() in STRONG or each.is_numeric]
-        if each.hashes is not None:
-            present = np.isin(np.array([hashed[word] for word in strong], np.uint64), each.hashes)
-            seen |= {word for word, there in zip(strong, present.tolist(), strict=True) if there}
-        else:
-            seen |= {word for word in strong if word in columns[name].texts or each.is_numeric}
-    return tuple(word for word in words if word in seen)
 
 
 STRONG = frozenset({"na", "n/a", "n.a.", "nan", "null", "nil", "missing", "?", "-", "--", "."})

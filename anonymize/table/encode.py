@@ -196,16 +196,6 @@ class NumberColumn:
         return self._fractions and max([self._largest, *whole]) > _EXACT
 
     @property
-    def largest(self) -> float:
-        """The largest absolute value so far."""
-        return max((float(np.abs(piece.astype(np.float64)).max(initial=0.0)) for piece in self._pieces), default=0.0)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all numbers so far are whole, however they are written."""
-        return all(piece.dtype != np.float64 or bool(np.all(piece == np.floor(piece))) for piece in self._pieces)
-
-    @property
     def _rows(self) -> int:
         return sum(self._lengths)
 
