@@ -21,7 +21,7 @@ def hierarchy() -> None:
     """Show, check and make value generalization hierarchies.
 
     show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
-    writes the hierarchy of a builder (intervals, mask, prefix, dates, flat) as a file, to be edited.
+    writes the hierarchy of a builder (intervals, mask, prefix, dates, times, rare, flat) as a file, to be edited.
     """
 
 
