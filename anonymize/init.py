@@ -134,9 +134,9 @@ def _values(facts: ColumnFacts) -> str:
 
 def _with_files(request: Init, proposal: Proposal, source: Source) -> tuple[Proposal, list[OutputFile]]:
     """The hierarchies of categories as files in a folder, made from the values of the table."""
+    table = read(_spec(proposal), source)
     folder = Path(str(request.hierarchies))
     folder.mkdir(mode=0o700, exist_ok=True)
-    table = read(_spec(proposal), source)
     changed, files = dict(proposal.settings), []
     for number, attribute in enumerate(table.attributes):
         if "hierarchy" not in proposal.settings[attribute.name] or attribute.domain.kind == "numeric":

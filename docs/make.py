@@ -78,7 +78,8 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize init sample_data/patients.csv -o spec.yaml",
         "anonymize init sample_data/patients.csv -o spec.yaml --interactive",
         "anonymize init sample_data/patients.csv -o spec.yaml --hierarchies hierarchies",
-        "anonymize validate spec.yaml && anonymize mondrian spec.yaml -o released.csv -r report.md",
+        "anonymize validate spec.yaml -i sample_data/patients.csv",
+        "anonymize mondrian spec.yaml -o released.csv -r report.md",
     ),
     "hierarchy": (
         "anonymize hierarchy show configs/patients.yaml",
