@@ -43,7 +43,9 @@ def write(path: Path, rows: int, seed: int, jobs: list[str] = JOBS) -> None:
         for number in range(rows):
             seen = f"2016/{chance.randint(1, 12):02}/{chance.randint(1, 28):02} {chance.randint(0, 23):02}:00"
             labs = chance.randint(0, 40), round(chance.uniform(0, 20), 1)
-            out.writerow([number, *labs, seen, f"{chance.randint(0, 23)}:30", chance.choice(jobs), chance.choice("abcdef")])
+            out.writerow(
+                [number, *labs, seen, f"{chance.randint(0, 23)}:30", chance.choice(jobs), chance.choice("abcdef")]
+            )
 
 
 @pytest.fixture

@@ -106,8 +106,8 @@ class Thinned:
         return pl.concat(self._pieces) if self._pieces else pl.DataFrame()
 
 
-def measure(source: Source) -> TableFacts:
-    """Reads a table. Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be
+def measure(source: Source, memory: int = MEMORY) -> TableFacts:
+    """Reads a table, as often as the hashes of all columns take so many bytes. Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be
     used."""
     for name, dtype in source.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
@@ -115,7 +115,7 @@ def measure(source: Source) -> TableFacts:
     numeric = _likely_numbers(source)
     thinned, names = Thinned(), list(source.columns)
     counted: dict[str, _Counting] = {}
-    first = _first_group(source, names)
+    first = _first_group(source, names, memory)
     groups = [names[start : start + first] for start in range(0, len(names), first)]
     for group in groups:
         counting = {name: _Counting(source, name, name in numeric) for name in group}
@@ -137,14 +137,14 @@ def measure(source: Source) -> TableFacts:
     return TableFacts(source.rows, columns, kept, sample, unknown)
 
 
-def _first_group(source: Source, names: Sequence[str]) -> int:
+def _first_group(source: Source, names: Sequence[str], memory: int) -> int:
     """How many columns are counted in one reading: as many as there is room for hashes, of 8 bytes a row."""
     size = source.path.stat().st_size
     with open(source.path, "rb") as file:
         head = file.read(1 << 16)
     lines = head.count(b"\n") if source.format == "csv" else len(names) and len(head) // (2 * len(names))
     rows = size * max(lines, 1) // max(len(head), 1) + 1
-    return len(names) if len(names) * rows * 8 <= MEMORY else max(MEMORY // (8 * rows), 1)
+    return len(names) if len(names) * rows * 8 <= memory else max(memory // (8 * rows), 1)
 
 
 def _batches(source: Source, names: Sequence[str], *, checked: bool) -> Iterator[pl.DataFrame]:
