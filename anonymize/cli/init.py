@@ -62,6 +62,8 @@ def init(
     from anonymize.init import Init
     from anonymize.init import init as road
 
+    if interactive and table == "-":
+        raise click.UsageError("--interactive asks on standard input: name the table's file.")
     decide = _asked if interactive else None
     more = {} if decide is None else {"decide": decide}
     road(Init(table, output, show_values, hierarchies, force, separator, encoding, **more))

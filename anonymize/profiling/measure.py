@@ -107,8 +107,10 @@ class Thinned:
 
 
 def measure(source: Source, memory: int = MEMORY) -> TableFacts:
-    """Reads a table, as often as the hashes of all columns take so many bytes. Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be
-    used."""
+    """Reads a table, as often as the hashes of all columns take so many bytes of memory.
+
+    Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be used.
+    """
     for name, dtype in source.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise DataError(Problem(f"column {name!r} is of a type that is not supported", source.name))

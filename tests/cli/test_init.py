@@ -190,5 +190,9 @@ def test_tables_that_cannot_be_read(call: Call, desk: Desk, content: str, code: 
     assert not (desk.folder / "s.yaml").exists()
 
 
+def test_answers_and_a_table_cannot_both_come_from_standard_input(call: Call) -> None:
+    assert call("init", "-", "--interactive").code == 2
+
+
 def test_a_spec_is_not_overwritten(call: Call, desk: Desk) -> None:
     assert call("init", "table.csv", "-o", "spec.yaml").code == 2
