@@ -18,7 +18,7 @@ from typing import Any
 from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.capacity import proposed, tried
+from anonymize.profiling.capacity import Cost, proposed, tried
 from anonymize.profiling.document import Proposal, text_of
 from anonymize.profiling.hierarchies import settings
 from anonymize.profiling.joint import growing, together
@@ -32,6 +32,8 @@ SMALL, TRIAL = 200_000, 4_000
 """Of tables with more rows than the one, anonymity is tried on as many as the other: reading them takes long enough."""
 
 Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
+Choose = Callable[[Sequence[Cost], int, int], int]
+"""Of what several k cost, the one that is proposed, and the rows: the k that is taken."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Init:
 
     `path`: of the table, `-` for standard input. `output`: of the spec, `-` for standard output. `show_values`: values
     of the table stand in comments, and only the file's owner may read it. `hierarchies`: a folder for hierarchy files,
-    which hold values; None: builders alone. `decide`: what makes other guesses of those that were made.
+    which hold values; None: builders alone. `decide`: what makes other guesses of those that were made; `choose`: what
+    makes another k of the one that is proposed.
     """
 
     path: str
@@ -51,6 +54,7 @@ class Init:
     separator: str | None = None
     encoding: str | None = None
     decide: Decide = lambda made: made
+    choose: Choose = lambda found, k, rows: k
 
 
 def init(request: Init) -> str:
@@ -93,7 +97,7 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
     found = tried(_spec(proposal), rows)
     k = proposed(found) if found else min(5, facts.rows)
     sampled = rows.height if rows.height < facts.rows else None
-    return replace(proposal, costs=found, k=k, sampled=sampled)
+    return replace(proposal, costs=found, k=request.choose(found, k, facts.rows), sampled=sampled)
 
 
 def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -> Proposal:

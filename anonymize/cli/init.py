@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ import click
 from anonymize.cli.options import FORCE, PATH, THREADS, use_threads, with_options
 
 if TYPE_CHECKING:
+    from anonymize.profiling.capacity import Cost
     from anonymize.profiling.roles import Guess
 
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 @with_options(
     click.argument("table", type=PATH),
     click.option("-o", "--output", type=PATH, default="-", help="The spec; - is standard output."),
-    click.option("--interactive", is_flag=True, help="Ask for each column's role; Enter takes the guess."),
+    click.option("--interactive", is_flag=True, help="Ask for each column's role and for k; Enter takes the guess."),
     click.option(
         "--show-values",
         is_flag=True,
@@ -64,9 +66,8 @@ def init(
 
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
-    decide = _asked if interactive else None
-    more = {} if decide is None else {"decide": decide}
-    road(Init(table, output, show_values, hierarchies, force, separator, encoding, **more))
+    request = Init(table, output, show_values, hierarchies, force, separator, encoding)
+    road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
 
 
 def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
@@ -88,3 +89,17 @@ def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
         role = letters[answer]
         decided.append(guess if role == guess.role else guess.as_role(role, "decided"))
     return decided
+
+
+def _chosen(costs: Sequence[Cost], k: int, rows: int) -> int:
+    """The k that is typed, from 1 to the number of rows; Enter takes the one that is proposed."""
+    from rich.console import Console
+    from rich.prompt import IntPrompt
+
+    console = Console(stderr=True)
+    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in costs)
+    while True:
+        answer = IntPrompt.ask(f"k [dim]({figures})[/dim]", console=console, default=k)
+        if 1 <= answer <= rows:
+            return answer
+        console.print(f"k is a number of rows, from 1 to {rows:,}")

@@ -175,8 +175,9 @@ def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.Mo
     frame = pl.DataFrame({"age": range(30), "flag": [0, 1, 1] * 10})
     frame.write_csv("t.csv")
     plain = CliRunner().invoke(command, ["t.csv"])
-    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n")
-    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n")
+    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n\n")
+    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n99\n7\n")
+    assert "  k: 7 " in changed.stdout
     assert plain.stdout == taken.stdout and taken.exit_code == 0
     assert "  flag: {type: numeric}" in changed.stdout.split("sensitive:")[2]
 
