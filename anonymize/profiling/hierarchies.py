@@ -17,6 +17,9 @@ from anonymize.spec.hierarchy import MOST_WIDTH
 
 LABELS = ("Other", "Others", "All others", "Rest", "(pooled)")
 LEAST_POOL, MOST_POOL = 5, 50
+FEW_NUMBERS = 5
+"""So many different numbers or more are put into intervals."""
+
 MASKED = 8
 """Up to so many characters a code is masked one by one."""
 
@@ -29,7 +32,8 @@ def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
     if facts.typed or (shape is not None and shape.kind in ("date", "time") and guess.reason == shape.name):
         return _moments(shape, guess)
     if facts.numbers is not None and not (shape is not None and shape.kind == "code"):
-        return {"type": "numeric"} | _intervals(facts.numbers, guess.words)
+        few = facts.distinct < FEW_NUMBERS
+        return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
     if shape is not None and (shape.kind == "code" or guess.words & PLACES) and _one_length(facts):
         return _prefixes(facts, shape)
     return _pool(facts, hashes)

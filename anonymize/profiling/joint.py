@@ -35,7 +35,8 @@ def together(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> float:
 
 
 def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Singled]:
-    """Sets of one column, two, and more, each the one before and the column with which most rows are alone.
+    """Sets of one column, two, and more, each the one before and the column with which most rows are alone;
+    sets with which no more are than with the one before are left out.
 
     Of many columns the first are tried, as many as `WORK` allows.
     """
@@ -52,7 +53,7 @@ def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Single
         left.remove(best)
         mixed = tried[best]
         sets.append(Singled(tuple(chosen), shares[best]))
-    return sets
+    return [each for before, each in zip([None, *sets], sets, strict=False) if not before or each.share > before.share]
 
 
 def _mixed(columns: Sequence[Hashes]) -> Hashes:
