@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,7 @@ class _Counting:
         self._text = is_text(self._dtype)
         self._pieces: list[Hashes] = []
         self._range = _Range()
-        self._words = dict(zip(MISSING_WORDS, pl.Series(MISSING_WORDS).hash().to_list(), strict=True))
+        self._words = _hashed_words()
         self.hashes: Hashes | None = None
         self.unknown: frozenset[str] = frozenset()
 
@@ -235,6 +236,12 @@ class _Counting:
             self._range.wrong,
             self._dtype in _TYPED,
         )
+
+
+@cache
+def _hashed_words() -> Mapping[str, int]:
+    """The hashes of the texts that read as missing."""
+    return dict(zip(MISSING_WORDS, pl.Series(MISSING_WORDS).hash().to_list(), strict=True))
 
 
 def _among(value: int, ordered: Hashes) -> bool:
