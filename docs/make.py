@@ -79,6 +79,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize validate configs/patients.yaml",
         "anonymize validate configs/patients.yaml -i sample_data/patients.csv",
     ),
+    "init": (
+        "anonymize init sample_data/patients.csv -o spec.yaml",
+        "anonymize init sample_data/patients.csv -o spec.yaml --interactive",
+        "anonymize init sample_data/patients.csv -o spec.yaml --hierarchies hierarchies",
+        "anonymize validate spec.yaml -i sample_data/patients.csv",
+        "anonymize mondrian spec.yaml -o released.csv -r report.md",
+    ),
     "hierarchy": (
         "anonymize hierarchy show configs/patients.yaml",
         "anonymize hierarchy show configs/patients.yaml age -i sample_data/patients.csv --json",

@@ -21,7 +21,7 @@ def hierarchy() -> None:
     """Show, check and make value generalization hierarchies.
 
     show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
-    writes the hierarchy of a builder (intervals, mask, prefix, dates, flat) as a file, to be edited.
+    writes the hierarchy of a builder (intervals, mask, prefix, dates, times, rare, flat) as a file, to be edited.
     """
 
 
@@ -44,6 +44,7 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     from anonymize import privacy
     from anonymize.report.hierarchies import describe
     from anonymize.spec import load
+    from anonymize.spec.patterns import entry_of
 
     loaded = load(spec, privacy.PARAMETERS)
     described = describe(loaded, input_path, attribute)
@@ -52,7 +53,10 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
         click.echo(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False))
     else:
         _print(described, color)
-    left_out = [name for name in loaded.quasi_identifiers if name not in [each.name for each in described]]
+    described_names = [each.name for each in described]
+    left_out = [
+        name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in described_names)
+    ]
     if left_out and attribute is None:
         click.echo(f"not shown without a table: {', '.join(left_out)}", err=True)
 
@@ -144,9 +148,10 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
 
     check_suffix(output, "a hierarchy", (".csv", ".yaml", ".yml"))
     loaded = load(spec, privacy.PARAMETERS)
-    check_name(loaded, attribute)
+    check_name(loaded.quasi_identifiers, attribute)
     with OutputFile(output, force=force) as target, Source.open(loaded, input_path) as source:
         table = read(loaded, source)
+        check_name([each.name for each in table.attributes], attribute)
         definition = next(each for each in table.attributes if each.name == attribute)
         target.write_text(text_for(output, definition))
         commit([target])

@@ -6,6 +6,7 @@ and builders are made of the values that occur.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from anonymize.domain.rules import resolve
 from anonymize.errors import UsageError
 from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
 from anonymize.spec import Rule, Spec
+from anonymize.spec.patterns import entry_of
 from anonymize.table import Attribute, Source, Table, read
 
 
@@ -76,17 +78,19 @@ def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Desc
 
     Raises UsageError for a name that is not a quasi-identifier, and where a hierarchy needs a table and there is none.
     """
-    check_name(spec, name)
+    check_name(spec.quasi_identifiers, name)
     if path is None and spec.input.path is None:
         return _without_table(spec, name)
     with Source.open(spec, path) as source:
-        return _with_table(read(spec, source), name)
+        table = read(spec, source)
+        check_name([attribute.name for attribute in table.attributes], name)
+        return _with_table(table, name)
 
 
-def check_name(spec: Spec, name: str | None) -> None:
-    """Raises UsageError for a name that is not a quasi-identifier of the spec."""
-    if name is not None and name not in spec.quasi_identifiers:
-        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(spec.quasi_identifiers)}")
+def check_name(names: Collection[str], name: str | None) -> None:
+    """Raises UsageError for a name that is none of the quasi-identifiers, and that no pattern among them matches."""
+    if name is not None and entry_of(names, name) is None:
+        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(names)}")
 
 
 def _with_table(table: Table, name: str | None) -> list[Described]:

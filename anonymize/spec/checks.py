@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Value
-from anonymize.spec.hierarchy import Intervals
+from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
+from anonymize.spec.patterns import expand
 from anonymize.spec.rules import KINDS, Rule, RuleRange
 
 _ROLES = {
@@ -36,10 +37,18 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _roles(spec)
     yield from _attributes(spec)
     yield from _rules(spec)
-    yield from _privacy(spec)
-    yield from _targets(spec)
-    yield from selections(spec)
+    known = expand(spec, _named_elsewhere(spec), lenient=True)
+    yield from _privacy(known)
+    yield from _targets(known)
+    yield from selections(known)
     yield from _output(spec)
+
+
+def _named_elsewhere(spec: Spec) -> list[str]:
+    """Columns that are named besides their roles, which patterns may stand for."""
+    attributes = [entry.attribute for entry in spec.privacy.models if entry.attribute is not None]
+    selected = [name for selection in spec.workload.selections for name in selection]
+    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected]))
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------
@@ -75,15 +84,29 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
     for path, attribute in _all_attributes(spec):
         if not isinstance(attribute.hierarchy, Entry):
             continue
+        if isinstance(attribute.hierarchy, Rare) and path[0] == "sensitive":
+            message = f"`{dotted(path)}`: `rare` is for quasi-identifiers"
+            hint = "what is rare in a release may not be so in its input, and distances would differ"
+            yield Fault((*path, "hierarchy", "rare"), message, hint, at_key=True)
         builder = next(iter(type(attribute.hierarchy).model_fields))
         wanted = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
         if attribute.type != wanted:
             message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
+    yield from _pools(spec)
     yield from _bins(spec)
     yield from _coded(spec)
     yield from _domains(spec)
+
+
+def _pools(spec: Spec) -> Iterator[Fault]:
+    """Labels of pools that mean something else already."""
+    for name, attribute in spec.quasi_identifiers.items():
+        if isinstance(attribute.hierarchy, Rare):
+            label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
+            if label == spec.output.suppressed or label in spec.missing("csv"):
+                yield Fault(path, f"`{dotted(path)}`: means suppressed or missing already", "choose another label")
 
 
 def _domains(spec: Spec) -> Iterator[Fault]:
@@ -106,15 +129,17 @@ def _bins(spec: Spec) -> Iterator[Fault]:
 
 
 def _coded(spec: Spec) -> Iterator[Fault]:
-    """Bottom and top codes against the attribute's type, its hierarchy, and each other."""
+    """Rounding, bottom and top codes against the attribute's type, its hierarchy, and each other."""
     for name, attribute in spec.quasi_identifiers.items():
-        for key in ("bottom", "top"):
+        for key in ("round", "bottom", "top"):
             path: KeyPath = ("quasi_identifiers", name, key)
             if getattr(attribute, key) is None:
                 continue
             if attribute.type != "numeric":
-                hint = "add `type: numeric`"
-                yield Fault(path, f"`{dotted(path)}`: only numbers have a {key}", hint, at_key=True)
+                hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"have a {key}"
+                yield Fault(path, f"`{dotted(path)}`: only numbers {what}", hint, at_key=True)
+            elif key == "round":
+                continue
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"

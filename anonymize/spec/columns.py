@@ -30,7 +30,7 @@ class Definition(Entry):
     hierarchy: HierarchySource | None = Field(
         default=None,
         description="The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to "
-        "this one, or a builder: intervals, mask, prefix, dates, flat. Left out: flat.",
+        "this one, or a builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat.",
     )
 
 
@@ -103,6 +103,11 @@ class QuasiIdentifier(Definition):
         description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
     )
 
+    round: Positive | None = Field(
+        default=None,
+        description="Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. "
+        "5: 37 becomes 35. What rounding loses is in no figure.",
+    )
     bottom: Number | None = Field(
         default=None, description="Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."
     )

@@ -206,6 +206,7 @@ _EXPECTED: dict[str, Callable[[Details], str]] = {
     "value_kind": _always("a number or text"),
     "together_kind": _always("a list of values, or a range {from: 12, to: 18}"),
     "target_kind": _always("a column's name, or {NAME: {type: numeric}}"),
+    "levels_kind": _always("a list of levels, or {format: ..., levels: [...]}"),
     "literal_error": _one_of,
     "too_short": _count,
     "too_long": _count,
