@@ -97,7 +97,7 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
     losses = tried(_spec(proposal), rows)
     k = proposed(losses) if losses else min(5, facts.rows)
     sampled = rows.height if rows.height < facts.rows else None
-    return replace(proposal, costs=losses, k=request.choose(facts, k, facts.rows), sampled=sampled)
+    return replace(proposal, costs=losses, k=request.choose(losses, k, facts.rows), sampled=sampled)
 
 
 def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -> Proposal:

@@ -1,6 +1,6 @@
 """A spec as text that is written for its reader: what was found, what was guessed, and what is to be decided.
 
-It is a function of names, counts and guesses; `Proposal.shown` holds values where they are asked for.
+It is a function of names, counts and guesses; `Proposal.listed` holds values where they are asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Proposal:
 
     `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `joint`: sets of columns that
     single rows out; `all_together`: the share that all quasi-identifiers do, and these with what passes through.
-    `costs`: of several k; `sampled`: on so many rows, None for all. `listed`: values of columns, for who asked for them.
+    `costs`: of several k; `sampled`: on so many rows, None for all. `listed`: values of columns, where they are asked
+    for.
     """
 
     path: str | None
