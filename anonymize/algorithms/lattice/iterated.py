@@ -4,7 +4,8 @@ Rounds are greedy, so no one way of going about them is always the best:
 
 - Where a model is not growing (see `nodes`), a round may take the best node of the first path that has one, or look at
   all nodes that may still be better. The second costs more checks; what it takes is better in this round, and may leave
-  rows behind that are worse to release in the next ones.
+  rows behind that are worse to release in the next ones. Once it has checked `TIMES` as many nodes as the first, and
+  `LEAST`, it goes on as the first does.
 - Where rows may be suppressed, rounds that suppress none may lose less all the same.
 
 All of these searches are made, so that none of them loses less than what is released; a suppressed row loses all. At a
@@ -26,6 +27,9 @@ from anonymize.algorithms.lattice.search import Deadline
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
+TIMES, LEAST = 10, 5_000
+"""The nodes that a search looks at all of, at most: by those that the search of first paths checked, and at least."""
+
 
 def searches_of(growing: bool, limit: int) -> list[tuple[int, bool]]:
     """The searches that are made, each by the rows that it may suppress, and whether its rounds look at all nodes that
@@ -45,12 +49,12 @@ def iterated(
     `scorer_of`: a scorer of nodes by the rows that may be suppressed. `share` of the rows left that each round releases
     at least; `suppressed`: how a suppressed cell reads.
     """
-    best, least, checks = None, np.inf, 0
+    best, least, checks, most = None, np.inf, 0, LEAST
     for limit, thorough in searches:
         scorer = scorer_of(limit)
-        rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, thorough)
+        rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, most if thorough else 0)
         released = rounds.run()
-        checks += rounds.checks
+        checks, most = checks + rounds.checks, max(LEAST, TIMES * rounds.checks)
         if released is not None:
             lost = loss(scorer.checker.table, scorer.checker.bottom.ladders, released)
             if lost < least:

@@ -53,7 +53,8 @@ class ReleasedClasses:
 
 class Rounds:
     """The rounds of one table. `share`: the share of the remaining rows that each round releases at least. `thorough`:
-    whether a round goes on after the first path that has a node, where the models are not growing."""
+    until so many nodes have been checked, a round goes on after the first path that has one, where the models are not
+    growing."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Rounds:
         share: float,
         deadline: Deadline,
         suppressed: str = "*",
-        thorough: bool = False,
+        thorough: float = 0,
     ) -> None:
         self.thorough = thorough
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
@@ -170,7 +171,7 @@ class Round:
         self.limit = whole.suppression_limit
         self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit, one_by_one=True)
         self.growing = self.checker.growing
-        self.goes_on = self.growing or rounds.thorough
+        self.thorough = rounds.thorough - rounds.checks
         self.least = max(1, min(int(np.ceil(share * self.checker.rows)), self.checker.rows - self.limit))
         self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
         self.bounds: Floats = rounds.scorer.over(self.checker).lower_bounds(self.grid.vectors, suppressed=0)
@@ -186,7 +187,8 @@ class Round:
                 self.open &= below(self.bounds, self.bounds[self.best].tolist())
             self.open &= self.most >= self.least
             numbers = np.flatnonzero(self.open)
-            if not numbers.size or (self.best is not None and not self.goes_on):
+            goes_on = self.growing or self.checker.checked < self.thorough
+            if not numbers.size or (self.best is not None and not goes_on):
                 break
             start = int(numbers[least(self.bounds[numbers])])
             bisect(self.grid.path(start, self.open, self.bounds), self._enough)
