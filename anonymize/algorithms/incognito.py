@@ -14,8 +14,9 @@ row is released at the most specific node at which it found company (local recod
 the rows that are left; a smaller share makes more rounds and less loss. Under models that may fail in a class made of
 classes that meet them, such as t-closeness and entropy l-diversity, there are two searches: one takes the best node of
 the first path that has one, the other looks further in every round, which takes longer and is no better in the end on
-every table. That one looks further until it has checked ten times as many nodes as the first, or 5,000. Where rows may be suppressed, each is made without suppression too. The release that loses least weighted
-NCP is kept, a suppressed row losing all; so it never loses more than it would with `suppression: 0`, unless a time
+every table. That one looks further until it has checked ten times as many nodes as the first, or 5,000. Where rows may
+be suppressed, each is made without suppression too. The release that loses least weighted NCP is kept, a suppressed row
+losing all; so it never loses more than it would with `suppression: 0`, unless a time
 limit ended a search.
 
 What a node stands for. One release: the classes of its levels, of which those that fail are suppressed and no others.
