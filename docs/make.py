@@ -63,6 +63,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
         "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
     ),
+    "attack": (
+        "anonymize attack configs/patients.yaml released.csv",
+        "anonymize attack configs/patients.yaml released.csv --link link.json --max-excess 0.05 --format sarif",
+        "anonymize attack configs/patients.yaml released.csv --control others.csv --attackers inference-majority",
+    ),
     "compare": (
         "anonymize compare configs/patients.yaml --algorithms mondrian,datafly,incognito -k 2,5,10",
         "anonymize compare configs/patients.yaml --algorithms 'mondrian,mondrian refine=true' -r compare.html",
