@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
-from anonymize.attacks import bayes, certain, journalist, majority, marketer, prosecutor
+from anonymize.attacks import (
+    bayes,
+    certain,
+    composition,
+    journalist,
+    linkability,
+    majority,
+    marketer,
+    order,
+    prosecutor,
+    singling_out,
+    univariate,
+)
 from anonymize.attacks.scene import People, Scene, ShownRows
 from anonymize.attacks.success import Estimate, Success
 
@@ -26,7 +38,18 @@ class Attacker(Protocol):
         """A success for each thing attacked; none where there is nothing to attack."""
 
 
-ATTACKERS: dict[str, Attacker] = {
-    module.ID: cast(Attacker, module) for module in (prosecutor, journalist, marketer, majority, certain, bayes)
-}
+_MODULES = (
+    prosecutor,
+    journalist,
+    marketer,
+    univariate,
+    singling_out,
+    linkability,
+    majority,
+    certain,
+    bayes,
+    order,
+    composition,
+)
+ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""

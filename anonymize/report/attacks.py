@@ -37,4 +37,4 @@ def _excess(each: Mapping[str, Any]) -> list[str]:
 
 
 def _share(block: Mapping[str, float] | None, name: str) -> str:
-    return "-" if block is None else f"{block[name]:.4f}"
+    return "-" if block is None else f"{round(block[name], 4) + 0.0:.4f}"
