@@ -1,7 +1,7 @@
 """What the `attack` command does: attackers are let loose on a release, and what they learn is measured.
 
 spec, original ─▶ people   those whom the release is about, and those who are held out of it
-release        ─▶ shown    its text read as spans of values, whoever made it
+release        ─▶ rows     its text read as spans of values, whoever made it
 both           ─▶ attacks  each attacker by himself (`anonymize.attacks`): rates, baselines, excess
 attacks        ─▶ verdict  the upper end of each interval beside what is allowed
 
@@ -148,18 +148,18 @@ def _scene(
     own, others = slice(0, people.rows), slice(people.rows, None)
     everybody = people_of(codes, values.people, own, row_of)
     generator = np.random.default_rng(request.seed)
-    shown = [each.shown(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
+    rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
     present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
     control = people_of(codes, values.people, others) if people.table.rows > people.rows else None
     return Scene(
         attributes=tuple(attribute.name for attribute in attributes),
         sizes=tuple(attribute.domain.size for attribute in attributes),
         sensitive=values.sizes,
-        shown=shown[0],
+        release=rows[0],
         everybody=everybody,
         targets=everybody.of(_drawn(present, request.targets, generator)),
         control=None if control is None else control.of(_drawn(np.arange(len(control)), request.targets, generator)),
-        previous=shown[1] if len(shown) > 1 else None,
+        previous=rows[1] if len(rows) > 1 else None,
         seed=request.seed,
     )
 

@@ -30,8 +30,8 @@ def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute."""
     successes = []
     for name, size in scene.sensitive.items():
-        before = prior(scene.shown, name, size)
-        counts = scene.shown.counts(name, size)
+        before = prior(scene.release, name, size)
+        counts = scene.release.counts(name, size)
         model = likelihoods(scene, counts)
         shares = [
             normalized((pairs @ counts).toarray() * _told(people, model), before) for people, pairs in scene.groups()
@@ -49,7 +49,7 @@ def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     classes, values = cells.coords
     ratios = []
     for column, size in enumerate(scene.sizes):
-        first, last = scene.shown.first[classes, column], scene.shown.last[classes, column]
+        first, last = scene.release.first[classes, column], scene.release.last[classes, column]
         each = cells.data / (last - first + 1)
         steps = np.zeros((size + 1, counts.shape[1]))
         np.add.at(steps, (first, values), each)

@@ -26,7 +26,7 @@ def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute."""
     successes = []
     for name, size in scene.sensitive.items():
-        before = prior(scene.shown, name, size)
+        before = prior(scene.release, name, size)
         shares = [np.where(each.max(axis=1, keepdims=True) >= CERTAIN, each, before) for each in offered(scene, name)]
         truths = [people.values[name] for people, _ in scene.groups()]
         successes.append(guessed(shares, truths, before, name))

@@ -30,10 +30,10 @@ def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute; none without an earlier release."""
     if scene.previous is None:
         return []
-    earlier = replace(scene, shown=scene.previous, previous=None)
+    earlier = replace(scene, release=scene.previous, previous=None)
     successes = []
     for name, size in scene.sensitive.items():
-        common = prior(scene.shown, name, size)
+        common = prior(scene.release, name, size)
         pairs = zip(offered(scene, name), offered(earlier, name), strict=True)
         both = list(pairs)
         truths = [people.values[name] for people, _ in scene.groups()]

@@ -17,9 +17,9 @@ from anonymize.classes import Floats, Ints
 CERTAIN = 0.95
 
 
-def prior(shown: ShownRows, name: str, size: int) -> Floats:
+def prior(release: ShownRows, name: str, size: int) -> Floats:
     """(size,) the share of each value in all of the release."""
-    values = shown.values[name]
+    values = release.values[name]
     counts = np.bincount(values[values >= 0], minlength=size).astype(float)
     return np.asarray(counts / max(counts.sum(), 1.0))
 

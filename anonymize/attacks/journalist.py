@@ -22,11 +22,11 @@ KNOWS = "the quasi-identifiers of everybody, and not who is in the release"
 def attack(scene: Scene) -> list[Success]:
     """The chance of each of as many released rows as there are targets. Only classes that were drawn are compared with
     everybody."""
-    shown = scene.shown
-    count = min(len(scene.targets), shown.rows)
-    rows = scene.generator(ID).choice(shown.rows, count, replace=False) if count else np.zeros(0, np.int64)
-    classes, which = np.unique(shown.class_of[rows], return_inverse=True)
-    drawn = ShownRows(shown.first[classes], shown.last[classes], np.arange(len(classes)))
+    release = scene.release
+    count = min(len(scene.targets), release.rows)
+    rows = scene.generator(ID).choice(release.rows, count, replace=False) if count else np.zeros(0, np.int64)
+    classes, which = np.unique(release.class_of[rows], return_inverse=True)
+    drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
     lists = [scene.everybody] + ([] if scene.control is None else [scene.control])
     counts = [np.asarray(drawn.candidates(each.codes).sum(axis=0)).ravel() for each in lists]
     people = np.sum(counts, axis=0)[which]

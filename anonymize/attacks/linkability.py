@@ -43,8 +43,8 @@ def _chances(scene: Scene, people: People) -> Floats:
     if not len(some):
         return np.zeros(0)
     columns = range(len(scene.attributes))
-    first, second = (scene.shown.candidates(some.codes, list(columns)[start::2]) for start in (0, 1))
-    weights = scene.shown.sizes * scene.shown.density
+    first, second = (scene.release.candidates(some.codes, list(columns)[start::2]) for start in (0, 1))
+    weights = scene.release.sizes * scene.release.density
     together = _sum_of_products(first, weights, second)
     expected = np.asarray((second * weights).sum(axis=1)).ravel()
     score = together / np.maximum(expected, 1e-300)

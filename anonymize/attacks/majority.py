@@ -25,7 +25,7 @@ def attack(scene: Scene) -> list[Success]:
     successes = []
     for name, size in scene.sensitive.items():
         truths = [people.values[name] for people, _ in scene.groups()]
-        successes.append(guessed(offered(scene, name), truths, prior(scene.shown, name, size), name))
+        successes.append(guessed(offered(scene, name), truths, prior(scene.release, name, size), name))
     return successes
 
 
@@ -33,5 +33,5 @@ def offered(scene: Scene, name: str) -> list[Floats]:
     """(people, size) the share of each value where each could be: of the targets, and of the control if there is
     one."""
     size = scene.sensitive[name]
-    counts = scene.shown.counts(name, size).multiply(scene.shown.density[:, None]).tocsr()
-    return [normalized((pairs @ counts).toarray(), prior(scene.shown, name, size)) for _, pairs in scene.groups()]
+    counts = scene.release.counts(name, size).multiply(scene.release.density[:, None]).tocsr()
+    return [normalized((pairs @ counts).toarray(), prior(scene.release, name, size)) for _, pairs in scene.groups()]

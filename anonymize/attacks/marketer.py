@@ -33,10 +33,10 @@ def attack(scene: Scene) -> list[Success]:
     """How many of the people find their rows."""
     whole = len(scene.everybody) <= MOST
     people = _of_release(scene.everybody) if whole else scene.targets
-    weights = weighed(scene.shown.candidates(people.codes) if whole else scene.candidates, scene.shown)
-    shares = _balanced(weights, scene.shown.sizes) if whole else shares_of(weights)
-    hits = picked(shares, people, scene.shown)
-    baseline = np.full(len(hits), 1 / max(scene.shown.rows, 1))
+    weights = weighed(scene.release.candidates(people.codes) if whole else scene.candidates, scene.release)
+    shares = _balanced(weights, scene.release.sizes) if whole else shares_of(weights)
+    hits = picked(shares, people, scene.release)
+    baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
     return [Success(hits, baseline, figures={"balanced": int(whole)})]
 
 

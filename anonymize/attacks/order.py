@@ -4,10 +4,11 @@ Knows: that the original was sorted by some column, upwards or downwards, and th
 Does: for each quasi-identifier takes the running maximum of the lower ends and, from behind, the running minimum of the
 upper ends; if these contradict each other nowhere, in one direction, the column was sorted, and they are what each cell
 can be. Then guesses the most frequent value within.
-Success: the value is that of the person whom the row is about. Baseline: the most frequent value within what the cell
-shows. Cells that show one value are not attacked. Where nothing is narrowed nothing is guessed, and the
-excess is 0, without an interval; where something is, and it is not known whom rows are about, it could not be measured. Control: none, as people who are not in
-the release have no place in it.
+Success: the value is that of the person whom the row is about. Cells that show one value are not attacked. If nothing
+is narrowed nothing is guessed, and the excess is 0, without an interval; where something is, and it is not known whom
+rows are about, it could not be measured.
+Baseline: the most frequent value within what the cell shows.
+Control: none, as people who are not in the release have no place in it.
 Figures: how many cells are narrowed.
 Limits: columns that are sorted only within runs of others are not found; `anonymize audit` looks for these.
 Source: the running bounds of `anonymize.verify.tighten`, written anew.
@@ -30,15 +31,15 @@ KNOWS = "that the original was sorted"
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each quasi-identifier."""
-    shown, row_of = scene.shown, scene.everybody.row_of
+    release, row_of = scene.release, scene.everybody.row_of
     successes = []
     for column, name in enumerate(scene.attributes):
-        spans = shown.first[shown.class_of, column], shown.last[shown.class_of, column]
+        spans = release.first[release.class_of, column], release.last[release.class_of, column]
         narrow = narrowed(*spans)
         cells = int(np.count_nonzero((spans[0] != narrow[0]) | (spans[1] != narrow[1])))
         figures = {"narrowed": cells}
         if not cells:
-            nothing = np.zeros(shown.rows)
+            nothing = np.zeros(release.rows)
             successes.append(Success(nothing, nothing, about=name, complete=True, figures=figures))
         elif row_of is None:
             successes.append(Success(np.zeros(0), np.zeros(0), about=name, figures=figures))

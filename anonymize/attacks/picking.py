@@ -10,11 +10,11 @@ from anonymize.attacks.scene import People, ShownRows
 from anonymize.classes import Floats
 
 
-def weighed(pairs: Any, shown: ShownRows) -> Any:
+def weighed(pairs: Any, release: ShownRows) -> Any:
     """(people, classes) sparse: how much speaks for each class of each person's, the more rows it has and the fewer
     combinations of values it stands for the more."""
     weights = pairs.copy()
-    weights.data *= (shown.sizes * shown.density)[weights.indices]
+    weights.data *= (release.sizes * release.density)[weights.indices]
     return weights
 
 
@@ -26,15 +26,15 @@ def shares_of(weights: Any) -> Any:
     return shares
 
 
-def picked(shares: Any, people: People, shown: ShownRows) -> Floats:
+def picked(shares: Any, people: People, release: ShownRows) -> Floats:
     """(people,) the chance that a row of the class whose rows have the largest share each is the person's. Where it is
     not known which row that is, the share itself. Of classes alike the first is taken."""
     if not len(people):
         return np.zeros(0)
     of_row = shares.copy()
-    of_row.data /= np.maximum(shown.sizes[of_row.indices], 1)
+    of_row.data /= np.maximum(release.sizes[of_row.indices], 1)
     if people.row_of is None:
         return np.minimum(np.asarray(of_row.max(axis=1).todense()).ravel(), 1.0)
     best = np.asarray(of_row.argmax(axis=1)).ravel()
-    right = best == shown.class_of[people.row_of]
-    return np.asarray(right / np.maximum(shown.sizes[best], 1))
+    right = best == release.class_of[people.row_of]
+    return np.asarray(right / np.maximum(release.sizes[best], 1))

@@ -26,7 +26,7 @@ AT_RISK = 0.2
 
 def attack(scene: Scene) -> list[Success]:
     """The chance of each target's row."""
-    hits = picked(shares_of(weighed(scene.candidates, scene.shown)), scene.targets, scene.shown)
-    baseline = np.full(len(hits), 1 / max(scene.shown.rows, 1))
+    hits = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
+    baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
     figures = {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
     return [Success(hits, baseline, figures=figures)]

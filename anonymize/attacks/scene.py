@@ -114,7 +114,7 @@ class Scene:
     """All that there is to an attack.
 
     `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
-    attribute has. `shown`: the release. `everybody`: the people of the original, against whom guesses are checked.
+    attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
     `previous`: an earlier release.
     """
@@ -122,7 +122,7 @@ class Scene:
     attributes: tuple[str, ...]
     sizes: tuple[int, ...]
     sensitive: Mapping[str, int]
-    shown: ShownRows
+    release: ShownRows
     everybody: People
     targets: People
     control: People | None = None
@@ -132,13 +132,13 @@ class Scene:
     @cached_property
     def candidates(self) -> Any:
         """(targets, classes) sparse, 1 where the class could be about the target."""
-        return self.shown.candidates(self.targets.codes)
+        return self.release.candidates(self.targets.codes)
 
     @cached_property
     def of_control(self) -> Any:
         """The same of the control."""
         assert self.control is not None
-        return self.shown.candidates(self.control.codes)
+        return self.release.candidates(self.control.codes)
 
     def groups(self) -> Iterator[tuple[People, Any]]:
         """The targets with their candidates, and the control with its own if there is one."""

@@ -28,13 +28,13 @@ def attack(scene: Scene) -> list[Success]:
     """As many rows as there are targets, drawn."""
     from scipy.sparse import csr_array
 
-    shown, everybody = scene.shown, scene.everybody
-    count = min(len(scene.targets), shown.rows)
-    rows = np.sort(scene.generator(ID).choice(shown.rows, count, replace=False)) if count else np.zeros(0, np.int64)
-    classes, which = np.unique(shown.class_of[rows], return_inverse=True)
-    drawn = ShownRows(shown.first[classes], shown.last[classes], np.arange(len(classes)))
+    release, everybody = scene.release, scene.everybody
+    count = min(len(scene.targets), release.rows)
+    rows = np.sort(scene.generator(ID).choice(release.rows, count, replace=False)) if count else np.zeros(0, np.int64)
+    classes, which = np.unique(release.class_of[rows], return_inverse=True)
+    drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
     own = _joint([everybody.values[name] for name in scene.sensitive], len(everybody))
-    theirs = _joint([shown.values[name] for name in scene.sensitive], shown.rows)[rows]
+    theirs = _joint([release.values[name] for name in scene.sensitive], release.rows)[rows]
     codes = np.unique(np.concatenate([own, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
     values = csr_array(
         (np.ones(len(own)), (np.arange(len(own)), codes[: len(own)])), shape=(len(own), codes.max(initial=0) + 1)
@@ -51,12 +51,12 @@ def _joint(values: list[Ints], rows: int) -> Ints:
 
 def _weights(scene: Scene, rows: Ints) -> Floats:
     """(rows,) the share of people who would meet the condition of each released row if columns were independent."""
-    everybody, which = scene.everybody, scene.shown.class_of[rows]
+    everybody, which = scene.everybody, scene.release.class_of[rows]
     shares = [
-        spanned(everybody.codes[:, column], size, scene.shown.first[which, column], scene.shown.last[which, column])
+        spanned(everybody.codes[:, column], size, scene.release.first[which, column], scene.release.last[which, column])
         for column, size in enumerate(scene.sizes)
     ]
     for name, size in scene.sensitive.items():
-        value = scene.shown.values[name][rows]
+        value = scene.release.values[name][rows]
         shares.append(np.where(value < 0, len(everybody), spanned(everybody.values[name], size, value, value)))
     return reduce(np.multiply, [each / max(len(everybody), 1) for each in shares], np.ones(len(rows)))

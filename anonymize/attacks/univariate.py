@@ -36,7 +36,7 @@ def _spans(scene: Scene) -> list[Ints]:
     """For each quasi-identifier, how many people meet each condition on it."""
     counts = []
     for column, size in enumerate(scene.sizes):
-        ends = np.stack([scene.shown.first[:, column], scene.shown.last[:, column]], axis=1)
+        ends = np.stack([scene.release.first[:, column], scene.release.last[:, column]], axis=1)
         if len(ends):
             tails = [[0, ends[:, 1].min()], [ends[:, 0].max(), size - 1]]
             ends = np.unique(np.concatenate([ends, tails]), axis=0)
@@ -48,7 +48,7 @@ def _values(scene: Scene) -> list[Ints]:
     """For each sensitive attribute, how many people have each value that the release shows."""
     counts = []
     for name, size in scene.sensitive.items():
-        shown, own = scene.shown.values[name], scene.everybody.values[name]
-        present = np.unique(shown[shown >= 0])
+        release, own = scene.release.values[name], scene.everybody.values[name]
+        present = np.unique(release[release >= 0])
         counts.append(spanned(own, size, present, present))
     return counts

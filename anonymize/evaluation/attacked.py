@@ -113,7 +113,7 @@ class Opened:
         """Released rows."""
         return self.file.texts.height
 
-    def shown(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """Its rows by class: rows that read the same are one."""
         labels = np.zeros(self.rows, np.int64)
         for column, texts in zip(self.regions, self.text_of, strict=True):

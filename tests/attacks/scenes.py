@@ -16,9 +16,9 @@ def random_scene(seed: int, *, linked: bool = True, spread: int = 2) -> Scene:
     high = np.minimum(codes + draw.integers(0, spread + 1, codes.shape), 5)
     order = draw.permutation(40)
     spans, class_of = np.unique(np.hstack([low, high])[order], axis=0, return_inverse=True)
-    shown = ShownRows(spans[:, :2], spans[:, 2:], class_of.ravel(), {"ill": values["ill"][order]})
+    release = ShownRows(spans[:, :2], spans[:, 2:], class_of.ravel(), {"ill": values["ill"][order]})
     people = People(codes, values, np.argsort(order) if linked else None)
-    return Scene(("a", "b"), (6, 6), {"ill": 3}, shown, people, people)
+    return Scene(("a", "b"), (6, 6), {"ill": 3}, release, people, people)
 
 
 def of_rows(codes: np.ndarray, spans: np.ndarray, values: np.ndarray, sizes: tuple[int, ...]) -> Scene:
@@ -28,6 +28,6 @@ def of_rows(codes: np.ndarray, spans: np.ndarray, values: np.ndarray, sizes: tup
     ends = distinct.reshape(len(distinct), -1, 2)
     named = {"ill": values}
     people = People(codes, named, np.arange(len(codes)))
-    shown = ShownRows(ends[:, :, 0], ends[:, :, 1], class_of.ravel(), named)
+    release = ShownRows(ends[:, :, 0], ends[:, :, 1], class_of.ravel(), named)
     names = tuple("abcdefgh"[: codes.shape[1]])
-    return Scene(names, sizes, {"ill": int(values.max()) + 1}, shown, people, people)
+    return Scene(names, sizes, {"ill": int(values.max()) + 1}, release, people, people)

@@ -16,13 +16,13 @@ from tests.attacks.scenes import of_rows, random_scene
 def test_the_majority_is_that_of_the_rows_that_could_be_the_persons(seed: int) -> None:
     scene = random_scene(seed)
     (success,) = majority.attack(scene)
-    shown, people = scene.shown, scene.everybody
+    release, people = scene.release, scene.everybody
     for person, hit in enumerate(success.hits):
-        spans = [(shown.first[each], shown.last[each]) for each in shown.class_of]
+        spans = [(release.first[each], release.last[each]) for each in release.class_of]
         inside = [all(low <= people.codes[person]) and all(people.codes[person] <= high) for low, high in spans]
         weight = np.zeros(3)
         for row in np.flatnonzero(inside):
-            weight[shown.values["ill"][row]] += 1 / np.prod(spans[row][1] - spans[row][0] + 1)
+            weight[release.values["ill"][row]] += 1 / np.prod(spans[row][1] - spans[row][0] + 1)
         best = np.flatnonzero(weight >= weight.max() - 1e-9)
         assert hit == pytest.approx((people.values["ill"][person] in best) / len(best))
 

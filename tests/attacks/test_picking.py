@@ -12,9 +12,9 @@ from tests.attacks.scenes import of_rows, random_scene
 
 
 def _could_be(scene: Scene, person: int, row: int) -> bool:
-    shown, codes = scene.shown, scene.everybody.codes[person]
-    which = shown.class_of[row]
-    return all(shown.first[which, j] <= codes[j] <= shown.last[which, j] for j in range(2) if codes[j] >= 0)
+    release, codes = scene.release, scene.everybody.codes[person]
+    which = release.class_of[row]
+    return all(release.first[which, j] <= codes[j] <= release.last[which, j] for j in range(2) if codes[j] >= 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -24,20 +24,20 @@ def test_candidates_are_the_classes_that_span_a_person(seed: int) -> None:
     dense = scene.candidates.toarray()
     for person in range(40):
         rows = [_could_be(scene, person, row) for row in range(40)]
-        assert [bool(dense[person, scene.shown.class_of[row]]) for row in range(40)] == rows
+        assert [bool(dense[person, scene.release.class_of[row]]) for row in range(40)] == rows
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_prosecutor_picks_from_the_smallest_span(seed: int) -> None:
     scene = random_scene(seed)
     (success,) = prosecutor.attack(scene)
-    shown = scene.shown
-    volume = np.prod(shown.last - shown.first + 1, axis=1)
+    release = scene.release
+    volume = np.prod(release.last - release.first + 1, axis=1)
     for person, hit in enumerate(success.hits):
-        classes = sorted({int(shown.class_of[row]) for row in range(40) if _could_be(scene, person, row)})
+        classes = sorted({int(release.class_of[row]) for row in range(40) if _could_be(scene, person, row)})
         best = min(classes, key=lambda each: (volume[each], each))
         own = scene.everybody.row_of[person] if scene.everybody.row_of is not None else -1
-        assert hit == (1 / (shown.class_of == best).sum() if shown.class_of[own] == best else 0)
+        assert hit == (1 / (release.class_of == best).sum() if release.class_of[own] == best else 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -58,7 +58,7 @@ def test_everybody_together_tells_more_than_one_by_one() -> None:
     # The first can only be row 0, so that the second must be row 1, which is the wider of the two.
     spans = np.array([[[0, 1]], [[0, 3]]])
     scene = of_rows(np.array([[0], [1]]), spans, np.zeros(2, int), (4,))
-    scene = replace(scene, shown=replace(scene.shown, first=np.array([[0], [1]]), last=np.array([[1], [3]])))
+    scene = replace(scene, release=replace(scene.release, first=np.array([[0], [1]]), last=np.array([[1], [3]])))
     assert prosecutor.attack(scene)[0].hits.tolist() == [1, 0]
     assert marketer.attack(scene)[0].hits.tolist() == [1, 1]
 

@@ -19,11 +19,11 @@ def test_by_chance_is_the_binomial_figure() -> None:
 def test_a_row_singles_out_whoever_alone_lies_under_it(seed: int) -> None:
     scene = random_scene(seed, spread=1)
     (success,) = singling_out.attack(scene)
-    shown, people = scene.shown, scene.everybody
+    release, people = scene.release, scene.everybody
     for row, hit in enumerate(success.hits):
-        which = shown.class_of[row]
-        inside = ((shown.first[which] <= people.codes) & (people.codes <= shown.last[which])).all(axis=1)
-        assert hit == ((inside & (people.values["ill"] == shown.values["ill"][row])).sum() == 1)
+        which = release.class_of[row]
+        inside = ((release.first[which] <= people.codes) & (people.codes <= release.last[which])).all(axis=1)
+        assert hit == ((inside & (people.values["ill"] == release.values["ill"][row])).sum() == 1)
     assert 0 < success.hits.mean() < 1
 
 
