@@ -19,13 +19,14 @@ import numpy as np
 
 from anonymize import __version__
 from anonymize.attacks import ATTACKERS, Scene
+from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluation.attacked import CodedValues, Known, Opened, coded_values, known, people_of, released
 from anonymize.formats import Checked, Finding
 from anonymize.link import load as load_link
-from anonymize.names import parameters_of, sensitive_table_of
+from anonymize.names import parameters_of
 from anonymize.publication import report_files
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.request import Progress
@@ -41,7 +42,8 @@ class Attack:
 
     `released`: path of the release. `original`: path, None for the spec's. `link`: which row of the original each
     released row is, as it was saved with the release. `control`: a table of people who are not in the release, with the
-    original's columns. `previous`: an earlier release of the same people. `attackers`: of ATTACKERS, none for all.
+    original's columns. `previous`: an earlier release of the same people. `st`, `group`: of a
+    bucketized release the sensitive table, and the column of groups. `attackers`: of ATTACKERS, none for all.
     `max_excess`: the most that the upper end of an interval may be, None to judge nothing. `targets`: how many people
     are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
     """
@@ -52,6 +54,8 @@ class Attack:
     link: str | None = None
     control: str | None = None
     previous: str | None = None
+    st: str | None = None
+    group: str | None = None
     attackers: Sequence[str] = ()
     max_excess: float | None = None
     targets: int = 2000
@@ -105,15 +109,14 @@ def _check(request: Attack) -> None:
         raise UsageError(problems)
     if parameters_of(request.released) is not None:
         raise UsageError(f"{request.released}: is randomized, and attackers read cells that are intervals or values")
-    if sensitive_table_of(request.released) is not None:
-        raise UsageError(f"{request.released}: is bucketized, and attackers read sensitive values row by row")
 
 
 def _attacked(request: Attack) -> AttackResult:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known(request.spec, request.original, request.control))
-        release = released(people, request.released, stack)
+        layout = BucketLayout.of(request.released, request.st, request.group)
+        release = released(people, request.released, stack, layout)
         earlier = [] if request.previous is None else [released(people, request.previous, stack)]
         values = coded_values(people, [release, *earlier])
         row_of, truth = _rows(request, people, release, values)

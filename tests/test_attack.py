@@ -129,6 +129,23 @@ def test_nobody_to_attack_is_not_shown_to_be_safe(request_: Callable[..., Attack
     assert result.report["attacks"]["results"][0]["excess"] is None
 
 
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_bucketized_release_is_attacked_by_its_groups(
+    joined: bool, request_: Callable[..., Attack], folder: Path
+) -> None:
+    spec = load(folder / "spec.yaml", PARAMETERS)
+    spec = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": None, "l": 2})})
+    path = folder / ("joined.csv" if joined else "anatomy.csv")
+    options = ALGORITHMS["anatomy"].Options(joined=joined)
+    release(Request(spec, "anatomy", options, output=str(path)))
+    request = request_("joined.csv", group="group") if joined else request_("anatomy.qit.csv")
+    results = {each["attacker"]: each for each in attack(request).report["attacks"]["results"]}
+    # Quasi-identifiers are exact, and of two values or more in a group none is the only one.
+    assert results["prosecutor"]["figures"]["max"] == 1
+    assert results["inference-certain"]["figures"]["weap"] == 0
+    assert 0.4 < results["inference-majority"]["figures"]["dcap"] < 0.75
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_form_shows_a_value(form: str, request_: Callable[..., Attack], capsys: pytest.CaptureFixture[str]) -> None:
     checked = attack(request_("released.csv", link="link.json", control="others.csv", max_excess=0.01)).checked

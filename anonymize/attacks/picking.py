@@ -34,7 +34,7 @@ def picked(shares: Any, people: People, release: ShownRows) -> Floats:
     of_row = shares.copy()
     of_row.data /= np.maximum(release.sizes[of_row.indices], 1)
     if people.row_of is None:
-        return np.minimum(np.asarray(of_row.max(axis=1).todense()).ravel(), 1.0)
+        return np.asarray(np.minimum(np.asarray(of_row.max(axis=1).todense()).ravel(), 1.0))
     best = np.asarray(of_row.argmax(axis=1)).ravel()
     right = best == release.class_of[people.row_of]
     return np.asarray(right / np.maximum(release.sizes[best], 1))

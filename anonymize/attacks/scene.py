@@ -24,12 +24,14 @@ CELLS = 1 << 27
 @dataclass(frozen=True)
 class ShownRows:
     """A release. `first`, `last` (classes, attributes): the codes that the cells of each class span. `class_of`
-    (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing."""
+    (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing. `group_of` (rows,): of a
+    bucketized release the group of each row, whose rows have the group's values in an order that tells nothing."""
 
     first: Ints
     last: Ints
     class_of: Ints
     values: Mapping[str, Ints] = field(default_factory=dict)
+    group_of: Ints | None = None
 
     @property
     def rows(self) -> int:
@@ -51,9 +53,14 @@ class ShownRows:
         """(classes, size) sparse: how often each class has each value of a sensitive attribute."""
         from scipy.sparse import csr_array
 
-        some = np.flatnonzero(self.values[name] >= 0)
-        places = (self.class_of[some], self.values[name][some])
-        return csr_array((np.ones(len(some)), places), shape=(len(self.first), size))
+        values, classes = self.values[name], len(self.first)
+        some = np.flatnonzero(values >= 0)
+        if self.group_of is None:
+            return csr_array((np.ones(len(some)), (self.class_of[some], values[some])), shape=(classes, size))
+        sizes = np.bincount(self.group_of)
+        shares = csr_array((1 / sizes[self.group_of], (self.class_of, self.group_of)), shape=(classes, len(sizes)))
+        within = csr_array((np.ones(len(some)), (self.group_of[some], values[some])), shape=(len(sizes), size))
+        return (shares @ within).tocsr()
 
     def candidates(self, codes: Ints, columns: Sequence[int] | None = None) -> Any:
         """(people, classes) sparse, 1 where the class could be about the person. `codes` (people, attributes), -1 where

@@ -8,7 +8,18 @@ from typing import Any
 
 import click
 
-from anonymize.cli.options import FORCE, INPUT, MEASURING, PATH, REPORTS, SPEC, SpecCommand, use_threads, with_options
+from anonymize.cli.options import (
+    BUCKETIZED,
+    FORCE,
+    INPUT,
+    MEASURING,
+    PATH,
+    REPORTS,
+    SPEC,
+    SpecCommand,
+    use_threads,
+    with_options,
+)
 from anonymize.formats import AUTO, FORMATS, chosen
 
 
@@ -20,6 +31,7 @@ from anonymize.formats import AUTO, FORMATS, chosen
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--control", type=PATH, help="People who are not in the release: a table like the original."),
     click.option("--previous", type=PATH, help="An earlier release of the same people."),
+    *BUCKETIZED,
     click.option("--attackers", metavar="A,B,...", help="Only these, parted by commas.  [default: all]"),
     click.option(
         "--max-excess",

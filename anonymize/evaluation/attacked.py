@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.attacks import People, ShownRows
+from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem
@@ -26,6 +27,7 @@ from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
 from anonymize.table.named import unnamed
+from anonymize.verify.bucketized import COUNT
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,12 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
 @dataclass(frozen=True)
 class Opened:
     """A release of people who are known. `regions`: of the distinct texts of each quasi-identifier, `text_of`
-    (attributes, rows) which of them each row shows."""
+    (attributes, rows) which of them each row shows. `group_of` (rows,): of a bucketized release."""
 
     file: ReleasedFile
     regions: tuple[TextRegions, ...]
     text_of: Ints
+    group_of: Ints | None = None
 
     @property
     def rows(self) -> int:
@@ -114,15 +117,15 @@ class Opened:
         return self.file.texts.height
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
-        """Its rows by class: rows that read the same are one."""
-        labels = np.zeros(self.rows, np.int64)
+        """Its rows by class: rows that read the same, and are of one group, are one."""
+        labels = np.zeros(self.rows, np.int64) if self.group_of is None else self.group_of
         for column, texts in zip(self.regions, self.text_of, strict=True):
             labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
         partition = Partition.of_labels(labels)
         which = self.text_of[:, partition.order[partition.starts[:-1]]]
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
         first, last = (np.stack(ends, axis=1) for ends in zip(*spans, strict=True))
-        return ShownRows(first, last, partition.class_of(self.rows).astype(np.int64), values)
+        return ShownRows(first, last, partition.class_of(self.rows).astype(np.int64), values, self.group_of)
 
 
 def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints]:
@@ -133,14 +136,39 @@ def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints
     return first, np.where(wide, attribute.domain.size - 1, regions.last[which])
 
 
-def released(people: Known, path: str, stack: ExitStack) -> Opened:
-    """A release. Raises DataError for one that cannot be read, or whose cells say nothing under the spec."""
-    file = read_file(people.spec, path, stack)
+def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> Opened:
+    """A release; `layout`: how it is bucketized, if it is. Raises DataError for one that cannot be read, or whose
+    cells say nothing under the spec."""
+    file, group_of = read_file(people.spec, path, stack), None
+    if layout is not None:
+        file, group_of = _grouped(people, file, layout, stack)
     try:
         regions, text_of = read_cells(as_written(people.spec), people.table.attributes, file.texts, file.columns)
     except DataError as error:
         raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
-    return Opened(file, regions, text_of)
+    return Opened(file, regions, text_of, group_of)
+
+
+def _grouped(people: Known, file: ReleasedFile, layout: BucketLayout, stack: ExitStack) -> tuple[ReleasedFile, Ints]:
+    """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
+    Raises DataError for tables that do not fit together."""
+    spec, source = as_written(people.spec), file.source
+    buckets = layout.opened(spec, source, stack)
+    groups = file.texts[layout.name].cast(pl.String).fill_null("")
+    if buckets.st is not None:
+        buckets.st.check()
+        listed = pl.concat(list(buckets.st.batches(buckets.st.columns)))
+        listed = listed.select(as_text(column, spec, buckets.st.format) for column in listed.iter_columns())
+        count = pl.col(COUNT).cast(pl.UInt32, strict=False).fill_null(0)
+        dealt = listed.select(pl.all().exclude(COUNT).repeat_by(count)).explode(pl.all().exclude(COUNT))
+        dealt = dealt.filter(pl.col(layout.name).is_not_null()).sort(layout.name, maintain_order=True)
+        order = groups.arg_sort()
+        if not dealt[layout.name].equals(groups.gather(order), check_names=False):
+            raise DataError(Problem("its groups and counts are not those of the release", file=buckets.st.name))
+        places = order.arg_sort()
+        values = [dealt[name].gather(places) for name in people.spec.sensitive]
+        file = replace(file, texts=file.texts.with_columns(values))
+    return file, unnamed(groups).rank("dense").to_numpy().astype(np.int64) - 1
 
 
 @dataclass(frozen=True)
