@@ -146,6 +146,13 @@ def test_a_bucketized_release_is_attacked_by_its_groups(
     assert 0.4 < results["inference-majority"]["figures"]["dcap"] < 0.75
 
 
+def test_tables_of_groups_that_do_not_fit_are_refused(request_: Callable[..., Attack], folder: Path) -> None:
+    (folder / "one.qit.csv").write_text("age,town,group\n30,town-1,1\n31,town-1,1\n")
+    (folder / "one.st.csv").write_text("group,illness,count\n1,gout,3\n")
+    with pytest.raises(DataError, match="groups and counts"):
+        attack(request_("one.qit.csv"))
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_form_shows_a_value(form: str, request_: Callable[..., Attack], capsys: pytest.CaptureFixture[str]) -> None:
     checked = attack(request_("released.csv", link="link.json", control="others.csv", max_excess=0.01)).checked

@@ -160,7 +160,8 @@ def _grouped(people: Known, file: ReleasedFile, layout: BucketLayout, stack: Exi
         listed = pl.concat(list(buckets.st.batches(buckets.st.columns)))
         listed = listed.select(as_text(column, spec, buckets.st.format) for column in listed.iter_columns())
         count = pl.col(COUNT).cast(pl.UInt32, strict=False).fill_null(0)
-        dealt = listed.select(pl.all().exclude(COUNT).repeat_by(count)).explode(pl.all().exclude(COUNT))
+        names = [layout.name, *people.spec.sensitive]
+        dealt = listed.select(pl.col(name).repeat_by(count) for name in names).explode(names)
         dealt = dealt.filter(pl.col(layout.name).is_not_null()).sort(layout.name, maintain_order=True)
         order = groups.arg_sort()
         if not dealt[layout.name].equals(groups.gather(order), check_names=False):
