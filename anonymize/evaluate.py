@@ -22,18 +22,17 @@ from anonymize import __version__, privacy
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.evaluation.opened import read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.protocol import Protocol, evaluate_models
-from anonymize.evaluation.released import ReleasedTable, as_text, as_written, columns_of, read_released
-from anonymize.evaluation.typed import with_suppressed
+from anonymize.evaluation.released import ReleasedTable, as_written, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import MEASURES, utility
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
-from anonymize.recoding.typed import NumberColumns
 from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
@@ -183,18 +182,10 @@ def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack)
 
 def _opened(request: Evaluate, path: str, table: Table, stack: ExitStack) -> tuple[ReleasedTable, dict[str, Any]]:
     """The release, and the block `output`."""
-    spec = as_written(request.spec)
-    source = stack.enter_context(Source.open(spec, path))
-    columns = columns_of(spec, source.columns, source.name)
-    source.check()
-    batches = list(source.batches(source.columns))
-    frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
-    texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
-    linked = _linked(request, table, source)
+    file = read_file(request.spec, path, stack)
+    source, linked = file.source, _linked(request, table, file.source)
     try:
-        numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
-        texts = with_suppressed(spec, texts, columns, numbers)
-        released = read_released(spec, table, texts, columns, linked)
+        released = read_released(as_written(request.spec), table, file.texts, file.columns, linked)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
     output = {
@@ -202,7 +193,7 @@ def _opened(request: Evaluate, path: str, table: Table, stack: ExitStack) -> tup
         "sha256": source.sha256,
         "rows": source.rows,
         "suppressed_rows": released.suppressed_rows,
-        "dropped_rows": table.rows - frame.height,
+        "dropped_rows": table.rows - file.texts.height,
     }
     return released, output
 

@@ -20,6 +20,7 @@ import click
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
+from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.metrics import MEASURES, METRICS
@@ -29,7 +30,7 @@ from anonymize.spec.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md")
+WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md")
 """Pages by hand with blocks that are made."""
 
 BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -62,6 +63,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize audit configs/patients.yaml -i released.csv --baseline report.json --no-regress --format junit",
         "anonymize audit configs/patients.yaml -i released.csv --previous last-year.csv",
         "anonymize audit -i raw.csv --qi age,sex,zipcode,ward --subsets auto",
+    ),
+    "attack": (
+        "anonymize attack configs/patients.yaml released.csv",
+        "anonymize attack configs/patients.yaml released.csv --link link.json --max-excess 0.05 --format sarif",
+        "anonymize attack configs/patients.yaml released.csv --control others.csv --attackers inference-majority",
     ),
     "compare": (
         "anonymize compare configs/patients.yaml --algorithms mondrian,datafly,incognito -k 2,5,10",
@@ -465,6 +471,24 @@ def _not_reusable() -> str:
     return "\n".join(lines)
 
 
+def _attackers() -> str:
+    """The manual of every attacker: what it does, then a line for each of its parts."""
+    sections = []
+    for name, attacker in ATTACKERS.items():
+        first, _, rest = inspect.cleandoc(attacker.__doc__ or "").partition("\n\n")
+        parts = re.split(r"(?m)(?:^|(?<=\. ))(?=[A-Z][a-z]+: )", rest)
+        lines = [
+            f"- **{lead}.** {plain(capital(' '.join(text.split())))}"
+            for lead, _, text in map(_parted, filter(None, parts))
+        ]
+        sections += [f"### {name}", "", plain(capital(" ".join(first.partition(": ")[2].split()))), "", *lines, ""]
+    return "\n".join(sections)
+
+
+def _parted(part: str) -> tuple[str, str, str]:
+    return part.partition(": ")
+
+
 def _spec_table(definition: str | None = None) -> Callable[[], str]:
     """The keys of a mapping of the spec: the whole, or a definition of the JSON Schema."""
 
@@ -519,6 +543,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "exit-codes": _short_exit_codes,
+    "attackers": _attackers,
     "commands": _command_table,
     "not-reusable": _not_reusable,
     "spec": _spec_table(),

@@ -36,6 +36,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Check": {
         "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+        "attack": ("attack:attack", "What attackers learn because of a release, with intervals."),
         "compare": ("compare:compare", "Several algorithms on one table: loss against risk."),
         "evaluate": ("check:evaluate", "Measure what a release has lost, and what models make of it."),
     },

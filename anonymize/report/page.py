@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anonymize.report.attacks import TITLE as ATTACKS
+from anonymize.report.attacks import label
 from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import parameters, sections
 
@@ -163,6 +165,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     """The tables of the report, each with what there is to look at; what has pictures alone comes after them."""
     illustrated: dict[str, Callable[[Report], Iterator[Picture | Curves]]] = {
         "Algorithms compared": _compared,
+        ATTACKS: _attacks,
         "Re-identification risk": _risks,
         "Equivalence classes": _sizes,
         "Loss by attribute (mean per cell)": _losses,
@@ -189,6 +192,8 @@ _INTROS = {
     "Settings": "What the command line can replace, and where each value came from.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
     "one and no more of the other.",
+    ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he learns "
+    "because of the release, over the control where there is one, else over the baseline.",
     "Codebook": "How the columns and special cells of the release read.",
 }
 
@@ -219,6 +224,16 @@ def _compared(report: Report) -> Iterator[Picture | Curves]:
     if series:
         ordered = {name: sorted(points) for name, points in series.items()}
         yield Curves("Risk against loss", ordered, "highest risk of a row", "loss (gcp)")
+
+
+def _attacks(report: Report) -> Iterator[Picture | Curves]:
+    results = [each for each in report["attacks"]["results"] if each["rate"] is not None]
+    if results:
+        series = {
+            "baseline": [each["baseline"]["value"] for each in results],
+            "success": [each["rate"]["value"] for each in results],
+        }
+        yield Picture("How often attackers are right", [label(each) for each in results], series, ".1~%")
 
 
 def _sizes(report: Report) -> Iterator[Picture | Curves]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report import evaluation
+from anonymize.report import attacks, evaluation
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, explained, figure
 
@@ -13,6 +13,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
     makers = {
         "comparison": _comparison,
+        "attacks": attacks.sections,
         "outside": _outside,
         "privacy": _privacies,
         "classes": _classes,

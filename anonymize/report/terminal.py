@@ -13,6 +13,7 @@ from anonymize.report.tables import sections
 
 FIGURES = frozenset(
     {"k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
+    | {"success", "baseline", "control", "excess", "from", "to"}
     | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
 )
 """Columns whose texts stand on the right."""

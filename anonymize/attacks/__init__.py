@@ -1,0 +1,55 @@
+"""Attackers: what somebody who has a release can learn of the people in it, tried out.
+
+An attacker is a module: a docstring that is its manual, `ID`, `KNOWS` and `attack`, from what may be seen (a `Scene`)
+to a `Success` for each thing attacked, none where there is nothing of the kind. `ATTACKERS` is the registry. No
+attacker keeps or returns a value of a cell: what comes out are rates.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from anonymize.attacks import (
+    bayes,
+    certain,
+    composition,
+    journalist,
+    linkability,
+    majority,
+    marketer,
+    order,
+    prosecutor,
+    singling_out,
+    univariate,
+)
+from anonymize.attacks.scene import People, Scene, ShownRows
+from anonymize.attacks.success import Estimate, Success
+
+__all__ = ["ATTACKERS", "Attacker", "Estimate", "People", "Scene", "ShownRows", "Success"]
+
+
+class Attacker(Protocol):
+    """What every attacker has."""
+
+    ID: str
+    KNOWS: str
+
+    def attack(self, scene: Scene) -> list[Success]:
+        """A success for each thing attacked; none where there is nothing to attack."""
+
+
+_MODULES = (
+    prosecutor,
+    journalist,
+    marketer,
+    univariate,
+    singling_out,
+    linkability,
+    majority,
+    certain,
+    bayes,
+    order,
+    composition,
+)
+ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
+"""Name -> attacker, in the order in which they are tried."""

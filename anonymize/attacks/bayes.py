@@ -1,0 +1,70 @@
+"""Inference by naive Bayes: learns from all classes how values go together, and applies it within one (deFinetti).
+
+Knows: the quasi-identifiers of one person.
+Does: estimates from the whole release how probable each value of each quasi-identifier is beside each sensitive value,
+a cell that spans several values counting for each alike. Weighs the sensitive values of the classes that could be the
+person's by that, and guesses the likeliest.
+Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
+people who are not in the release.
+Figures: DCAP, WEAP and TCAP, see `guessing`.
+Limits: quasi-identifiers are taken to be independent given the sensitive value, and nothing is iterated.
+Source: Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.scene import People, Scene
+from anonymize.attacks.success import Success
+from anonymize.classes import Floats
+
+ID = "inference-bayes"
+KNOWS = "the quasi-identifiers of a person"
+
+
+def attack(scene: Scene) -> list[Success]:
+    """A success for each sensitive attribute."""
+    successes = []
+    for name, size in scene.sensitive.items():
+        before = prior(scene.release, name, size)
+        counts = scene.release.counts(name, size)
+        model = likelihoods(scene, counts)
+        shares = [
+            normalized((pairs @ counts).toarray() * _told(people, model), before) for people, pairs in scene.groups()
+        ]
+        truths = [people.values[name] for people, _ in scene.groups()]
+        successes.append(guessed(shares, truths, before, name))
+    return successes
+
+
+def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
+    """For each quasi-identifier (codes, size) the probability of each code beside each sensitive value over that of the
+    code altogether. The rows of a class are spread evenly over what it spans: each adds to the first code of the span,
+    and takes away behind the last, and running sums make counts of that. One row is added, spread as all rows are."""
+    cells = counts.tocoo()
+    classes, values = cells.coords
+    ratios = []
+    for column, size in enumerate(scene.sizes):
+        first, last = scene.release.first[classes, column], scene.release.last[classes, column]
+        each = cells.data / (last - first + 1)
+        steps = np.zeros((size + 1, counts.shape[1]))
+        np.add.at(steps, (first, values), each)
+        np.add.at(steps, (last + 1, values), -each)
+        beside = np.maximum(steps.cumsum(axis=0)[:size], 0.0)
+        overall = np.maximum(beside.sum(axis=1, keepdims=True), 1e-9)
+        overall /= overall.sum()
+        ratios.append(np.asarray((beside + overall) / (beside.sum(axis=0) + 1) / overall))
+    return ratios
+
+
+def _told(people: People, model: list[Floats]) -> Floats:
+    """(people, size) how much what is known of each person speaks for each sensitive value, the most being 1."""
+    score = np.zeros((len(people), model[0].shape[1] if model else 1))
+    for column, ratio in enumerate(model):
+        known = people.codes[:, column] >= 0
+        score[known] += np.log(np.maximum(ratio[people.codes[known, column]], 1e-12))
+    return np.asarray(np.exp(score - score.max(axis=1, keepdims=True)))

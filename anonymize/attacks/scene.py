@@ -1,0 +1,158 @@
+"""What attackers may see: released rows as regions of the quasi-identifiers, and people as their neighbours see them.
+
+Columns are codes as everywhere: a cell of a release spans the codes from `first` to `last`. An attacker asks which
+cells could be about a person by whether the person's code lies in the span, not by equal text. Of a released set, the
+span is taken, and a person's missing value is not used: this makes attackers weaker, never stronger, than they claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Floats, Ints
+
+CELLS = 1 << 27
+"""Pairs of a person and a class that are looked at together: 16 MB of bits."""
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """A release. `first`, `last` (classes, attributes): the codes that the cells of each class span. `class_of`
+    (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing. `group_of` (rows,): of a
+    bucketized release the group of each row, whose rows have the group's values in an order that tells nothing."""
+
+    first: Ints
+    last: Ints
+    class_of: Ints
+    values: Mapping[str, Ints] = field(default_factory=dict)
+    group_of: Ints | None = None
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+        return len(self.class_of)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(classes,) rows of each class."""
+        return np.bincount(self.class_of, minlength=len(self.first))
+
+    @cached_property
+    def density(self) -> Floats:
+        """(classes,) one over the combinations of values that each class may stand for, the largest being 1."""
+        volume = np.log(self.last - self.first + 1).sum(axis=1)
+        return np.asarray(np.exp(volume.min(initial=np.inf) - volume))
+
+    def counts(self, name: str, size: int) -> Any:
+        """(classes, size) sparse: how often each class has each value of a sensitive attribute."""
+        from scipy.sparse import csr_array
+
+        values, classes = self.values[name], len(self.first)
+        some = np.flatnonzero(values >= 0)
+        if self.group_of is None:
+            return csr_array((np.ones(len(some)), (self.class_of[some], values[some])), shape=(classes, size))
+        sizes = np.bincount(self.group_of)
+        shares = csr_array((1 / sizes[self.group_of], (self.class_of, self.group_of)), shape=(classes, len(sizes)))
+        within = csr_array((np.ones(len(some)), (self.group_of[some], values[some])), shape=(len(sizes), size))
+        return (shares @ within).tocsr()
+
+    def candidates(self, codes: Ints, columns: Sequence[int] | None = None) -> Any:
+        """(people, classes) sparse, 1 where the class could be about the person. `codes` (people, attributes), -1 where
+        not known; `columns`: the attributes that are compared, all for None.
+
+        For each attribute the classes that span a code are a string of bits, of which each person's are combined.
+        """
+        from scipy.sparse import csr_array
+
+        classes = len(self.first)
+        chosen = range(codes.shape[1]) if columns is None else columns
+        step = max(CELLS // max(classes, 1), 1)
+        parts = [self._spanning(codes[start : start + step], chosen) for start in range(0, len(codes), step)]
+        indices = np.concatenate([places for _, places in parts]) if parts else np.zeros(0, np.int64)
+        counts = np.concatenate([each for each, _ in parts]) if parts else np.zeros(0, np.int64)
+        pointers = np.concatenate([[0], np.cumsum(counts)])
+        return csr_array((np.ones(len(indices)), indices, pointers), shape=(len(codes), classes))
+
+    def _spanning(self, codes: Ints, columns: Sequence[int]) -> tuple[Ints, Ints]:
+        """Of some people: how many classes each could be in, and these one after the other."""
+        classes = len(self.first)
+        bits = np.full((len(codes), -(-classes // 8)), 255, np.uint8)
+        for column in columns:
+            distinct, which = np.unique(codes[:, column], return_inverse=True)
+            bits &= _spanned(distinct, self.first[:, column], self.last[:, column])[which]
+        spans = np.unpackbits(bits, axis=1, count=classes)
+        return spans.sum(axis=1, dtype=np.int64), np.nonzero(spans)[1]
+
+
+def _spanned(codes: Ints, first: Ints, last: Ints) -> NDArray[np.uint8]:
+    """(codes, classes / 8) as bits: whether each class spans each code; all do where it is -1."""
+    parts = [np.packbits(((first <= code) & (code <= last)) | (code < 0)) for code in codes.tolist()]
+    return np.stack(parts) if parts else np.zeros((0, -(-len(first) // 8)), np.uint8)
+
+
+@dataclass(frozen=True)
+class People:
+    """People, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
+    sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
+    none; None where that is not known."""
+
+    codes: Ints
+    values: Mapping[str, Ints]
+    row_of: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def of(self, chosen: Ints) -> People:
+        """Some of them."""
+        values = {name: codes[chosen] for name, codes in self.values.items()}
+        row_of = None if self.row_of is None else self.row_of[chosen]
+        return People(self.codes[chosen], values, row_of)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that there is to an attack.
+
+    `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
+    attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
+    `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
+    `previous`: an earlier release.
+    """
+
+    attributes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    sensitive: Mapping[str, int]
+    release: ShownRows
+    everybody: People
+    targets: People
+    control: People | None = None
+    previous: ShownRows | None = None
+    seed: int = 0
+
+    @cached_property
+    def candidates(self) -> Any:
+        """(targets, classes) sparse, 1 where the class could be about the target."""
+        return self.release.candidates(self.targets.codes)
+
+    @cached_property
+    def of_control(self) -> Any:
+        """The same of the control."""
+        assert self.control is not None
+        return self.release.candidates(self.control.codes)
+
+    def groups(self) -> Iterator[tuple[People, Any]]:
+        """The targets with their candidates, and the control with its own if there is one."""
+        yield self.targets, self.candidates
+        if self.control is not None:
+            yield self.control, self.of_control
+
+    def generator(self, name: str) -> np.random.Generator:
+        """What is random in one attack, whichever others are made."""
+        return np.random.default_rng([self.seed, *name.encode()])

@@ -1,0 +1,54 @@
+"""Singling out by one column: finds a condition on one column that exactly one person meets.
+
+Knows: the release alone.
+Does: tries every span of a quasi-identifier that the release shows, the tails that its outermost spans leave, and every
+sensitive value.
+Success: exactly one person of the original meets the condition. Baseline: the chance that a condition as rare isolates
+somebody. Control: none, as the baseline has the same rarity.
+Figures: how many of the conditions isolate somebody. Every condition is tried, so that the excess has no interval.
+Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Opinion 05/2014; Cohen and Nissim, PNAS
+2020.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.attacks.scene import Scene
+from anonymize.attacks.success import Success
+from anonymize.attacks.weights import by_chance, spanned
+from anonymize.classes import Ints
+
+ID = "singling-out-univariate"
+KNOWS = "the release alone"
+
+
+def attack(scene: Scene) -> list[Success]:
+    """One success for all columns."""
+    counts = np.concatenate([*_spans(scene), *_values(scene)])
+    people = len(scene.everybody)
+    hits = (counts == 1).astype(float)
+    baseline = by_chance(counts / max(people, 1), people)
+    return [Success(hits, baseline, complete=True, figures={"isolating": int(hits.sum())})]
+
+
+def _spans(scene: Scene) -> list[Ints]:
+    """For each quasi-identifier, how many people meet each condition on it."""
+    counts = []
+    for column, size in enumerate(scene.sizes):
+        ends = np.stack([scene.release.first[:, column], scene.release.last[:, column]], axis=1)
+        if len(ends):
+            tails = [[0, ends[:, 1].min()], [ends[:, 0].max(), size - 1]]
+            ends = np.unique(np.concatenate([ends, tails]), axis=0)
+        counts.append(spanned(scene.everybody.codes[:, column], size, ends[:, 0], ends[:, 1]))
+    return counts
+
+
+def _values(scene: Scene) -> list[Ints]:
+    """For each sensitive attribute, how many people have each value that the release shows."""
+    counts = []
+    for name, size in scene.sensitive.items():
+        release, own = scene.release.values[name], scene.everybody.values[name]
+        present = np.unique(release[release >= 0])
+        counts.append(spanned(own, size, present, present))
+    return counts

@@ -1,0 +1,104 @@
+"""`attack`: attackers let loose on a release."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from anonymize.cli.options import (
+    BUCKETIZED,
+    FORCE,
+    INPUT,
+    MEASURING,
+    PATH,
+    REPORTS,
+    SPEC,
+    SpecCommand,
+    use_threads,
+    with_options,
+)
+from anonymize.formats import AUTO, FORMATS, chosen
+
+
+@click.command(cls=SpecCommand)
+@with_options(
+    SPEC,
+    click.argument("released", type=PATH),
+    INPUT,
+    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
+    click.option("--control", type=PATH, help="People who are not in the release: a table like the original."),
+    click.option("--previous", type=PATH, help="An earlier release of the same people."),
+    *BUCKETIZED,
+    click.option("--attackers", metavar="A,B,...", help="Only these, parted by commas.  [default: all]"),
+    click.option(
+        "--max-excess",
+        type=click.FloatRange(0, 1),
+        help="Exit 1 where the upper end of an interval of the excess is above this.",
+    ),
+    click.option(
+        "--targets", type=click.IntRange(min=1), default=2000, show_default=True, help="People who are attacked."
+    ),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice([AUTO, *FORMATS]),
+        default=AUTO,
+        show_default=True,
+        help="Form of the result; auto is github in GitHub Actions, else text.",
+    ),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    REPORTS,
+    FORCE,
+    *MEASURING,
+)
+def attack(
+    spec: str,
+    released: str,
+    input_path: str | None,
+    attackers: str | None,
+    form: str,
+    threads: int | None,
+    quiet: bool,
+    color: str,
+    **given: Any,
+) -> None:
+    """Attack a release, and measure what is learned because of it.
+
+    RELEASED is a release of the table that SPEC describes, made by this tool or not. Each attacker knows something, and
+    guesses: which row is a person's, which person a row is about, what a person's sensitive value is. How often he is
+    right stands beside how often he would have been without the release (the baseline) and, with --control, how often
+    he is right about people who are not in it. The excess is the share of what was left to learn that is learned
+    because of the release, with a 95 % interval: over the control where there is one, else over the baseline.
+
+    Whom a row is about is known from --link, or by position where the rows keep their order; where it is not, the
+    chance of picking the right row follows from the regions. Attacks are on a random sample of --targets people, which
+    the intervals allow for.
+
+    An attacker who fails proves nothing about others: what a release guarantees, `anonymize audit` measures.
+
+    Exit code 1: with --max-excess, an interval reaches above it, or an excess could not be measured.
+    """
+    use_threads(threads)
+    from anonymize import privacy
+    from anonymize.attack import Attack
+    from anonymize.attack import attack as walk
+    from anonymize.cli.progress import progress
+    from anonymize.errors import UnsafeError, WriteError
+    from anonymize.spec import load
+
+    names = [name.strip() for name in (attackers or "").split(",") if name.strip()]
+    with progress(quiet) as report_progress:
+        loaded = load(spec, privacy.PARAMETERS)
+        request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)
+        result = walk(request)
+    rendering = chosen(form, os.environ)
+    if sys.stdout is None and rendering != "text":
+        raise WriteError("<stdout>: cannot be written: it is closed")
+    if not quiet or form not in (AUTO, "text"):
+        FORMATS[rendering](result.checked, sys.stdout, color)
+    if result.problems:
+        raise UnsafeError(result.problems)

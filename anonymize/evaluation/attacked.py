@@ -1,0 +1,212 @@
+"""From files to what attackers may see: a release as spans of codes, and people as codes.
+
+People held out of the release, where there are some, are read with those of the original as one table, so that a value
+that only they have is a value like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from anonymize import temporary
+from anonymize.attacks import People, ShownRows
+from anonymize.auditing.buckets import BucketLayout
+from anonymize.classes import Ints, Partition
+from anonymize.domain.cells import numbers
+from anonymize.errors import DataError, Problem
+from anonymize.evaluation.opened import ReleasedFile, read_file
+from anonymize.evaluation.regions import TextRegions
+from anonymize.evaluation.released import as_text, as_written, read_cells
+from anonymize.spec import Spec
+from anonymize.table import Source, Table, read
+from anonymize.table.columns import Attribute
+from anonymize.table.named import unnamed
+from anonymize.verify.bucketized import COUNT
+
+
+@dataclass(frozen=True)
+class Known:
+    """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
+    which `sha256` is the hash."""
+
+    spec: Spec
+    table: Table
+    rows: int
+    sha256: str
+    path: str
+
+    def codes(self) -> Ints:
+        """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
+        columns = []
+        for attribute in self.table.attributes:
+            codes = attribute.codes.astype(np.int64)
+            missing = attribute.domain.missing
+            columns.append(codes if missing is None else np.where(codes == missing, -1, codes))
+        return np.stack(columns, axis=1)
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """The sensitive attributes, null where missing."""
+        names = list(self.spec.sensitive)
+        parts = list(self.table.source.batches(names)) if names else []
+        whole = pl.concat(parts) if parts else pl.DataFrame()
+        return whole.select(as_text(column, self.spec, self.table.source.format) for column in whole.iter_columns())
+
+
+@contextmanager
+def known(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
+    """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
+    columns."""
+    with ExitStack() as stack:
+        source = stack.enter_context(Source.open(spec, path))
+        if control is None:
+            table = read(spec, source)
+            yield Known(spec, table, table.rows, source.sha256, source.name)
+            return
+        source.check()
+        further = stack.enter_context(Source.open(spec, control))
+        further.check()
+        table = read(as_written(spec), stack.enter_context(_together(spec, source, further)))
+        yield Known(as_written(spec), table, source.rows or 0, source.sha256, source.name)
+
+
+@contextmanager
+def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
+    """Both tables as one file that nobody else can read, and that is gone afterwards."""
+    names = source.columns
+    lacking = [Problem(f"has no column {name}", file=further.name) for name in names if name not in further.columns]
+    if lacking:
+        raise DataError(lacking)
+    if (source.format == "csv") != (further.format == "csv"):
+        raise DataError(Problem("is of another kind than the original: both CSV, or neither", file=further.name))
+    try:
+        both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
+    path = temporary.create("anonymize-", ".csv" if source.format == "csv" else ".parquet")
+    try:
+        if source.format == "csv":
+            both.write_csv(path, separator=spec.input.separator)
+        else:
+            both.write_parquet(path)
+        with Source.open(as_written(spec), path) as opened:
+            yield opened
+    finally:
+        temporary.remove(path)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A release of people who are known. `regions`: of the distinct texts of each quasi-identifier, `text_of`
+    (attributes, rows) which of them each row shows. `group_of` (rows,): of a bucketized release."""
+
+    file: ReleasedFile
+    regions: tuple[TextRegions, ...]
+    text_of: Ints
+    group_of: Ints | None = None
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+        return self.file.texts.height
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
+        """Its rows by class: rows that read the same, and are of one group, are one."""
+        labels = np.zeros(self.rows, np.int64) if self.group_of is None else self.group_of
+        for column, texts in zip(self.regions, self.text_of, strict=True):
+            labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
+        partition = Partition.of_labels(labels)
+        which = self.text_of[:, partition.order[partition.starts[:-1]]]
+        spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
+        first, last = (np.stack(ends, axis=1) for ends in zip(*spans, strict=True))
+        return ShownRows(first, last, partition.class_of(self.rows).astype(np.int64), values, self.group_of)
+
+
+def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints]:
+    """(classes,) the codes that each class spans; all of them where a cell shows a mean, which says nothing of its
+    ends."""
+    wide = regions.summary[which]
+    first = np.where(wide, 0, regions.first[which])
+    return first, np.where(wide, attribute.domain.size - 1, regions.last[which])
+
+
+def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> Opened:
+    """A release; `layout`: how it is bucketized, if it is. Raises DataError for one that cannot be read, or whose
+    cells say nothing under the spec."""
+    file, group_of = read_file(people.spec, path, stack), None
+    if layout is not None:
+        file, group_of = _grouped(people, file, layout, stack)
+    try:
+        regions, text_of = read_cells(as_written(people.spec), people.table.attributes, file.texts, file.columns)
+    except DataError as error:
+        raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
+    return Opened(file, regions, text_of, group_of)
+
+
+def _grouped(people: Known, file: ReleasedFile, layout: BucketLayout, stack: ExitStack) -> tuple[ReleasedFile, Ints]:
+    """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
+    Raises DataError for tables that do not fit together."""
+    spec, source = as_written(people.spec), file.source
+    buckets = layout.opened(spec, source, stack)
+    groups = file.texts[layout.name].cast(pl.String).fill_null("")
+    if buckets.st is not None:
+        buckets.st.check()
+        listed = pl.concat(list(buckets.st.batches(buckets.st.columns)))
+        listed = listed.select(as_text(column, spec, buckets.st.format) for column in listed.iter_columns())
+        count = pl.col(COUNT).cast(pl.UInt32, strict=False).fill_null(0)
+        names = [layout.name, *people.spec.sensitive]
+        dealt = listed.select(pl.col(name).repeat_by(count) for name in names).explode(names)
+        dealt = dealt.filter(pl.col(layout.name).is_not_null()).sort(layout.name, maintain_order=True)
+        order = groups.arg_sort()
+        if not dealt[layout.name].equals(groups.gather(order), check_names=False):
+            raise DataError(Problem("its groups and counts are not those of the release", file=buckets.st.name))
+        places = order.arg_sort()
+        values = [dealt[name].gather(places) for name in people.spec.sensitive]
+        file = replace(file, texts=file.texts.with_columns(values))
+    return file, unnamed(groups).rank("dense").to_numpy().astype(np.int64) - 1
+
+
+@dataclass(frozen=True)
+class CodedValues:
+    """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has; `people`, and `releases` one
+    after the other: its codes, -1 where missing."""
+
+    sizes: Mapping[str, int]
+    people: Mapping[str, Ints]
+    releases: Sequence[Mapping[str, Ints]]
+
+
+def coded_values(people: Known, releases: Sequence[Opened]) -> CodedValues:
+    """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
+    sizes: dict[str, int] = {}
+    of_people: dict[str, Ints] = {}
+    of_releases: list[dict[str, Ints]] = [{} for _ in releases]
+    for name, attribute in people.spec.sensitive.items():
+        if not releases or name not in releases[0].file.texts.columns:
+            continue
+        columns = [people.texts[name], *(_column(each, name) for each in releases)]
+        ends = np.cumsum([len(column) for column in columns])[:-1]
+        joined = unnamed(pl.concat([column.cast(pl.String) for column in columns]))
+        values = numbers(joined) if attribute.type == "numeric" else joined
+        codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+        sizes[name] = int(codes.max(initial=-1)) + 1
+        of_people[name], *parts = np.split(codes, ends)
+        for each, part in zip(of_releases, parts, strict=True):
+            each[name] = part
+    return CodedValues(sizes, of_people, of_releases)
+
+
+def _column(release: Opened, name: str) -> pl.Series:
+    texts = release.file.texts
+    return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
+
+
+def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> People:
+    """Some rows of the known people."""
+    return People(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)

@@ -1,0 +1,38 @@
+"""The file of a release, read as text with the spec of its original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import polars as pl
+
+from anonymize.evaluation.released import as_text, as_written, columns_of
+from anonymize.evaluation.typed import with_suppressed
+from anonymize.recoding.typed import NumberColumns
+from anonymize.spec import Spec
+from anonymize.table import Source
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """`texts`: all columns as text, null where missing. `columns`: in which each quasi-identifier is shown."""
+
+    source: Source
+    texts: pl.DataFrame
+    columns: Mapping[str, tuple[str, str]]
+
+
+def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedFile:
+    """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for
+    quasi-identifiers of which there is no column."""
+    spec = as_written(original)
+    source = stack.enter_context(Source.open(spec, path))
+    columns = columns_of(spec, source.columns, source.name)
+    source.check()
+    batches = list(source.batches(source.columns))
+    frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
+    texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
+    numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
+    return ReleasedFile(source, with_suppressed(spec, texts, columns, numbers), columns)

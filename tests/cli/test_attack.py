@@ -1,0 +1,27 @@
+"""`attack` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Call, Desk
+
+
+def test_a_release_is_attacked_and_the_gate_is_an_exit_code(desk: Desk, call: Call, tmp_path: Path) -> None:
+    released, link, page = (tmp_path / name for name in ("released.csv", "link.json", "attacks.html"))
+    assert call("mondrian", desk.spec, "-o", released, "--save-link", link).code == 0
+    ended = call("attack", desk.spec, released, "--link", link, "-r", page, "--color", "never")
+    assert ended.code == 0 and "What attackers learn because of the release" in ended.out.decode()
+    assert "How often attackers are right" in page.read_text() and "CANARY" not in page.read_text()
+    gated = call("attack", desk.spec, released, "--link", link, "--max-excess", "0", "--json")
+    assert gated.code == 1 and "CANARY" not in gated.out.decode() + gated.err
+    report = json.loads(gated.out)
+    assert report["privacy"]["satisfied"] is False and report["attacks"]["truth"] == "link"
+    sarif = json.loads(call("attack", desk.spec, released, "--max-excess", "0", "--format", "sarif").out)
+    assert {each["ruleId"] for each in sarif["runs"][0]["results"]} == {"max-excess"}
+
+
+def test_attackers_that_there_are_not_are_refused(desk: Desk, call: Call) -> None:
+    assert call("attack", desk.spec, "nowhere.csv", "--attackers", "nobody").code == 2
+    assert call("attack", desk.spec, "nowhere.csv").code == 3

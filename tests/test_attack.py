@@ -1,0 +1,168 @@
+"""The road of an attack: what is read, whom rows are about, the gate, and that no value of a cell comes out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.attack import Attack, attack
+from anonymize.attacks import ATTACKERS
+from anonymize.errors import DataError, UsageError
+from anonymize.formats import FORMATS
+from anonymize.privacy import PARAMETERS
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import load
+
+SPEC = """version: 1
+input: {path: table.csv}
+quasi_identifiers: {age: {type: numeric}, town: {}}
+sensitive: {illness: {}}
+privacy: {k: 5}
+"""
+ILLNESSES = ("influenza", "gout", "hayfever")
+
+
+def _people(count: int, seed: int) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    ages, towns = draw.integers(20, 80, count), draw.integers(0, 4, count)
+    ill = [ILLNESSES[each] for each in draw.choice(3, count, p=[0.5, 0.3, 0.2])]
+    return pl.DataFrame({"age": ages, "town": [f"town-{each}" for each in towns], "illness": ill})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("attack")
+    (folder / "spec.yaml").write_text(SPEC)
+    table = _people(400, 0)
+    table.write_csv(folder / "table.csv")
+    _people(300, 1).write_csv(folder / "others.csv")
+    table.with_columns(age=pl.lit("*"), town=pl.lit("*")).write_csv(folder / "stars.csv")
+    spec, paths = load(folder / "spec.yaml", PARAMETERS), [str(folder / name) for name in ("released.csv", "link.json")]
+    release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=paths[0], save_link=paths[1]))
+    return folder
+
+
+@pytest.fixture
+def request_(folder: Path) -> Callable[..., Attack]:
+    spec = load(folder / "spec.yaml", PARAMETERS)
+
+    def make(released: str, **given: object) -> Attack:
+        paths = {"link", "control", "previous"}
+        named = {name: str(folder / str(value)) if name in paths else value for name, value in given.items()}
+        return Attack(spec, str(folder / released), **named)  # type: ignore[arg-type]
+
+    return make
+
+
+def test_every_attacker_has_what_an_attacker_needs() -> None:
+    for name, attacker in ATTACKERS.items():
+        manual = attacker.__doc__ or ""
+        assert name == attacker.ID and attacker.KNOWS
+        assert all(f"\n{part}:" in manual for part in ("Knows", "Does", "Success", "Source")), name
+
+
+def test_all_suppressed_shows_no_excess(request_: Callable[..., Attack]) -> None:
+    result = attack(request_("stars.csv", max_excess=0.05))
+    assert result.satisfied, [finding.message for finding in result.checked.of_levels("error")]
+
+
+def test_a_copy_of_the_original_is_refused_by_the_gate(request_: Callable[..., Attack]) -> None:
+    result = attack(request_("table.csv", max_excess=0.05))
+    assert result.satisfied is False
+    assert any("prosecutor" in str(problem) for problem in result.problems)
+
+
+def test_the_link_says_whom_rows_are_about(request_: Callable[..., Attack]) -> None:
+    linked, apart = attack(request_("released.csv", link="link.json")), attack(request_("released.csv"))
+    assert (linked.report["attacks"]["truth"], apart.report["attacks"]["truth"]) == ("link", "regions")
+    (first, *_), (second, *_) = (each.report["attacks"]["results"] for each in (linked, apart))
+    assert first["figures"]["max"] <= 0.2 and abs(first["rate"]["value"] - second["rate"]["value"]) < 0.02
+
+
+def test_a_link_of_other_files_is_refused(request_: Callable[..., Attack]) -> None:
+    with pytest.raises(DataError, match="another release"):
+        attack(request_("stars.csv", link="link.json"))
+
+
+def test_people_held_out_are_what_the_excess_is_measured_against(request_: Callable[..., Attack]) -> None:
+    report = attack(request_("released.csv", control="others.csv", link="link.json")).report
+    against = {each["attacker"]: each["against"] for each in report["attacks"]["results"]}
+    assert against["inference-majority"] == "control" and against["prosecutor"] == "baseline"
+    assert report["original"]["rows"] == 400
+
+
+def test_a_sample_of_people_is_attacked_by_the_seed(request_: Callable[..., Attack]) -> None:
+    one, same, other = (attack(request_("released.csv", targets=50, seed=seed)).report for seed in (1, 1, 2))
+    assert one == same and one["attacks"] != other["attacks"]
+    assert one["attacks"]["sampled"] and one["attacks"]["results"][0]["targets"] == 50
+
+
+def test_what_makes_no_sense_is_refused(request_: Callable[..., Attack]) -> None:
+    for given in ({"attackers": ["nobody"]}, {"max_excess": 2.0}, {"targets": 0}):
+        with pytest.raises(UsageError):
+            attack(request_("released.csv", **given))
+    with pytest.raises(DataError, match="no column town"):
+        path = Path(request_("x").released).with_name("narrow.csv")
+        path.write_text("age,illness\n3,gout\n")
+        attack(request_("narrow.csv"))
+
+
+def test_nobody_to_attack_is_not_shown_to_be_safe(request_: Callable[..., Attack], folder: Path) -> None:
+    (folder / "unknown.csv").write_text("age,town,illness\n" + "*,*,\n" * 400)
+    result = attack(request_("unknown.csv", max_excess=0.9, attackers=["prosecutor", "journalist"]))
+    assert result.satisfied
+    spec = load(folder / "spec.yaml", PARAMETERS)
+    nameless = pl.read_csv(folder / "table.csv").with_columns(illness=pl.lit(""))
+    nameless.write_csv(folder / "nameless.csv")
+    blank = Attack(spec, str(folder / "stars.csv"), str(folder / "nameless.csv"), max_excess=0.9)
+    result = attack(replace(blank, attackers=["inference-majority"]))
+    assert result.satisfied is None and result.problems
+    assert result.report["attacks"]["results"][0]["excess"] is None
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_bucketized_release_is_attacked_by_its_groups(
+    joined: bool, request_: Callable[..., Attack], folder: Path
+) -> None:
+    spec = load(folder / "spec.yaml", PARAMETERS)
+    spec = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": None, "l": 2})})
+    path = folder / ("joined.csv" if joined else "anatomy.csv")
+    options = ALGORITHMS["anatomy"].Options(joined=joined)
+    release(Request(spec, "anatomy", options, output=str(path)))
+    request = request_("joined.csv", group="group") if joined else request_("anatomy.qit.csv")
+    results = {each["attacker"]: each for each in attack(request).report["attacks"]["results"]}
+    # Quasi-identifiers are exact, and of two values or more in a group none is the only one.
+    assert results["prosecutor"]["figures"]["max"] == 1
+    assert results["inference-certain"]["figures"]["weap"] == 0
+    assert 0.4 < results["inference-majority"]["figures"]["dcap"] < 0.75
+
+
+def test_tables_of_groups_that_do_not_fit_are_refused(request_: Callable[..., Attack], folder: Path) -> None:
+    (folder / "one.qit.csv").write_text("age,town,group\n30,town-1,1\n31,town-1,1\n")
+    (folder / "one.st.csv").write_text("group,illness,count\n1,gout,3\n")
+    with pytest.raises(DataError, match="groups and counts"):
+        attack(request_("one.qit.csv"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_form_shows_a_value(form: str, request_: Callable[..., Attack], capsys: pytest.CaptureFixture[str]) -> None:
+    checked = attack(request_("released.csv", link="link.json", control="others.csv", max_excess=0.01)).checked
+    FORMATS[form](checked, sys.stdout, "never")
+    text = capsys.readouterr().out
+    assert "prosecutor" in text
+    assert not any(value in text for value in (*ILLNESSES, "town-"))
+
+
+def test_a_report_is_written(request_: Callable[..., Attack], tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    result = attack(request_("released.csv", reports=[str(path)]))
+    assert json.loads(path.read_text()) == json.loads(json.dumps(result.report))
