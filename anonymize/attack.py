@@ -23,7 +23,7 @@ from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.attacked import CodedValues, Known, Opened, coded_values, known, people_of, released
+from anonymize.evaluation.attacked import AttackedTables, CodedValues, Known, coded_values, known, people_of, released
 from anonymize.formats import Checked, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
@@ -128,7 +128,7 @@ def _attacked(request: Attack) -> AttackResult:
 # --- whom each row is about ------------------------------------------------------------------------------------------
 
 
-def _rows(request: Attack, people: Known, release: Opened, values: CodedValues) -> tuple[Ints | None, str]:
+def _rows(request: Attack, people: Known, release: AttackedTables, values: CodedValues) -> tuple[Ints | None, str]:
     """(people of the original,) the released row about each, -1 for none, and how that is known: by the link, by
     position where rows keep their order and their sensitive values agree; None, "regions" where it is not."""
     if request.link is not None:
@@ -144,7 +144,7 @@ def _rows(request: Attack, people: Known, release: Opened, values: CodedValues) 
 
 
 def _scene(
-    request: Attack, people: Known, releases: Sequence[Opened], values: CodedValues, row_of: Ints | None
+    request: Attack, people: Known, releases: Sequence[AttackedTables], values: CodedValues, row_of: Ints | None
 ) -> Scene:
     attributes = people.table.attributes
     codes = people.codes()
@@ -195,7 +195,7 @@ def _tried(request: Attack, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _head(request: Attack, people: Known, release: Opened) -> dict[str, Any]:
+def _head(request: Attack, people: Known, release: AttackedTables) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
         "schema_version": SCHEMA_VERSION,

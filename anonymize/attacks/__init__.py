@@ -22,10 +22,10 @@ from anonymize.attacks import (
     singling_out,
     univariate,
 )
-from anonymize.attacks.scene import People, Scene, ShownRows
-from anonymize.attacks.success import Estimate, Success
+from anonymize.attacks.scene import Scene, ShownRows, Targets
+from anonymize.attacks.success import ExcessEstimate, Success
 
-__all__ = ["ATTACKERS", "Attacker", "Estimate", "People", "Scene", "ShownRows", "Success"]
+__all__ = ["ATTACKERS", "Attacker", "ExcessEstimate", "Scene", "ShownRows", "Success", "Targets"]
 
 
 class Attacker(Protocol):

@@ -29,7 +29,7 @@ Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ExcessEstimate:
     """A figure and its 95 % interval."""
 
     value: float
@@ -41,39 +41,39 @@ class Estimate:
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
-def wilson(successes: float, tries: int) -> Estimate:
+def wilson(successes: float, tries: int) -> ExcessEstimate:
     """The rate of `successes` in at least one try, with Wilson's interval."""
     rate = successes / tries
     scale = 1 + Z**2 / tries
     middle = (rate + Z**2 / (2 * tries)) / scale
     error = Z * sqrt(max(rate * (1 - rate), 0.0) / tries + Z**2 / (4 * tries**2)) / scale
-    return Estimate(rate, max(middle - error, 0.0), min(middle + error, 1.0))
+    return ExcessEstimate(rate, max(middle - error, 0.0), min(middle + error, 1.0))
 
 
-def over_baseline(hits: Floats, baseline: Floats) -> Estimate:
+def over_baseline(hits: Floats, baseline: Floats) -> ExcessEstimate:
     """The excess of `hits` over `baseline`, (tries,) both, of the same tries. 0 where nothing was left to learn."""
     share = float(baseline.mean())
     if share >= 1:
-        return Estimate(0.0, 0.0, 0.0)
+        return ExcessEstimate(0.0, 0.0, 0.0)
     difference, tries = hits - baseline, len(hits) + 2
     middle = float(difference.sum()) / tries
     spread = (float(np.square(difference).sum()) + 1) / tries - middle**2
     error = Z * sqrt(max(spread, 0.0) / tries)
     value = float(difference.mean())
     low, high = min(middle - error, value), max(middle + error, value)
-    return Estimate(value / (1 - share), low / (1 - share), min(high / (1 - share), 1.0))
+    return ExcessEstimate(value / (1 - share), low / (1 - share), min(high / (1 - share), 1.0))
 
 
-def over_control(hits: Floats, control: Floats) -> Estimate:
+def over_control(hits: Floats, control: Floats) -> ExcessEstimate:
     """The excess of `hits` over those of other people, (tries,) and (others,). 0 where nothing was left to learn."""
     rate, other = (wilson(float(each.sum()), len(each)) for each in (hits, control))
     if other.value >= 1:
-        return Estimate(0.0, 0.0, 0.0)
+        return ExcessEstimate(0.0, 0.0, 0.0)
     left = 1 - other.value
     value = (rate.value - other.value) / left
     own, theirs = ((each.high - each.low) / 2 for each in (rate, other))
     error = sqrt((own / left) ** 2 + ((rate.value - 1) * theirs / left**2) ** 2)
-    return Estimate(value, value - error, min(value + error, 1.0))
+    return ExcessEstimate(value, value - error, min(value + error, 1.0))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Success:
     figures: Mapping[str, float | int | None] = field(default_factory=dict)
 
     @property
-    def excess(self) -> Estimate | None:
+    def excess(self) -> ExcessEstimate | None:
         """What is learned because of the release: over the control where there is one, else over the baseline. None
         where nobody could be attacked."""
         if not len(self.hits):
@@ -102,7 +102,7 @@ class Success:
         if self.control is not None and len(self.control):
             return over_control(self.hits, self.control)
         estimate = over_baseline(self.hits, self.baseline)
-        return Estimate(estimate.value, estimate.value, estimate.value) if self.complete else estimate
+        return ExcessEstimate(estimate.value, estimate.value, estimate.value) if self.complete else estimate
 
     def block(self) -> dict[str, Any]:
         """As it stands in a report; figures are None where nobody could be attacked."""

@@ -29,7 +29,7 @@ from anonymize.formats import AUTO, FORMATS, chosen
     click.argument("released", type=PATH),
     INPUT,
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
-    click.option("--control", type=PATH, help="People who are not in the release: a table like the original."),
+    click.option("--control", type=PATH, help="Targets who are not in the release: a table like the original."),
     click.option("--previous", type=PATH, help="An earlier release of the same people."),
     *BUCKETIZED,
     click.option("--attackers", metavar="A,B,...", help="Only these, parted by commas.  [default: all]"),
@@ -39,7 +39,7 @@ from anonymize.formats import AUTO, FORMATS, chosen
         help="Exit 1 where the upper end of an interval of the excess is above this.",
     ),
     click.option(
-        "--targets", type=click.IntRange(min=1), default=2000, show_default=True, help="People who are attacked."
+        "--targets", type=click.IntRange(min=1), default=2000, show_default=True, help="Targets who are attacked."
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(

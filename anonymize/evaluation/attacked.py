@@ -1,6 +1,6 @@
 """From files to what attackers may see: a release as spans of codes, and people as codes.
 
-People held out of the release, where there are some, are read with those of the original as one table, so that a value
+Targets held out of the release, where there are some, are read with those of the original as one table, so that a value
 that only they have is a value like any other.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from anonymize import temporary
-from anonymize.attacks import People, ShownRows
+from anonymize.attacks import ShownRows, Targets
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem
-from anonymize.evaluation.opened import ReleasedFile, read_file
+from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
 from anonymize.evaluation.released import as_text, as_written, read_cells
 from anonymize.spec import Spec
@@ -102,11 +102,11 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
 
 
 @dataclass(frozen=True)
-class Opened:
+class AttackedTables:
     """A release of people who are known. `regions`: of the distinct texts of each quasi-identifier, `text_of`
     (attributes, rows) which of them each row shows. `group_of` (rows,): of a bucketized release."""
 
-    file: ReleasedFile
+    file: ReleasedSource
     regions: tuple[TextRegions, ...]
     text_of: Ints
     group_of: Ints | None = None
@@ -136,7 +136,7 @@ def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints
     return first, np.where(wide, attribute.domain.size - 1, regions.last[which])
 
 
-def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> Opened:
+def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> AttackedTables:
     """A release; `layout`: how it is bucketized, if it is. Raises DataError for one that cannot be read, or whose
     cells say nothing under the spec."""
     file, group_of = read_file(people.spec, path, stack), None
@@ -146,10 +146,12 @@ def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | 
         regions, text_of = read_cells(as_written(people.spec), people.table.attributes, file.texts, file.columns)
     except DataError as error:
         raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
-    return Opened(file, regions, text_of, group_of)
+    return AttackedTables(file, regions, text_of, group_of)
 
 
-def _grouped(people: Known, file: ReleasedFile, layout: BucketLayout, stack: ExitStack) -> tuple[ReleasedFile, Ints]:
+def _grouped(
+    people: Known, file: ReleasedSource, layout: BucketLayout, stack: ExitStack
+) -> tuple[ReleasedSource, Ints]:
     """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
     Raises DataError for tables that do not fit together."""
     spec, source = as_written(people.spec), file.source
@@ -182,7 +184,7 @@ class CodedValues:
     releases: Sequence[Mapping[str, Ints]]
 
 
-def coded_values(people: Known, releases: Sequence[Opened]) -> CodedValues:
+def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValues:
     """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
     sizes: dict[str, int] = {}
     of_people: dict[str, Ints] = {}
@@ -202,11 +204,11 @@ def coded_values(people: Known, releases: Sequence[Opened]) -> CodedValues:
     return CodedValues(sizes, of_people, of_releases)
 
 
-def _column(release: Opened, name: str) -> pl.Series:
+def _column(release: AttackedTables, name: str) -> pl.Series:
     texts = release.file.texts
     return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
 
 
-def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> People:
+def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> Targets:
     """Some rows of the known people."""
-    return People(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)
+    return Targets(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)

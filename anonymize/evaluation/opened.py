@@ -16,7 +16,7 @@ from anonymize.table import Source
 
 
 @dataclass(frozen=True)
-class ReleasedFile:
+class ReleasedSource:
     """`texts`: all columns as text, null where missing. `columns`: in which each quasi-identifier is shown."""
 
     source: Source
@@ -24,7 +24,7 @@ class ReleasedFile:
     columns: Mapping[str, tuple[str, str]]
 
 
-def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedFile:
+def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for
     quasi-identifiers of which there is no column."""
     spec = as_written(original)
@@ -35,4 +35,4 @@ def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedFile:
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
     texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
     numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
-    return ReleasedFile(source, with_suppressed(spec, texts, columns, numbers), columns)
+    return ReleasedSource(source, with_suppressed(spec, texts, columns, numbers), columns)
