@@ -16,6 +16,7 @@ from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
+from anonymize.spec import Output
 from anonymize.table import OutputFile, Table
 
 Found: TypeAlias = Recoding | Bucketized | Randomized
@@ -50,7 +51,7 @@ class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
-    be saved, and how a suppressed cell reads."""
+    be saved, how a suppressed cell reads, and how the release is written."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -61,6 +62,7 @@ class Context:
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
     suppressed: str = "*"
+    output: Output = field(default_factory=Output)
 
 
 class Algorithm(Protocol):

@@ -19,6 +19,7 @@ COMPLETE = "_ANONYMIZE_COMPLETE"
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
+        "release": ("release:command", "The recommended algorithm, by what the spec asks and a trial."),
         "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
         "top-down": ("release:command", "Local recoding: groups cut in two around far rows, then adjusted."),
         "bottom-up": ("release:command", "Local recoding: rows merged into groups of least certainty penalty."),

@@ -53,8 +53,9 @@ def search(
     limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
-    suppressed = request.spec.output.suppressed
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, suppressed)
+    output = request.spec.output
+    callbacks = (progress, refining, bounding)
+    context = Context(limit, request.seed, request.threads, *callbacks, files, keep, output.suppressed, output)
     return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
 
 
