@@ -160,10 +160,9 @@ def _audited(request: Audit) -> AuditResult:
     before = None if against.baseline is None else baseline.read(against.baseline)
     spec = _effective(request)
     grouping = _grouping(spec, request)
-    requirements, checks = _checks(spec, grouped=grouping is not None)
-    if requirements:
+    if _requires(spec):
         _refuse_randomized(request.path)
-    facts = _measured(request, spec, grouping, requirements, checks)
+    facts = _measured(request, spec, grouping)
     refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
@@ -182,8 +181,6 @@ def _measured(
     request: Audit,
     spec: Spec,
     grouping: BucketLayout | None,
-    requirements: tuple[Requirement, ...],
-    checks: list[Check],
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     encoding = (spec if request.spec is None else request.spec).input.encoding
@@ -193,11 +190,12 @@ def _measured(
         table = stack.enter_context(
             opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
         )
+        requirements, checks = _checks(table.spec, grouped=grouping is not None)
         risk = deeper(table, request.further, request.threshold)
         verdict = replace(table.measured(checks, request.threshold), passing=table.passing())
         facts = AuditFacts(table, requirements, verdict, risk)
         if request.against.previous is not None:
-            alone = spec.model_copy(update={"unit": None, "sampling_weight": None})
+            alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
             matching = _matching(request, table, earlier)
             both = previous.together(table, earlier, checks, facts.verdict, request.threshold, matching)
@@ -345,12 +343,16 @@ def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list
 
     `grouped`: of the groups of a bucketized table, which have no k-anonymity.
     """
-    privacy = spec.privacy
-    if privacy.k is None and privacy.l is None and not privacy.models:
+    if not _requires(spec):
         checks = _unjudged(spec)
         return (), [check for check in checks if check.attribute] if grouped else checks
     required = diversities(spec) if grouped else requirements(spec)
     return required, checks_of(spec, required)
+
+
+def _requires(spec: Spec) -> bool:
+    """Whether the spec or the options require anything."""
+    return spec.privacy.k is not None or spec.privacy.l is not None or bool(spec.privacy.models)
 
 
 def _unjudged(spec: Spec) -> list[Check]:

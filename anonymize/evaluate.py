@@ -37,7 +37,7 @@ from anonymize.recoding.typed import NumberColumns
 from anonymize.report import Clock
 from anonymize.report.data import SCHEMA_VERSION, required_k
 from anonymize.request import Progress
-from anonymize.spec import Spec
+from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.verify.risk import class_sizes
@@ -87,6 +87,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     clock = Clock()
     with ExitStack() as stack:
         files = stack.enter_context(opened(request.spec, paths))
+        request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)

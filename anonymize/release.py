@@ -11,6 +11,7 @@ publish                  report, private files and release take their places; or
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.rows import Written
+from anonymize.spec import resolve
 from anonymize.table import Table, read
 
 
@@ -53,12 +55,14 @@ def release(request: Request) -> dict[str, Any]:
     (True, 2)
     """
     check_needs(request)
-    spec, family, clock = request.spec, family_of(request.algorithm), Clock()
+    family, clock = family_of(request.algorithm), Clock()
     timed = partial(stage, request, clock)
-    requirements = family.requirements(spec)
     paths = _paths(request, family.paths(request))
-    paths.check([request.input or spec.input.path], named_by(spec))
-    with opened(spec, paths) as files:
+    paths.check([request.input or request.spec.input.path], named_by(request.spec))
+    with opened(request.spec, paths) as files:
+        spec = resolve(request.spec, files.source.columns)
+        request = replace(request, spec=spec)
+        requirements = family.requirements(spec)
         with timed("read"):
             table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
         with timed("search"):

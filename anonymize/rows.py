@@ -136,12 +136,24 @@ def passing_column(column: pl.Series, null: str | None) -> pl.Series:
 
 def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
     """Some rows of a quasi-identifier as they came, but for numbers at or beyond a bottom or top code, which read as
-    that does."""
+    that does, and for numbers that are rounded."""
     domain = attribute.domain
-    if not isinstance(domain, Numeric) or not (domain.lowest_open or domain.highest_open):
+    rounds = isinstance(domain, Numeric) and domain.coding.step is not None
+    if not isinstance(domain, Numeric) or not (rounds or domain.lowest_open or domain.highest_open):
         return column
+    if rounds:
+        texts = [*domain.leaf_text()[: len(domain.values)], *([] if domain.missing is None else [None])]
+        return _with_texts(texts, attribute, column, rows)
     ends = {0: domain.lowest_open, len(domain.values) - 1: domain.highest_open}
-    texts = [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())]
+    return _with_texts(
+        [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())], attribute, column, rows
+    )
+
+
+def _with_texts(
+    texts: Sequence[str | None], attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]
+) -> pl.Series:
+    """Some rows of a column, with the text of each code in place of what stands there; None: that stays."""
     codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
     return pl.select(pl.coalesce(codes, unnamed(column).cast(pl.String))).to_series().alias(column.name)
 

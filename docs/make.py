@@ -79,6 +79,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize validate configs/patients.yaml",
         "anonymize validate configs/patients.yaml -i sample_data/patients.csv",
     ),
+    "init": (
+        "anonymize init sample_data/patients.csv -o spec.yaml",
+        "anonymize init sample_data/patients.csv -o spec.yaml --interactive",
+        "anonymize init sample_data/patients.csv -o spec.yaml --hierarchies hierarchies",
+        "anonymize validate spec.yaml -i sample_data/patients.csv",
+        "anonymize mondrian spec.yaml -o released.csv -r report.md",
+    ),
     "hierarchy": (
         "anonymize hierarchy show configs/patients.yaml",
         "anonymize hierarchy show configs/patients.yaml age -i sample_data/patients.csv --json",
@@ -358,8 +365,13 @@ def _parameters(name: str) -> str:
     return table(("parameter", "type", "meaning"), rows)
 
 
+IN_PLACE = {"k-map": ("fraction", "estimator", "significance"), "entropy-l-diversity": ("estimator",)}
+"""Parameters of a model that take the place of others, or of what is meant without them."""
+
+
 def _model_example(name: str) -> str:
-    values = ", ".join(f"{key}: {_sample(key, value)}" for key, value in _properties(name).items())
+    given = {key: value for key, value in _properties(name).items() if key not in IN_PLACE.get(name, ())}
+    values = ", ".join(f"{key}: {_sample(key, value)}" for key, value in given.items())
     attribute = "" if ALL[name].sensitive == "none" else "attribute: NAME, "
     return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
 
@@ -373,7 +385,9 @@ def _sample(key: str, value: Mapping[str, Any]) -> str:
     """A value that the parameter may have."""
     value = {**value, **value.get("anyOf", [{}])[0]}
     if value.get("type") in ("object", "string"):
-        return "{VALUE: 5}" if value["type"] == "object" else str(value.get("enum", ["people.csv"])[0])
+        return (
+            "{VALUE: 5}" if value["type"] == "object" else str(value.get("enum", [value.get("const", "people.csv")])[0])
+        )
     if value.get("type") == "array":
         return "[VALUE]"
     if value.get("exclusiveMaximum") == 1:

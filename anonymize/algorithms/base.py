@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
+from anonymize.algorithms.standing import Standing
 from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
@@ -51,7 +52,8 @@ class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
-    be saved, how a suppressed cell reads, and how the release is written."""
+    be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, what an
+    interrupted search has so far, and how the release is written."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -62,6 +64,8 @@ class Context:
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False
     suppressed: str = "*"
+    published: bool = True
+    standing: Standing = field(default_factory=Standing)
     output: Output = field(default_factory=Output)
 
 

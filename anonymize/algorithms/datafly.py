@@ -10,6 +10,8 @@ is released. It does not guarantee a minimal generalization, let alone the least
 and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
 end at the top without one, though one exists; then it says that the search found none.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
 `--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
 ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
 knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
@@ -45,7 +47,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs(family="full-domain", units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels"}), units=True)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     allowed = allowed_rows(options.outliers, requirements, context)
     if options.mask_minimality:
         return masked(table, requirements, replace(context, suppression_limit=allowed), climbed)
-    checker = Checker(table, requirements, allowed, context.progress)
+    checker = Checker(table, requirements, allowed, context.progress, context.published)
     return checker.recoding(climbed(checker), {"allowed_rows": allowed})
 
 

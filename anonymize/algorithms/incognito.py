@@ -18,6 +18,17 @@ every table. Where rows may be suppressed, each is made without suppression too.
 NCP is kept, a suppressed row losing all; so it never loses more than it would with `suppression: 0`, unless a time
 limit ended a search.
 
+What a node stands for. One release: the classes of its levels, of which those that fail are suppressed and no others.
+Suppressed rows are published as one class that shows nothing; they count in the whole table that models such as
+t-closeness compare with, and their class has to meet the models like any other. Where it does not, where the spec says
+`suppressed_rows: drop`, and where a population is asked about, they are dropped: the classes that are left are then
+compared with each other alone, and those that fail go, too, until none does. What is asked of the table as a whole
+(`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`) is judged so: the smallest
+classes are suppressed as well, as many as it takes, published or dropped, whichever takes fewer rows; of classes of one
+size the first in the order of the hierarchies. The optimum is over these releases, one a node. A release in which
+classes are suppressed that need not be, or other ones than these, is none of them: where rows are dropped that classes
+are compared with, or rows are at risk in classes of different sizes, such a choice may be better.
+
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit ended the search: then the report says by how much at most another node may be lower
 (`gap`). With `--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at
@@ -65,7 +76,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "incognito"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights", "weights: correlation", "rules"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights", "weights: correlation", "rules"}), units=True)
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The release of the best node, or of the rounds."""
     if options.mask_minimality:
         return _masked(table, requirements, options, context)
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     _check_options(options, checker)
     scorer = _scorer(checker, options)
     deadline = Deadline(options.time_limit)

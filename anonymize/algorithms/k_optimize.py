@@ -3,9 +3,17 @@
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
 of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
 are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
-cost. A tabu search, which adds or leaves out one split a step and starts again near the best set when it gets no
-further, soon has a good one; the set-enumeration tree over splits, pruned by lower bounds on the cost and of useless
-values, goes on until no set can be better. Both take turns.
+cost. It has several ways to a good one: greedy specialization and generalization, the levels of the hierarchies, the
+splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a
+class alone decides, the best cut through one attribute while the others stay, which is a shortest path. The
+set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be
+better.
+
+In stages. Coarse values come before fine ones (the levels of the hierarchies, from the top down to `--level`), and for
+each of them no suppression before as much as the spec allows. Each stage takes over what earlier ones have found. So
+with the same `--nodes`, or more, a release costs no more than one of a coarser `--level`, or of a spec that allows no
+suppression, or what the search began with. That holds for `--nodes`, and not for `--work` or `--time-limit`, by which
+the stages share what there is.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
@@ -14,13 +22,26 @@ are found. Classes that read the same, such as those of a number that is neither
 are one in the release, and its report counts them so. Costs are in rows, also where the spec has a `unit` and classes
 have to hold so many persons.
 
-When it stops. When the set is proved to be the best one; or after `--work` million numbers read, or `--time-limit`
-seconds. Then the report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap
-between them as a share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it
-writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--work` ends is the same on
-every machine; what `--time-limit` ends is not. Attributes of some ten values each are proved in seconds or minutes.
-With hundreds of values, or rows that all differ, no proof is in reach, and the gap stays wide: the bound knows of a row
-little more than that its class has k rows.
+The bound. A row costs at least k in the published bound, or what its cell of the finest intervals has. Where the size
+of a class alone decides (k-anonymity without a `unit`), three things are added. Of a class of n rows at most n // k are
+kept, and two that are kept are parted by some split that leaves k rows on both sides. The intervals of the attribute of
+most open splits are chosen for all classes at once, by a shortest path over what each interval costs at least. And
+where no other attribute has open splits, that path is the best set itself, so that its splits are not tried one by one.
+
+When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
+`--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
+report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap between them as a
+share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it leaves them on the
+terminal and writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--nodes` or
+`--work` ends is the same on every machine, with any number of `--threads`; what `--time-limit` ends is not.
+
+How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
+sets are possible, fewer still where no row may be suppressed. With rows that all differ and a small k no proof is in
+reach, and the gap stays wide. With models beyond k-anonymity only the published bound is known, and a node takes
+longer.
+
+Processes. A round parts the tree into tasks that know nothing of each other. Once the search is long, `--threads`
+processes share them, each with a copy of the table's distinct rows.
 
 `--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
 ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
@@ -32,7 +53,8 @@ interval of categories that is not a node of the hierarchy reads as the set of i
 
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
-Cost. A step reads the distinct rows a few times for each attribute; the tree is exponential in the number of splits.
+Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
+the number of splits.
 
 Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
 rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.
@@ -40,7 +62,9 @@ rows are suppressed, and the tree is searched depth first; here the node of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -50,10 +74,13 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import class_limit, no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
+from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
 from anonymize.algorithms.optimize.judge import SplitJudge
-from anonymize.algorithms.optimize.local import BestSplits, Local
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.optimize.outlook import Outlook, wanted
+from anonymize.algorithms.optimize.stages import Stage
+from anonymize.algorithms.optimize.starts import begin
+from anonymize.algorithms.processes import Workers, workers
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
 from anonymize.errors import Problem, UsageError
@@ -64,10 +91,10 @@ from anonymize.table import Table
 ID = "k-optimize"
 NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populations=False, units=True)
 
-WORK = 200
-"""Million numbers that are read where no limit is given, after a first local search."""
-SHARE = 1
-"""The tree reads as much as the local search, that many times over."""
+NODES = 1000
+"""Nodes of the tree that are looked at where no limit is given."""
+PROCESSES = 2000
+"""Nodes after which a search is long enough for processes of its own to be worth their start."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +108,12 @@ class Options:
         workload=frozenset({"classification"}),
     )
     level: int = option(0, "Level of the hierarchies whose nodes are the values; 0: the values themselves.", minimum=0)
-    work: int = option(
+    nodes: int = option(
         0,
-        f"Stop after so many million numbers read; 0: {WORK} after a first local search, no limit with --time-limit.",
+        f"Stop after so many nodes of the tree, in whole rounds; 0: {NODES}, no limit with --work or --time-limit.",
         minimum=0,
     )
+    work: int = option(0, "Stop after so many million numbers read; 0: no limit.", minimum=0)
     time_limit: float = option(
         0.0, "Stop after so many seconds; 0: no limit. The release may then differ from run to run.", minimum=0
     )
@@ -96,14 +124,18 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     _check(options, table)
     splits = Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
-    best = BestSplits()
-    local, tree = Local(problem, best), SplitTree(problem, best)
-    _search(local, tree, Budget(options, context, table.rows), context)
-    if best.mask is None:
+    outlook = Outlook.of(table, splits, options.level)
+    search = StagedSearch(_stages(problem, outlook), Budget(options, context, table.rows), context)
+    ranks = {limit: wanted(table, requirements, splits, limit) for limit in {0, problem.limit}}
+    with workers(context.threads, _problems, problem) as pool:
+        search.begin(lambda stage: _begin(stage, outlook, ranks))
+        search.go_on(pool)
+    final = search.final
+    if final.best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
-    view = problem.view(best.mask, np.ones(splits.count, np.bool_))
-    class_of = view.class_of
-    return distinct.recoding(splits.cuts(best.mask), class_of, ~view.verdict[0], _chosen(best, local, tree, splits))
+    chosen = problem.full(final.best.mask, np.ones(splits.count, np.bool_))
+    kept = ~chosen.verdict[0]
+    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, kept, _chosen(final, splits))
 
 
 def _check(options: Options, table: Table) -> None:
@@ -129,23 +161,45 @@ def _problem(
     return SplitProblem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
 
 
+def _problems(problem: SplitProblem) -> dict[int, SplitProblem]:
+    """By the limit: without suppression, and with what the spec allows."""
+    return {problem.limit: problem, 0: replace(problem, limit=0)}
+
+
+def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
+    """Coarse values before fine ones, and for each no suppression first; the last is what was asked for."""
+    problems = _problems(problem)
+    stages: list[Stage] = []
+    before: dict[int, Stage] = {}
+    for allset in outlook.stages:
+        for limit in sorted(problems):
+            below = [before[limit]] if limit in before else []
+            below += [before[0]] if limit else []
+            before[limit] = Stage(problems[limit], allset, below)
+            stages.append(before[limit])
+    return stages
+
+
+def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Any]) -> None:
+    begin(stage.problem, stage.allset, stage.best, ranks[stage.problem.limit], outlook.within(stage.allset))
+
+
 class Budget:
-    """How much may be read, and until when. `open`: whether no limit is given."""
+    """How much may be looked at, and until when."""
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
-        self.open = not options.work and not options.time_limit
-        self._work = (options.work or (WORK if self.open else 0)) * 1_000_000
-        self._seconds, self._start = options.time_limit, monotonic()
+        self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
+        self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
         self._context, self._rows, self._reported = context, rows, 0
 
-    def begin(self, work: int) -> None:
-        """Where no limit is given, counts from here on: what has been read so far does not use up the budget."""
-        if self.open:
-            self._work += work
+    def timely(self) -> bool:
+        """Whether there is time left."""
+        return not self._seconds or monotonic() - self._start < self._seconds
 
-    def left(self, work: int) -> bool:
+    def left(self, stage: Stage) -> bool:
         """Whether the search may go on; tells the progress how much of the budget is spent."""
-        spent = [work / self._work] if self._work else []
+        spent = [stage.tree.nodes / self._nodes] if self._nodes else []
+        spent += [stage.best.work / self._work] if self._work else []
         spent += [(monotonic() - self._start) / self._seconds] if self._seconds else []
         self.tell(int(min(max(spent), 1.0) * self._rows))
         return max(spent) < 1
@@ -161,36 +215,64 @@ class Budget:
         self.tell(self._rows)
 
 
-def _search(local: Local, tree: SplitTree, budget: Budget, context: Context) -> None:
-    """Local search until it gets no further, then the tree and the local search in turns, until one of them is done."""
-    best, read = local.best, 0
-    local.step()
-    while not local.settled and (budget.open or budget.left(best.work)):
-        local.step()
-        context.bounding(tree.bound or 0, best.cost or 0)
-    budget.begin(best.work)
-    tree.step()  # whatever is left of the budget: the root has a bound to report
-    while not tree.done and budget.left(best.work):
-        before = best.work
-        context.bounding(tree.bound or 0, best.cost or 0)
-        if read <= 0 or local.stuck:
-            tree.step()
-            read += best.work - before
-        else:
-            local.step()
-            read -= SHARE * (best.work - before)
-    budget.finish()
+@dataclass(frozen=True)
+class StagedSearch:
+    """All stages, in rounds. `final`: the one that was asked for."""
+
+    stages: list[Stage]
+    budget: Budget
+    context: Context
+
+    @property
+    def final(self) -> Stage:
+        """The last stage may have what any other has."""
+        return self.stages[-1]
+
+    def begin(self, starts: Callable[[Stage], None]) -> None:
+        """What each stage begins with, as long as there is time; the last begins in any case."""
+        for stage in self.stages:
+            if self.budget.timely() or stage is self.final:
+                stage.begin(starts, partial(self._timely, stage))
+
+    def go_on(self, pool: Workers) -> None:
+        """Rounds of all stages until the last one is done, or the budget is spent."""
+        while not self.final.done and self.budget.left(self.final):
+            for stage in self.stages:
+                stage.round(partial(self._explored, pool), partial(self._timely, stage))
+        self.final.inherit()
+        self.budget.finish()
+
+    def _timely(self, stage: Stage) -> bool:
+        costs = [each.best.cost for each in self.stages if each.best.cost is not None]
+        if costs:
+            self.context.bounding(min(self.final.tree.bound or 0, *costs), min(costs))
+        return self.budget.timely()
+
+    def _explored(self, pool: Workers, stage: Stage, tasks: list[SubtreeTask]) -> list[Explored]:
+        """The tasks carried out: in processes of their own where the search is long."""
+        work = partial(_task, stage.problem.limit)
+        if sum(each.tree.nodes for each in self.stages) >= PROCESSES:
+            return pool.map(work, tasks)
+        return [
+            result
+            for task in tasks
+            for result in (pool.map(work, [task], worth=False) if self._timely(stage) else [Explored.nothing(task)])
+        ]
 
 
-def _chosen(best: BestSplits, local: Local, tree: SplitTree, splits: Splits) -> dict[str, Any]:
+def _task(limit: int, problems: dict[int, SplitProblem], task: SubtreeTask) -> Explored:
+    return explore(problems[limit], task)
+
+
+def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
     """What the report says of the search."""
-    cost, bound = best.cost or 0, tree.bound or 0
+    cost, bound = stage.best.cost or 0, stage.tree.bound or 0
     return {
         "splits": splits.count,
         "cost": cost,
         "lower_bound": bound,
         "gap": (cost - bound) / cost if cost else 0.0,
-        "optimal": tree.done,
-        "nodes": tree.nodes,
-        "steps": local.steps,
+        "optimal": stage.done,
+        "nodes": stage.tree.nodes,
+        "steps": stage.steps,
     }

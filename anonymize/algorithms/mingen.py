@@ -10,6 +10,13 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
+`--time-limit` ends the search earlier, with the best node so far, and `gap` in the report's `recoding` block says by
+how much at most another one may be of less distortion. Where none has been met, the top of the lattice is looked at,
+and if that is not safe, the search goes on to the first safe node. Interrupted, the best so far and the gap are told on
+the terminal, and nothing is written.
+
 `--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
 ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
 knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
@@ -31,20 +38,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST
+from anonymize.algorithms.lattice.search import MOST, Deadline
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
+from anonymize.algorithms.standing import of_levels
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "mingen"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True)
 
 DIGITS = 10
 """Distortions that are equal in so many decimals are equal: sums of fractions in different order may differ beyond."""
@@ -54,42 +62,101 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
+    time_limit: float = option(
+        0.0,
+        "Seconds after which the best node so far is taken; 0 is no limit.",
+        minimum=0,
+        only_with={"mask_minimality": (False,)},
+    )
     mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The safe node of least distortion."""
     if options.mask_minimality:
-        return masked(table, requirements, context, best_node)
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
-    vector = best_node(checker)
-    return checker.recoding(vector, {"distortion": Scorer(checker, "precision").score(vector)[0]})
+        return masked(table, requirements, context, lambda checker: _exhausted(checker, Deadline(), context).least)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
+    exhaustion = _exhausted(checker, Deadline(options.time_limit), context)
+    gap = {"gap": exhaustion.gap} if options.time_limit else {}
+    distortion = exhaustion.scorer.score(exhaustion.least)[0]
+    return checker.recoding(exhaustion.least, {"distortion": distortion, **gap})
 
 
-def best_node(checker: Checker) -> Vector:
-    """The safe node of least distortion. Raises UsageError for a lattice that is too large to go through, and
-    InfeasibleError where no node is safe."""
+def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaustion:
+    """The search, done. Raises UsageError for a lattice that is too large to go through, and InfeasibleError where no
+    node is safe."""
     if checker.total > MOST:
         message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
-    vector = least_distorted(checker)
-    if vector is None:
+    exhaustion = Exhaustion(checker, deadline)
+    context.standing.describe = exhaustion.described
+    exhaustion.run()
+    if exhaustion.vector is None:
         raise checker.infeasible()
-    return vector
+    return exhaustion
 
 
 def least_distorted(checker: Checker) -> Vector | None:
     """The first safe node of least distortion; None where no node is safe."""
-    scorer = Scorer(checker, "precision")
-    nodes = list(checker.lattice)  # by height, then lexicographically
-    at_least = np.round(scorer.lower_bounds(np.array(nodes, np.int16))[:, 0], DIGITS)
-    best: tuple[float, int] | None = None
-    for done, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
-        checker.settled(done)
-        if best is not None and at_least[number] > best[0]:
-            break
-        if checker.check(nodes[number]).safe:
-            one = round(scorer.score(nodes[number])[0], DIGITS), number
-            best = one if best is None else min(best, one)
-    checker.settled(len(nodes))
-    return None if best is None else nodes[best[1]]
+    exhaustion = Exhaustion(checker, Deadline())
+    exhaustion.run()
+    return exhaustion.vector
+
+
+class Exhaustion:
+    """All nodes, those first that may be of least distortion. `bound`: no node that is left is of less. `best`: the
+    least so far, with the number of its node."""
+
+    def __init__(self, checker: Checker, deadline: Deadline) -> None:
+        self.checker, self.deadline = checker, deadline
+        self.scorer = Scorer(checker, "precision")
+        self.nodes = list(checker.lattice)  # by height, then lexicographically
+        self.bound = 0.0
+        self.best: tuple[float, int] | None = None
+
+    def run(self) -> None:
+        """Until no node that is left can be better, or the time is up and there is a safe node."""
+        at_least = np.round(self.scorer.lower_bounds(np.array(self.nodes, np.int16))[:, 0], DIGITS)
+        for done, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
+            self.checker.settled(done)
+            self.bound = float(at_least[number])
+            if self._over:
+                return
+            self._take(number)
+        self.bound = self.best[0] if self.best is not None else self.bound
+        self.checker.settled(len(self.nodes))
+
+    @property
+    def _over(self) -> bool:
+        if self.deadline.passed and self.best is None:
+            self._take(len(self.nodes) - 1)
+        return self.best is not None and (self.deadline.passed or self.bound > self.best[0])
+
+    def _take(self, number: int) -> None:
+        """Checks a node, which may be the best."""
+        if self.checker.check(self.nodes[number]).safe:
+            one = round(self.scorer.score(self.nodes[number])[0], DIGITS), number
+            self.best = one if self.best is None else min(self.best, one)
+
+    @property
+    def vector(self) -> Vector | None:
+        """The first safe node of least distortion; None where no node is safe."""
+        return None if self.best is None else self.nodes[self.best[1]]
+
+    @property
+    def least(self) -> Vector:
+        """The same of a search that has met a safe node."""
+        assert self.vector is not None
+        return self.vector
+
+    @property
+    def gap(self) -> float:
+        """By how much at most another safe node may be of less distortion."""
+        return 0.0 if self.best is None else max(0.0, self.best[0] - self.bound)
+
+    def described(self) -> str | None:
+        """The best so far in a sentence."""
+        if self.vector is None or self.best is None:
+            return None
+        named = {each.name: level for each, level in zip(self.checker.table.attributes, self.vector, strict=True)}
+        return of_levels(named, f"distortion {self.best[0]:.6g}", self.gap)

@@ -20,6 +20,10 @@ The allowed rows of step 3 are the share `privacy.suppression`, which is 0 unles
 mended by generalization); with `--outliers k` it is k, whatever the spec's limit (without a k, the fewest rows that a
 class may have). Rows that lose some cells do not count as suppressed rows.
 
+`--time-limit` shortens step 3: once the time is up, the attribute goes up to its root at once, and the report's
+`recoding` block says `stopped_early`. Less is shown then than might have been; by how much is not known, for no best
+generalization is searched for. Interrupted, the levels so far are told on the terminal, and nothing is written.
+
 What it guarantees. Every combination that is tested and shows no suppressed cell is safe, and no more rows than allowed
 lose a cell. It does NOT guarantee k-anonymity or any other model of the spec: the combination of four attributes may
 single out a person where no three of them do, some pairs and triples are not tested, and a row with suppressed cells
@@ -50,11 +54,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.search import Deadline
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.algorithms.remaining import Remaining, remaining
+from anonymize.algorithms.standing import of_levels
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -95,6 +101,7 @@ class Options:
     """Options of the subcommand."""
 
     outliers: str = outliers_option("lose cells", share="suppression")
+    time_limit: float = option(0.0, "Seconds after which attributes go up to their roots; 0 is no limit.", minimum=0)
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
@@ -106,10 +113,14 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
     start, merged = distinct.rolled(_safe_alone(distinct))
     gone = len(rows.suppressed)
-    cells, into, counted = _climb(ShownCells.of(start), subsets, allowed - gone, context.suppression_limit - gone)
+    climb = ArgusClimb(subsets, allowed - gone, context.suppression_limit - gone, Deadline(options.time_limit), context)
+    context.standing.describe = climb.described
+    cells, into, counted = climb.run(ShownCells.of(start))
     figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
     chosen = {**figures, **counted, **_left_unsafe(cells)}
-    context.progress(table.rows)
+    climb.tell(table.rows)
+    if options.time_limit:
+        chosen["stopped_early"] = climb.late
     return _recoding(table, rows, cells, into[merged[row_of]], chosen)
 
 
@@ -241,24 +252,55 @@ def _safe_alone(distinct: FrequencySet) -> Vector:
 # --- generalization, and then suppression -----------------------------------------------------------------------------
 
 
-def _climb(
-    cells: ShownCells, subsets: list[Subset], allowed: int, hidden: int
-) -> tuple[ShownCells, Ints, dict[str, Any]]:
-    """Steps 2 to 4: what is shown in the end, (rows,) which distinct row each at the start became, and figures.
+class ArgusClimb:
+    """Steps 2 to 4. `allowed`: rows that may lose cells; `hidden`: rows that may lose them all. `late`: whether the
+    deadline was met before the end; then an attribute goes up to its root at once."""
 
-    `allowed`: rows that may lose cells; `hidden`: rows that may lose them all.
-    """
-    into, steps = np.arange(cells.frequency_set.size), 0
-    unsafe = cells.unsafe(subsets)
-    at_first = sum(len(each.unsafe) for each in unsafe)
-    while True:
-        if _affected(cells, unsafe) <= allowed:
-            mended = _suppress(cells, unsafe, subsets)
-            if mended.losing <= allowed and (mended.hidden <= hidden or mended.blank):
-                return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
-        frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set.vector, unsafe))
-        cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
-        unsafe = cells.unsafe(subsets)
+    def __init__(self, subsets: list[Subset], allowed: int, hidden: int, deadline: Deadline, context: Context) -> None:
+        self.subsets, self.allowed, self.hidden = subsets, allowed, hidden
+        self.deadline, self.late = deadline, False
+        self._context, self._reported, self._unsafe = context, 0, 0
+        self._cells: ShownCells | None = None
+
+    def run(self, cells: ShownCells) -> tuple[ShownCells, Ints, dict[str, Any]]:
+        """What is shown in the end, (rows,) which distinct row each at the start became, and figures."""
+        into, steps = np.arange(cells.frequency_set.size), 0
+        unsafe = self._tested(cells)
+        at_first = self._unsafe
+        while True:
+            if _affected(cells, unsafe) <= self.allowed:
+                mended = _suppress(cells, unsafe, self.subsets)
+                if mended.losing <= self.allowed and (mended.hidden <= self.hidden or mended.blank):
+                    return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
+            self.late = self.late or self.deadline.passed
+            frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set, unsafe, whole=self.late))
+            cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
+            unsafe = self._tested(cells)
+
+    def _tested(self, cells: ShownCells) -> list[Combinations]:
+        """The unsafe combinations; tells the progress how far the attributes have come."""
+        unsafe = cells.unsafe(self.subsets)
+        self._cells, self._unsafe = cells, sum(len(each.unsafe) for each in unsafe)
+        heights = sum(ladder.height for ladder in cells.frequency_set.ladders)
+        rows = int(cells.frequency_set.counts.sum())
+        self.tell(rows * sum(cells.frequency_set.vector) // max(heights, 1))
+        return unsafe
+
+    def tell(self, rows: int) -> None:
+        """Tells the progress that so many rows are as good as done."""
+        self._context.progress(max(rows - self._reported, 0))
+        self._reported = max(rows, self._reported)
+
+    def described(self) -> str | None:
+        """How far it has come, in a sentence."""
+        if self._cells is None:
+            return None
+        frequency_set = self._cells.frequency_set
+        named = {
+            ladder.attribute.name: level
+            for ladder, level in zip(frequency_set.ladders, frequency_set.vector, strict=True)
+        }
+        return of_levels(named, f"{self._unsafe} tested combinations of values are still unsafe", None)
 
 
 def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
@@ -266,11 +308,13 @@ def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
     return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
 
 
-def _raised(vector: Vector, unsafe: list[Combinations]) -> Vector:
-    """One level up in the attribute in most unsafe combinations, the first of several."""
+def _raised(frequency_set: FrequencySet, unsafe: list[Combinations], *, whole: bool) -> Vector:
+    """One level up, or the `whole` way, in the attribute in most unsafe combinations, the first of several."""
+    vector = frequency_set.vector
     counts = [sum(len(each.unsafe) for each in unsafe if index in each.subset) for index in range(len(vector))]
     most = counts.index(max(counts))
-    return (*vector[:most], vector[most] + 1, *vector[most + 1 :])
+    level = frequency_set.ladders[most].height if whole else vector[most] + 1
+    return (*vector[:most], level, *vector[most + 1 :])
 
 
 def _suppress(cells: ShownCells, unsafe: list[Combinations], subsets: list[Subset]) -> ShownCells:

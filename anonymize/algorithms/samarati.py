@@ -19,6 +19,14 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
+What a node stands for, and which of its rows are suppressed: as in `incognito`.
+
+`--time-limit` ends the search earlier. What is released then is the most precise of the lowest good nodes so far, which
+need not be minimal; `gap` in the report's `recoding` block says how many heights lower another good node may be at the
+most, and `minimal` has the nodes that were met in time. Where none has been met, the top of the lattice is looked at,
+and if that is not good, the search goes on to the first good node. Interrupted, the best so far and the gap are told on
+the terminal, and nothing is written.
+
 `--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
 ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
 knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
@@ -34,7 +42,7 @@ Reference. Samarati: Protecting respondents' identities in microdata release, IE
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +50,16 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.algorithms.lattice.search import Deadline
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
+from anonymize.algorithms.standing import of_levels
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs(family="full-domain", uses=frozenset({"weights"}), units=True)
+NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True)
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""
@@ -64,64 +74,138 @@ class Options:
     all_minimal: bool = option(
         False, "List every minimal node with its metrics in the report.", only_with={"mask_minimality": (False,)}
     )
+    time_limit: float = option(
+        0.0,
+        "Seconds after which the best node so far is taken; 0 is no limit.",
+        minimum=0,
+        only_with={"mask_minimality": (False,)},
+    )
     mask_minimality: bool = mask_option()
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The most precise of the good nodes of the lowest height that has any."""
     if options.mask_minimality:
-        return masked(table, requirements, context, lambda checker: most_precise(checker, lowest(checker)))
-    checker = Checker(table, requirements, context.suppression_limit, context.progress)
-    minimal = list(all_minimal(checker)) if options.all_minimal else lowest(checker)
-    best = most_precise(checker, minimal)
-    listed = {"minimal": [_described(checker, vector) for vector in minimal]} if options.all_minimal else {}
-    return checker.recoding(best, {"height": sum(best), **listed})
+        return masked(table, requirements, context, most_precise)
+    checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
+    heights = Heights(checker, Deadline(options.time_limit))
+    context.standing.describe = heights.described
+    minimal = heights.listed() if options.all_minimal else heights.lowest()
+    best, listed = heights.chosen(minimal), {}
+    if options.all_minimal:
+        listed = {"minimal": [_described(checker, vector) for vector in minimal]}
+    gap = {"gap": heights.gap} if options.time_limit else {}
+    return checker.recoding(best, {"height": sum(best), **gap, **listed})
 
 
-def most_precise(checker: Checker, minimal: list[Vector]) -> Vector:
-    """Of the minimal nodes of the lowest height the one of highest precision. Raises InfeasibleError where there is
-    none."""
-    if not minimal:
-        raise checker.infeasible()
-    checker.settled(checker.total)
-    height, scorer = min(map(sum, minimal)), Scorer(checker, "precision")
-    return min((round(scorer.score(vector)[0], DIGITS), vector) for vector in minimal if sum(vector) == height)[1]
+def most_precise(checker: Checker) -> Vector:
+    """The most precise of the good nodes of the lowest height. Raises InfeasibleError where no node is good."""
+    heights = Heights(checker, Deadline())
+    return heights.chosen(heights.lowest())
 
 
 def lowest(checker: Checker) -> list[Vector]:
     """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good."""
-    height = _bisected(checker) if checker.monotone else _searched(checker)
-    return list(_good(checker, height))
+    return Heights(checker, Deadline()).lowest()
 
 
-def _bisected(checker: Checker) -> int:
-    """The lowest height with a good node, or the greatest height, where good nodes have good ones above them."""
-    low, high = 0, sum(checker.lattice.top)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _has_good(checker, middle) else (middle + 1, high)
-        checker.settled(checker.checked)
-    return low
+class Heights:
+    """The search through the heights of the lattice. `low`: no node below this height is good. `good`: the nodes that
+    were found to be, in the order in which they were met.
+
+    At the deadline the search takes what it has; as long as it has nothing, it looks at the top, and goes on if that is
+    not good either.
+    """
+
+    def __init__(self, checker: Checker, deadline: Deadline) -> None:
+        self.checker, self.deadline = checker, deadline
+        self.low, self.good = 0, list[Vector]()
+
+    def lowest(self) -> list[Vector]:
+        """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good. Late,
+        those that are known of the lowest height so far."""
+        height = self._bisected() if self.checker.monotone else self._searched()
+        if self._late:
+            lowest = min(map(sum, self.good))
+            return sorted(vector for vector in self.good if sum(vector) == lowest)
+        return list(self._good(height))
+
+    def listed(self) -> list[Vector]:
+        """Every minimal node, or those that are met in time."""
+        nodes = []
+        for vector in all_minimal(self.checker, self._stopped):
+            self.good.append(vector)
+            self.low = sum(self.good[0])
+            nodes.append(vector)
+        return nodes or self.good
+
+    def chosen(self, among: list[Vector]) -> Vector:
+        """The most precise of the lowest nodes, the search being over. Raises InfeasibleError where there is none."""
+        if not among:
+            raise self.checker.infeasible()
+        self.checker.settled(self.checker.total)
+        height, scorer = min(map(sum, among)), Scorer(self.checker, "precision")
+        return min((round(scorer.score(vector)[0], DIGITS), vector) for vector in among if sum(vector) == height)[1]
+
+    @property
+    def gap(self) -> int:
+        """How many heights below the best node there may be a good one at the most."""
+        return min(map(sum, self.good)) - self.low
+
+    def described(self) -> str | None:
+        """The best so far in a sentence."""
+        if not self.good:
+            return None
+        best = min(self.good, key=lambda vector: (sum(vector), vector))
+        named = {each.name: level for each, level in zip(self.checker.table.attributes, best, strict=True)}
+        return of_levels(named, f"height {sum(best)}", self.gap)
+
+    @property
+    def _late(self) -> bool:
+        return self.deadline.passed and bool(self.good)
+
+    def _stopped(self) -> bool:
+        """Whether to stop, having a good node: at the deadline the top is one, if any is known without a search."""
+        if self.deadline.passed and not self.good:
+            top = self.checker.lattice.top
+            self.good += [top] if self.checker.check(top).safe else []
+        return self._late
+
+    def _bisected(self) -> int:
+        """The lowest height with a good node, or the greatest height, where good nodes have good ones above them."""
+        high = sum(self.checker.lattice.top)
+        while self.low < high:
+            middle = (self.low + high) // 2
+            good = self._has_good(middle)
+            if self._late:
+                break
+            self.low, high = (self.low, middle) if good else (middle + 1, high)
+        return self.low
+
+    def _searched(self) -> int:
+        """The same, whatever the models."""
+        highest = sum(self.checker.lattice.top)
+        while self.low < highest and not self._has_good(self.low) and not self._late:
+            self.low += 1
+        return self.low
+
+    def _good(self, height: int) -> Iterator[Vector]:
+        """The good nodes of a height; checked one by one, as they are asked for; no more of them once it is late."""
+        for vector in self.checker.lattice.at_height(height):
+            if self._stopped():
+                return
+            self.checker.settled(self.checker.checked)
+            if self.checker.check(vector).safe:
+                self.good.append(vector)
+                yield vector
+
+    def _has_good(self, height: int) -> bool:
+        """Whether a height has a good node; no node is checked after the first."""
+        return next(self._good(height), None) is not None
 
 
-def _searched(checker: Checker) -> int:
-    """The same, whatever the models."""
-    heights = range(sum(checker.lattice.top) + 1)
-    return next((height for height in heights if _has_good(checker, height)), heights[-1])
-
-
-def _good(checker: Checker, height: int) -> Iterator[Vector]:
-    """The good nodes of a height; checked one by one, as they are asked for."""
-    return (vector for vector in checker.lattice.at_height(height) if checker.check(vector).safe)
-
-
-def _has_good(checker: Checker, height: int) -> bool:
-    """Whether a height has a good node; no node is checked after the first."""
-    return next(_good(checker, height), None) is not None
-
-
-def all_minimal(checker: Checker) -> Iterator[Vector]:
-    """Every good node without a good node below it, by height, then lexicographically.
+def all_minimal(checker: Checker, stopped: Callable[[], bool] = lambda: False) -> Iterator[Vector]:
+    """Every good node without a good node below it, by height, then lexicographically, until it is stopped.
 
     A node above a good one is not looked at: it is not minimal, and the nodes above it are not either.
     """
@@ -129,6 +213,8 @@ def all_minimal(checker: Checker) -> Iterator[Vector]:
     for height in range(sum(checker.lattice.top) + 1):
         reached: set[Vector] = set()
         for vector in checker.lattice.at_height(height):
+            if stopped():
+                return
             good = vector not in above and checker.check(vector).safe
             if good:
                 yield vector

@@ -15,7 +15,7 @@ from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PassingText
-from anonymize.spec import Missing, Spec
+from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import weights
 from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
@@ -130,6 +130,7 @@ def opened(
         source = stack.enter_context(Source.open(spec, path))
         buckets = None if grouping is None else grouping.opened(spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
+        spec = resolve(spec, _undivided(spec, [name for name in present if buckets is None or name != buckets.name]))
         columns_of = _columns_of(spec, present, source.name)
         if classified:
             _refuse_unclassified(spec, columns_of, source, () if buckets is None else (buckets.name,))
@@ -181,6 +182,17 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
         return units
+
+
+def _undivided(spec: Spec, present: Sequence[str]) -> list[str]:
+    """The columns of a release as the spec speaks of them: one in place of NAME_low, NAME_high and NAME_missing."""
+    names = dict.fromkeys(present)
+    if "bounds" not in (spec.output.numeric, spec.output.categorical):
+        return list(names)
+    divided = [low.removesuffix("_low") for low in names if low.endswith("_low")]
+    divided = [name for name in divided if name not in names and f"{name}_high" in names]
+    parts = {f"{name}_{end}": name for name in divided for end in ("low", "high", "missing")}
+    return list(dict.fromkeys(parts.get(name, name) for name in names))
 
 
 def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:

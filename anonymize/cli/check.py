@@ -16,8 +16,8 @@ from anonymize.cli.options import (
     OVERRIDES,
     PATH,
     REPORTS,
-    SPEC,
     SpecCommand,
+    nearby_spec,
     use_threads,
     with_options,
 )
@@ -25,6 +25,7 @@ from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
 from anonymize.formats import AUTO, FORMATS, chosen
+from anonymize.names import split
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
@@ -183,6 +184,8 @@ def audit(
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    if spec is None and "quasi_identifiers" not in given:
+        spec = nearby_spec(click.get_current_context())
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     against = Against(baseline, no_regress, previous, by_position, previous_link)
     further = Deeper(subsets, fraction, population)
@@ -198,7 +201,7 @@ def audit(
 
 @click.command(cls=SpecCommand)
 @with_options(
-    SPEC,
+    click.argument("spec", type=PATH, required=False),
     click.argument("released", type=PATH, required=False),
     INPUT,
     *OVERRIDES,
@@ -248,7 +251,7 @@ def audit(
     *MEASURING,
 )
 def evaluate(
-    spec: str,
+    spec: str | None,
     released: str | None,
     input_path: str | None,
     form: str,
@@ -277,6 +280,7 @@ def evaluate(
     original's patterns a reader of the release can still state: about as many rows, about as large a share of them with
     the same label. These name values, and are left out of the files of -r.
     """
+    spec, released = _spec_and_release(spec, released)
     count = use_threads(threads)
     from anonymize import privacy
     from anonymize import spec as specs
@@ -300,6 +304,20 @@ def evaluate(
         click.echo(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report), nl=False)
     elif not quiet:
         _text(report, color)
+
+
+def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:
+    """What is named: where it is a table alone, the spec is the nearest one."""
+    context = click.get_current_context()
+    if spec is None or (released is None and split(spec)[1] != ""):
+        nearby = nearby_spec(context)
+        if nearby is None and spec is None:
+            message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
+            raise click.UsageError(message, context)
+        if nearby is not None:
+            return nearby, spec
+    assert spec is not None
+    return spec, released
 
 
 def _protocol(given: dict[str, Any], threads: int) -> Any:

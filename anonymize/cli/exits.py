@@ -108,11 +108,11 @@ def reporting() -> Iterator[None]:
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
-        return INTERRUPTED, [early.MESSAGE]
+        return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, AnonymizeError):
         return error.exit_code, [f"error: {problem}" for problem in error.problems]
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return INTERRUPTED, [early.MESSAGE]
+        return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
         return NO_MEMORY, ["error: the memory did not suffice; nothing was written"]
     if isinstance(error, OSError):

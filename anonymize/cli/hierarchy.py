@@ -21,7 +21,7 @@ def hierarchy() -> None:
     """Show, check and make value generalization hierarchies.
 
     show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
-    writes the hierarchy of a builder (intervals, mask, prefix, dates, flat) as a file, to be edited.
+    writes the hierarchy of a builder (intervals, mask, prefix, dates, times, rare, flat) as a file, to be edited.
     """
 
 
@@ -37,13 +37,14 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     """Print each level of each quasi-identifier, or of one, and its research value.
 
     A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
-    what is left of the detail, times the share of the `keep_apart` rules that it keeps; the rules that it breaks are
-    listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown. Without a
-    table, hierarchies of categories that are read from a file are shown.
+    what is left of the detail, times the share of the rules that it keeps, or what the spec gives it; the rules that it
+    breaks are listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown.
+    Without a table, hierarchies of categories that are read from a file are shown.
     """
     from anonymize import privacy
     from anonymize.report.hierarchies import describe
     from anonymize.spec import load
+    from anonymize.spec.patterns import entry_of
 
     loaded = load(spec, privacy.PARAMETERS)
     described = describe(loaded, input_path, attribute)
@@ -52,7 +53,10 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
         click.echo(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False))
     else:
         _print(described, color)
-    left_out = [name for name in loaded.quasi_identifiers if name not in [each.name for each in described]]
+    described_names = [each.name for each in described]
+    left_out = [
+        name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in described_names)
+    ]
     if left_out and attribute is None:
         click.echo(f"not shown without a table: {', '.join(left_out)}", err=True)
 
@@ -70,7 +74,7 @@ def _print(attributes: list[Described], color: str) -> None:
         out.print(Text(f"{each.name} ({each.kind}, weight {figure(each.weight)})", "bold"))
         out.print(_table(each))
         for rule, reason in each.without_effect:
-            out.print(Text(f"the rule {_rule(rule.keep_apart, rule.importance)} has no effect: it {reason}", "yellow"))
+            out.print(Text(f"the rule {rule} has no effect: it {reason}", "yellow"))
 
 
 def _table(described: Described) -> Table:
@@ -90,14 +94,9 @@ def _table(described: Described) -> Table:
     for number, level in enumerate(described.levels):
         figures: tuple[int | float | str | None, ...] = (number, level.values, level.occurring, level.research_value)
         figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
-        broken = "\n".join(_rule(rule.keep_apart, rule.importance) for rule in level.broken)
+        broken = "\n".join(map(str, level.broken))
         table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
     return table
-
-
-def _rule(values: tuple[float | str, ...], importance: float) -> str:
-    first, second = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
-    return f"{first} | {second} ({importance:g})"
 
 
 @hierarchy.command()
@@ -149,9 +148,10 @@ def make(spec: str, attribute: str, input_path: str | None, output: str, force: 
 
     check_suffix(output, "a hierarchy", (".csv", ".yaml", ".yml"))
     loaded = load(spec, privacy.PARAMETERS)
-    check_name(loaded, attribute)
+    check_name(loaded.quasi_identifiers, attribute)
     with OutputFile(output, force=force) as target, Source.open(loaded, input_path) as source:
         table = read(loaded, source)
+        check_name([each.name for each in table.attributes], attribute)
         definition = next(each for each in table.attributes if each.name == attribute)
         target.write_text(text_for(output, definition))
         commit([target])

@@ -45,6 +45,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
+        "init": ("init:init", "Profile a table and write a first spec for it."),
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),

@@ -13,7 +13,28 @@ from anonymize.names import SUFFIXES
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=str)
 
-SPEC = click.argument("spec", type=PATH)
+
+def nearby_spec(context: click.Context) -> str | None:
+    """The spec that is meant where none is named; one of a folder above is said on standard error."""
+    from pathlib import Path
+
+    from anonymize.spec.nearby import spec_above
+
+    spec = None if context.resilient_parsing else spec_above(Path.cwd())
+    if spec is not None and spec.parent != Path():
+        click.echo(f"the spec is {spec}", err=True)
+    return None if spec is None else str(spec)
+
+
+def _spec(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    spec = nearby_spec(context) if value is None else value
+    if spec is None and not context.resilient_parsing:
+        message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
+        raise click.UsageError(message, context)
+    return spec
+
+
+SPEC = click.argument("spec", type=PATH, required=False, callback=_spec)
 INPUT = click.option(
     "-i", "--input", "input_path", type=PATH, help="The table, or - for standard input; over the spec's input.path."
 )

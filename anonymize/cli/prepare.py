@@ -6,12 +6,12 @@ import json
 
 import click
 
-from anonymize.cli.options import PATH, QUIET, SpecCommand, with_options
+from anonymize.cli.options import PATH, QUIET, SpecCommand, nearby_spec, with_options
 
 
 @click.command(cls=SpecCommand)
 @with_options(
-    click.argument("specs", type=PATH, nargs=-1, required=True, metavar="SPEC..."),
+    click.argument("specs", type=PATH, nargs=-1, metavar="[SPEC]..."),
     click.option(
         "-i", "--input", "input_path", type=PATH, help="A table to check the spec against, or - for standard input."
     ),
@@ -28,6 +28,11 @@ def validate(specs: tuple[str, ...], input_path: str | None, quiet: bool) -> Non
     if input_path is not None and len(specs) > 1:
         raise UsageError("--input: goes with one spec, and several were given")
     problems: list[Problem] = []
+    if not specs:
+        nearby = nearby_spec(click.get_current_context())
+        if nearby is None:
+            raise UsageError("no spec: name one, or put anonymize.yaml in this folder or one above")
+        specs = (nearby,)
     for spec in specs:
         try:
             against = _validate(spec, input_path)

@@ -19,7 +19,8 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function to call with (stage, rows done, rows in all), or with other UNITS; it shows nothing off a terminal or
     when quiet.
 
-    0 rows in all: not known yet. Called after a signal, it raises KeyboardInterrupt.
+    0 rows in all: not known yet. Called after a signal, it raises KeyboardInterrupt. Where a search is interrupted that
+    has a bound and a cost, both are left on the terminal with the gap between them.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, done, total: raise_interruption()
@@ -36,6 +37,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
+        reached: list[tuple[int, int]] = []
 
         def show(stage: str, done: int, total: int) -> None:
             raise_interruption()
@@ -44,5 +46,18 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
                     bar.update(before, completed=1, total=1, visible=False)
                 tasks[stage] = bar.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
             bar.update(tasks[stage], completed=done, total=total or None)
+            if stage in BESIDE:
+                reached[:] = [(done, total)]
 
-        yield show
+        try:
+            yield show
+        except KeyboardInterrupt:
+            for bound, cost in reached:
+                bar.console.print(_best_so_far(bound, cost), highlight=False)
+            raise
+
+
+def _best_so_far(bound: int, cost: int) -> str:
+    """What an interrupted search had found."""
+    gap = (cost - bound) / cost if cost else 0.0
+    return f"best so far: cost {cost}, lower bound {bound}, gap {gap:.1%}; it is not written"

@@ -6,8 +6,8 @@
   masked end: 138 and 12 become 13* and _1*.
 - `prefix`: the first characters, fewer at each level, followed by `*`: for lengths 3 and 1, 02138 becomes 021* and 0*.
   A value that is shorter is its own prefix; an empty value stays as it is below the root.
-- `dates`: of ISO dates, with or without a time after them: day (2024-05-03), month (2024-05), quarter (2024-Q2), year
-  (2024), decade (2020s).
+- `dates`, `times`: parts of dates and of times of day; see `anonymize.domain.moments`.
+- `rare`: values that few rows have under one label; see `anonymize.domain.rare`.
 - `flat`: the root alone above the values.
 
 The root of a built taxonomy reads as a suppressed value does. Values are taken in sorted order, so a taxonomy depends
@@ -16,11 +16,9 @@ on what values there are, and not on where they stand.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -30,20 +28,17 @@ from anonymize.domain import cells, files
 from anonymize.domain.cells import CellFormat, CellKind
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
+from anonymize.domain.moments import Moments, Step
 from anonymize.domain.numeric import Numeric, template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
-from anonymize.spec.model import Dates, Definition, Mask, Prefix
+from anonymize.spec.model import Dates, Definition, Mask, Prefix, Rare, Times
 from anonymize.spec.model import Intervals as IntervalsSource
-
-Step: TypeAlias = Callable[[str], str]
 
 _LIMIT = 2.0**52  # intervals are numbered exactly up to here
 _CHARACTERS = 1 << 30  # the labels of a masked column have fewer
-_TIME = r"([T ]\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME, re.ASCII)
 
 
 def build(
@@ -54,6 +49,7 @@ def build(
     suppressed: str,
     *,
     normalize: bool = True,
+    frequent: Collection[str] = (),
 ) -> Taxonomy:
     """The taxonomy of a categorical column.
 
@@ -64,11 +60,12 @@ def build(
         missing: text of missing values, None where the column has none.
         suppressed: text of the root of a built taxonomy.
         normalize: the texts of a file are compared normalized, as `values` are.
+        frequent: for `rare`, the values that are not pooled.
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
-        DataError: values without a leaf in the file, values that are not dates, or values too long and too many to be
-            masked; says how many, not which.
+        DataError: values without a leaf in the file, values that are not dates or times, values too long and too many
+            to be masked, a pool that is called what a value is; says how many, not which.
     """
     source = definition.hierarchy
     if isinstance(source, Path):
@@ -82,9 +79,11 @@ def build(
         steps = mask(source.mask, _width(name, values))
     elif isinstance(source, Prefix):
         steps = prefix(source.prefix)
-    elif isinstance(source, Dates):
-        _check_dates(name, values)
-        steps = [DATE_STEPS[part] for part in source.dates]
+    elif isinstance(source, Dates | Times):
+        noun: Literal["dates", "times"] = "dates" if isinstance(source, Dates) else "times"
+        steps = _moments(name, values, Moments(noun, source.levels, source.format))
+    elif isinstance(source, Rare):
+        steps = [_pooling(name, values, source.rare.label, frequent)]
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
 
 
@@ -247,29 +246,17 @@ def prefix(lengths: Sequence[int]) -> list[Step]:
     return [cut(length) for length in lengths]
 
 
-DATE_STEPS: Mapping[str, Step] = {
-    "day": lambda value: value[:10],
-    "month": lambda value: value[:7],
-    "quarter": lambda value: f"{value[:4]}-Q{(int(value[5:7]) + 2) // 3}",
-    "year": lambda value: value[:4],
-    "decade": lambda value: f"{value[:3]}0s",
-}
-
-
-def _check_dates(name: str, values: Sequence[str]) -> None:
-    wrong = sum(not is_date(value) for value in values)
+def _moments(name: str, values: Sequence[str], moments: Moments) -> Sequence[Step]:
+    wrong = sum(not moments.fits(value) for value in values)
     if wrong:
-        message = f"column {name!r}: {wrong} of {len(values)} distinct values are not ISO dates"
-        hint = "write dates as YYYY-MM-DD, with an optional time after it, or use another hierarchy"
-        raise DataError(Problem(message, hint=hint))
+        message = f"column {name!r}: {wrong} of {len(values)} distinct values are not {moments.expected}"
+        hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written'
+        raise DataError(Problem(message, hint=f"{hint}; texts that mean missing belong in input.missing"))
+    return moments.steps
 
 
-def is_date(value: str) -> bool:
-    """Whether a value is an ISO date, with or without a time after it."""
-    if not _ISO.fullmatch(value):
-        return False
-    try:
-        date.fromisoformat(value[:10])
-    except ValueError:
-        return False
-    return True
+def _pooling(name: str, values: Sequence[str], label: str, frequent: Collection[str]) -> Step:
+    if label in values:
+        message = f"column {name!r}: the label of `rare` is a value of the column"
+        raise DataError(Problem(message, hint="choose another label"))
+    return lambda value: value if value in frequent else label

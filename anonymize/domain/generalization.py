@@ -105,21 +105,40 @@ class Generalization:
         node has one. Quarters keep the difference of two large numbers within a float64.
         """
         assert self.numbers is not None and isinstance(self.domain, Numeric)
-        span, quarter = self.domain.span, self._quarter()
+        span, quarter = self.domain.span, self._quarter_shown(self.numbers)
+        return np.minimum(quarter / (span / 4), 1.0) if span else (quarter > 0).astype(np.float64)
+
+    def spanned(self, occurring: NDArray[np.bool_]) -> Floats:
+        """(nodes,) how many numbers each node spans, both ends counted, so that a leaf has 1; no node spans less than
+        one below it.
+
+        `occurring` (hierarchy.size,): the leaves that count where a label is not an interval. The unit is 1 where all
+        numbers of the column are whole, else the least difference of two of them.
+        """
+        assert self.numbers is not None and isinstance(self.domain, Numeric)
+        quarter = self._quarter_shown(np.where(occurring, self.numbers, np.nan))
+        steps = np.diff(self.domain.values.astype(np.float64))
+        unit = 1.0 if self.domain.whole or not len(steps) else float(steps.min())
+        with np.errstate(over="ignore"):
+            return np.asarray(quarter / (unit / 4) + 1)
+
+    def _quarter_shown(self, numbers: Floats) -> Floats:
+        """(nodes,) a quarter of the width of the interval that each label shows, or of what the numbers (leaves,) under
+        it span; no less than of a node below it."""
+        quarter = self._quarter(numbers)
         if self.widths is not None:
             quarter = np.where(np.isnan(self.widths), quarter, self.widths / 4)
         self._raise(quarter)
-        return np.minimum(quarter / (span / 4), 1.0) if span else (quarter > 0).astype(np.float64)
+        return quarter
 
-    def _quarter(self) -> Floats:
+    def _quarter(self, numbers: Floats) -> Floats:
         """(nodes,) a quarter of what the numbers under each node span; 0 where there is none.
 
         On each level the leaves of a node lie side by side, so one `reduceat` per level has the lowest and the highest
         number of all its nodes.
         """
-        assert self.numbers is not None
-        low = np.where(np.isnan(self.numbers), np.inf, self.numbers)
-        high = np.where(np.isnan(self.numbers), -np.inf, self.numbers)
+        low = np.where(np.isnan(numbers), np.inf, numbers)
+        high = np.where(np.isnan(numbers), -np.inf, numbers)
         quarter = np.zeros(len(self.hierarchy.labels))
         for level in self.hierarchy.levels[1:]:
             first = np.flatnonzero(np.diff(level, prepend=-1))

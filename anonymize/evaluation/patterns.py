@@ -26,7 +26,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import ReleasedTable, as_text
 from anonymize.evaluation.statements import StatementSearch, Tolerance, needed
-from anonymize.evaluation.trees import DEPTH, LEAST_SHARE, LabelledRegions, Node, RegionCondition, TreeGrower
+from anonymize.evaluation.trees import DEPTH, LEAST_SHARE, LabelledRegions, RegionCondition, TreeGrower, TreeNode
 from anonymize.table.named import unnamed
 
 
@@ -50,14 +50,14 @@ class TreePlan:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _TreeReader:
     """How nodes and conditions read."""
 
     names: Sequence[str]
     domains: Sequence[Domain]
     labels: Sequence[str]
 
-    def node(self, node: Node) -> dict[str, Any]:
+    def node(self, node: TreeNode) -> dict[str, Any]:
         """A node of a tree."""
         return {
             "depth": len(node.path),
@@ -92,23 +92,23 @@ def compare(released: ReleasedTable, plan: TreePlan) -> dict[str, Any]:
     """
     table, target = released.table, plan.target
     names = [attribute.name for attribute in table.attributes]
-    asked = plan.attributes(names)
+    chosen = plan.attributes(names)
     if target not in released.targets():
         raise DataError(f"--tree {target}: {released.why_apart or 'it is not in the release'}")
     before, after, labels = _labels(released, target)
     domains = [attribute.domain for attribute in table.attributes]
-    original, shown = _sides(released, asked, before, after, len(labels))
+    original, release = _sides(released, chosen, before, after, len(labels))
     trees = []
-    for regions in (original, shown):
+    for regions in (original, release):
         least = max(2, int(LEAST_SHARE * int(regions.counts.sum())))
-        trees.append(list(TreeGrower(domains, asked, plan.depth, least).grow(regions)))
-    reader = _Reader(names, domains, labels)
-    search = StatementSearch(original, shown, domains, plan.tolerance)
+        trees.append(list(TreeGrower(domains, chosen, plan.depth, least).grow(regions)))
+    reader = _TreeReader(names, domains, labels)
+    search = StatementSearch(original, release, domains, plan.tolerance)
     patterns = [reader.node(node) | _became(node, search, reader) for node in trees[0] if node.path]
     return {
         "target": target,
         "depth": plan.depth,
-        "columns": [names[index] for index in asked],
+        "columns": [names[index] for index in chosen],
         "tolerance": {"support": plan.tolerance.support, "confidence": plan.tolerance.confidence},
         "original": [reader.node(node) for node in trees[0]],
         "release": [reader.node(node) for node in trees[1]],
@@ -117,7 +117,7 @@ def compare(released: ReleasedTable, plan: TreePlan) -> dict[str, Any]:
     }
 
 
-def _became(pattern: Node, search: StatementSearch, reader: _Reader) -> dict[str, Any]:
+def _became(pattern: TreeNode, search: StatementSearch, reader: _TreeReader) -> dict[str, Any]:
     """What a reader of the release states in place of a pattern."""
     statement = search.nearest(pattern)
     rows = int(statement.counts.sum())
@@ -130,16 +130,16 @@ def _became(pattern: Node, search: StatementSearch, reader: _Reader) -> dict[str
 
 
 def _sides(
-    released: ReleasedTable, asked: Sequence[int], before: Ints, after: Ints, labels: int
+    released: ReleasedTable, chosen: Sequence[int], before: Ints, after: Ints, labels: int
 ) -> tuple[LabelledRegions, LabelledRegions]:
     """The rows of the original and of the release that have a label, as regions; those of attributes that are not
     asked are left at 0."""
     attributes = released.table.attributes
     codes = np.zeros((released.table.rows, len(attributes)), np.int64)
-    for index in asked:
+    for index in chosen:
         codes[:, index] = attributes[index].codes
     evidence = released.evidence()
-    kept = np.isin(np.arange(len(attributes)), asked)
+    kept = np.isin(np.arange(len(attributes)), chosen)
     first, last = (np.where(kept, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
     known, there = before >= 0, after >= 0
     return (

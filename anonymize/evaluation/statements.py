@@ -25,7 +25,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.evaluation.trees import LabelledRegions, Node, RegionCondition, count_table, last_number
+from anonymize.evaluation.trees import LabelledRegions, RegionCondition, TreeNode, count_table, last_number
 
 SUPPORT = 0.1
 CONFIDENCE = 0.05
@@ -40,7 +40,7 @@ class Tolerance:
     support: float = SUPPORT
     confidence: float = CONFIDENCE
 
-    def distances(self, counts: Ints, pattern: Node) -> Floats:
+    def distances(self, counts: Ints, pattern: TreeNode) -> Floats:
         """(statements,) how far rows (statements, labels) are from a pattern: at most 1 where they are within
         tolerance, infinitely where most have another label, or there are none."""
         rows = counts.sum(axis=1)
@@ -74,18 +74,18 @@ class StatementSearch:
     domains: Sequence[Domain]
     tolerance: Tolerance
 
-    def nearest(self, pattern: Node) -> Statement:
+    def nearest(self, pattern: TreeNode) -> Statement:
         """The statement that is nearest to a pattern; of ties the first that is met."""
         conditions = needed(pattern.path, self.domains)
         alone = tuple(self._moved((each,), 0, self._marginal(each)).conditions[0] for each in conditions)
         starts = [self._stated(each, pattern) for each in dict.fromkeys((conditions, alone))]
         return min((self._descended(start, pattern) for start in starts), key=lambda each: each.distance)
 
-    def _marginal(self, condition: RegionCondition) -> Node:
+    def _marginal(self, condition: RegionCondition) -> TreeNode:
         """One condition by itself, on the original."""
-        return Node((condition,), self.original.chosen(condition.within(self.original)).total, leaf=True)
+        return TreeNode((condition,), self.original.chosen(condition.within(self.original)).total, leaf=True)
 
-    def _descended(self, statement: Statement, pattern: Node) -> Statement:
+    def _descended(self, statement: Statement, pattern: TreeNode) -> Statement:
         """With conditions moved, one after the other, for as long as that helps."""
         while True:
             before = statement
@@ -95,15 +95,15 @@ class StatementSearch:
             if statement.distance >= before.distance:
                 return statement
 
-    def _stated(self, conditions: Conditions, pattern: Node) -> Statement:
+    def _stated(self, conditions: Conditions, pattern: TreeNode) -> Statement:
         counts, truth = (rows.chosen(_within(conditions, rows)).total for rows in (self.released, self.original))
         return Statement(conditions, counts, float(self._distances(counts[None], truth[None], pattern)[0]))
 
-    def _distances(self, counts: Ints, truth: Ints, pattern: Node) -> Floats:
+    def _distances(self, counts: Ints, truth: Ints, pattern: TreeNode) -> Floats:
         """(statements,) of their rows (statements, labels) in the release and in the original."""
         return np.maximum(self.tolerance.distances(counts, pattern), self.tolerance.distances(truth, pattern))
 
-    def _moved(self, conditions: Conditions, position: int, pattern: Node) -> Statement:
+    def _moved(self, conditions: Conditions, position: int, pattern: TreeNode) -> Statement:
         """With one condition at its best boundary; of ties the boundary that is nearest to where it was."""
         own = conditions[position]
         others = [each for each in conditions if each is not own]

@@ -73,7 +73,7 @@ class LabelledRegions:
 
 
 @dataclass(frozen=True)
-class Node:
+class TreeNode:
     """A node: the way to it, the rows of each label that it has, and whether it is split no further."""
 
     path: tuple[RegionCondition, ...]
@@ -106,10 +106,10 @@ class TreeGrower:
     depth: int
     least: int
 
-    def grow(self, rows: LabelledRegions, path: tuple[RegionCondition, ...] = ()) -> Iterator[Node]:
+    def grow(self, rows: LabelledRegions, path: tuple[RegionCondition, ...] = ()) -> Iterator[TreeNode]:
         """The nodes, each before those below it; first the side on which the condition holds."""
         best = None if len(path) == self.depth else self._best(rows)
-        yield Node(path, rows.total, leaf=best is None)
+        yield TreeNode(path, rows.total, leaf=best is None)
         if best is not None:
             holds = best.holds(rows)
             for negated, part in ((False, holds), (True, ~holds)):

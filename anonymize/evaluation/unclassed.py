@@ -19,7 +19,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import as_written
 from anonymize.metrics import MEASURES, METRICS, View, distances, joint, query_error, uncertainty, utility
-from anonymize.metrics.joint import MOST_CELLS, Axes, Buckets, Estimated
+from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.queries import Queries, counted, summed
 from anonymize.names import parameters_of, sensitive_table_of
 from anonymize.randomization.estimate import Method
@@ -200,10 +200,10 @@ class BucketizedRelease:
         return {buckets.axes.sensitive.name: Estimated(buckets.axes, buckets.estimate, buckets.count)}
 
     @cached_property
-    def buckets(self) -> Buckets:
+    def buckets(self) -> ValueBuckets:
         """The release in codes."""
         axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
-        return Buckets(axes, self.frame, self.listed, self.group)
+        return ValueBuckets(axes, self.frame, self.listed, self.group)
 
     def answers(self, queries: Queries) -> Floats | str:
         """Counted: the quasi-identifiers are released as they are."""

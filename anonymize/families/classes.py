@@ -168,7 +168,7 @@ def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ..
     one class that comes last."""
     partition = result.partition
     if withheld:
-        return Judge(table, requirements, partition.order).meets(partition.labels, partition.count)
+        return Judge(table, requirements, partition.order).grants(partition.labels, partition.count)
     class_of = partition.class_of(table.rows)
     class_of[result.suppressed] = partition.count
-    return Judge(table, requirements).meets(class_of, partition.count + 1)
+    return Judge(table, requirements).grants(class_of, partition.count + 1)

@@ -16,7 +16,7 @@ from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_va
 from anonymize.algorithms.base import Found
 from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
-from anonymize.privacy import Requirement
+from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
 from anonymize.report.passing import PassingText
@@ -54,9 +54,16 @@ def search(
     keep = request.save_recoding is not None
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
     output = request.spec.output
-    callbacks = (progress, refining, bounding)
-    context = Context(limit, request.seed, request.threads, *callbacks, files, keep, output.suppressed, output)
-    return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    ending = (output.suppressed, output.suppressed_rows == "keep")
+    context = Context(
+        limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending, output=output
+    )
+    try:
+        return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    except KeyboardInterrupt as interruption:
+        if (described := context.standing.describe()) is not None:
+            interruption.add_note(described)
+        raise
 
 
 def suppression_limit(spec: Spec, rows: int) -> int:
@@ -92,6 +99,12 @@ def check_needs(request: Request) -> None:
             if getattr(entry.parameters, "population", None) is not None:
                 message = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
+    if algorithm.NEEDS.family != "full-domain":
+        for index, entry in enumerate(spec.privacy.models):
+            if entry.model in MODELS and not MODELS[entry.model].merges(entry.parameters):
+                hint = "incognito, samarati, mingen, datafly and research-value can"
+                message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
+                raise UsageError(spec.problem(("privacy", "models", index), message, hint))
     if algorithm.NEEDS.sensitive and not spec.sensitive:
         message = f"{request.algorithm} needs a sensitive attribute, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be protected under sensitive"))

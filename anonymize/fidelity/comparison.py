@@ -112,7 +112,7 @@ def associations(table: Table, released: Released, spec: Spec) -> dict[str, Any]
         _quasi_identifier(each, released, spec, looked) if isinstance(each, Attribute) else _sensitive(each, looked)
         for each in numerous[:COLUMNS]
     ]
-    counting = _Counting(class_of, len(released.sizes) + 1)
+    counting = _JointCounts(class_of, len(released.sizes) + 1)
     pairs = [
         {"columns": [a.name, b.name], "before": _v(_crosstab(a, b)), "after": _v(counting.joint(a, b))}
         for a, b in combinations(columns, 2)
@@ -139,7 +139,7 @@ def _crosstab(a: _Column, b: _Column) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Counting:
+class _JointCounts:
     """Joint counts of what is released; `class_of` (rows,), -1 for rows that are not."""
 
     class_of: NDArray[np.int32]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Integers, first_of_each
 from anonymize.judging.crowds import crowds_around
 from anonymize.judging.tally import Tally
-from anonymize.privacy import Groups, Histogram, Members, Requirement, Whole, check
+from anonymize.privacy import Groups, Histogram, Members, Requirement, Whole, check, granted
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -93,6 +93,10 @@ class Judge:
         `among`: the rows; by default those that are released.
         """
         return check(self.groups(labels, count, among), self.requirements)
+
+    def grants(self, labels: Integers, count: int) -> Bools:
+        """As `meets`, of the rows that are released; but no class fails what the table as a whole meets."""
+        return granted(self.groups(labels, count), self.requirements)
 
     def groups(self, labels: Integers, count: int, among: Extract | None = None) -> Groups:
         """The same classes as the privacy models see them."""

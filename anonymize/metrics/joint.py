@@ -135,7 +135,7 @@ class Axes:
 
 
 @dataclass(frozen=True)
-class Buckets:
+class ValueBuckets:
     """A bucketized release, each of its columns turned into codes once, whatever tables are made of it.
 
     `axes`: of the original, all quasi-identifiers and the sensitive attribute. `rows`: quasi-identifiers as text, and
@@ -184,11 +184,11 @@ class Buckets:
 
 
 def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
-    """(*shape) rows, as estimated from groups: `Buckets` of all axes at once. `listed` is None where `rows` has the
-    sensitive values as well."""
+    """(*shape) rows, as estimated from groups: `ValueBuckets` of all axes at once. `listed` is None where `rows` has
+    the sensitive values as well."""
     if listed is None:
         listed = listing(rows, group, axes.sensitive.name)
-    return Buckets(axes, rows, listed, group).estimate(axes)
+    return ValueBuckets(axes, rows, listed, group).estimate(axes)
 
 
 def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = None) -> pl.DataFrame:

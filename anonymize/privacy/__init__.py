@@ -6,7 +6,7 @@ here (and its independent twin in `anonymize.verify`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from anonymize.privacy import (
     k_map,
     local_dp,
     p_sensitivity,
+    population_uniqueness,
     recursive_cl_diversity,
     risk,
     sample_uniqueness,
@@ -63,6 +64,9 @@ __all__ = [
     "Worse",
     "assess",
     "check",
+    "granted",
+    "of_classes",
+    "of_table",
     "requirements",
 ]
 
@@ -86,6 +90,7 @@ MODELS: dict[str, ClassModel] = {
         k_map,
         risk,
         sample_uniqueness,
+        population_uniqueness,
     )
 }
 """Models of equivalence classes."""
@@ -115,6 +120,36 @@ def check(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.boo
     passed = np.ones(groups.sizes.size, dtype=np.bool_)
     for requirement in requirements:
         passed &= _meets(groups, requirement)[1]
+    return passed
+
+
+def of_classes(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.bool_]:
+    """(C,) whether each class meets what the requirements ask of every class; what they ask of the table as a whole is
+    left out."""
+    passed = np.ones(groups.sizes.size, dtype=np.bool_)
+    for requirement in requirements:
+        model = MODELS[requirement.model]
+        measured = model.measure(groups, requirement.attribute, requirement.parameters)
+        passed &= model.necessary(measured, requirement.parameters)
+    return passed
+
+
+def of_table(groups: Groups, requirements: Iterable[Requirement]) -> bool:
+    """Whether the classes together, as a table, meet the requirements, each of which is a model of the table."""
+    for requirement in requirements:
+        model = MODELS[requirement.model]
+        measured = model.measure(groups, requirement.attribute, requirement.parameters)
+        if not model.within(model.achieved(measured, requirement.parameters), requirement.parameters):
+            return False
+    return True
+
+
+def granted(groups: Groups, requirements: Sequence[Requirement]) -> NDArray[np.bool_]:
+    """(C,) as `check`; but no class fails what the table as a whole meets."""
+    passed = np.ones(groups.sizes.size, dtype=np.bool_)
+    for requirement in requirements:
+        whole = MODELS[requirement.model].asks_table(requirement.parameters) and of_table(groups, [requirement])
+        passed &= of_classes(groups, [requirement]) if whole else check(groups, [requirement])
     return passed
 
 

@@ -5,8 +5,9 @@ A model is one module: its docstring is its manual, and it has `Parameters`, a f
 how. Whether a class meets the model, what all classes achieve, the fewest rows of a class, and which way a figure gets
 worse follow from it. A model that differs in one of these subclasses the record, and overrides that method alone.
 
-Every model of equivalence classes is monotone: merging two classes that meet it gives a class that meets it. Searches
-prune with that, and the tests try it on every model of the registry.
+Models of equivalence classes are monotone: merging two classes that meet one gives a class that meets it. Searches
+prune with that, and the tests try it on every model of the registry. Where a parameter makes a model of which that does
+not hold, `merges` says so, and only searches that conclude nothing from it take it.
 
 Limits of the kind "at least" are compared with a relative tolerance of 1e-9 towards satisfied, so that 3 equally
 frequent values have entropy l-diversity 3 whatever the rounding of the logarithms. Those of the kind "at most" have the
@@ -31,6 +32,8 @@ from anonymize.privacy.protected import values_of
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
+SMALLEST_FRACTION = 1e-10
+"""Of a population: no table of one row is a smaller share of mankind."""
 MANY = 2**60
 """More rows than any table has."""
 
@@ -113,6 +116,11 @@ def at_most(figures: Measured, required: float | Measured) -> NDArray[np.bool_]:
     return figures <= required * (1 + TOLERANCE) + NEGLIGIBLE
 
 
+def beyond(count: int, rows: int, share: float) -> int:
+    """How many of a count have to go so that the others are at most a share of the rows."""
+    return max(0, count - math.floor(share * rows * (1 + TOLERANCE) + NEGLIGIBLE * rows))
+
+
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
@@ -153,8 +161,9 @@ class ClassModel(Model):
     """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
     scope: Literal["class", "table"] = "class"
     """What must be within the limits: every class, or the table as a whole. Of a model of the table, `satisfied` is
-    what a search asks of every class: enough for the table to meet the model, and no more than the model where all rows
-    are one class."""
+    what a search may ask of every class: enough for the table to meet the model, and no more than the model where all
+    rows are one class. A search that can weigh classes against each other asks `necessary` of them, and the table for
+    the rest."""
     grows: bool = False
     """A class that meets the model still does with any further rows, whether these meet it or not."""
     by_size: bool = False
@@ -198,6 +207,25 @@ class ClassModel(Model):
         for limit, figures in others:
             met &= limit.meets(figures, getattr(parameters, limit.parameter))
         return met
+
+    def merges(self, parameters: Any) -> bool:
+        """Whether a class that is made of classes which meet the model meets it."""
+        return True
+
+    def asks_table(self, parameters: Any) -> bool:
+        """Whether something is asked of the table as a whole."""
+        return self.scope == "table"
+
+    def necessary(self, measured: Measured, parameters: Any) -> NDArray[np.bool_]:
+        """(C,) whether each class meets what is asked of every class, without which no table meets the model."""
+        if self.scope == "class":
+            return self.satisfied(measured, parameters)
+        return np.ones(len(measured), np.bool_)
+
+    def rows_over(self, sizes: NDArray[np.int64], rows: int, parameters: Any) -> int:
+        """Of a model of the table, a number of rows: if classes of these `sizes` (C,), of `rows` in all, are released,
+        or any that they are made of, no fewer are suppressed. 0 where nothing is known."""
+        return 0
 
     def achieved(self, measured: Measured, parameters: Any) -> Achieved:
         """The strongest parameters that all classes meet, None where no number is enough, and those that are given."""

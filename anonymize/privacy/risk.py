@@ -16,9 +16,11 @@ the `population` whose quasi-identifiers lie under what the class shows, as in k
 prosecutor's, which is never lower where everybody in the table is in the population.
 
 How a search enforces it. The two maxima bound the size of every class, that of the journalist its people in the
-population, where there is one. `marketer` and `records_at_risk` are figures of
-the table; a search asks every class for what is enough: 1 / marketer rows, and 1 / threshold rows. A release may be
-within the bound with some smaller classes too, which the check and `audit` grant and a search does not use.
+population, where there is one. `marketer` and `records_at_risk` are figures of the table. Full-domain methods that
+choose one node for all rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge them of the table,
+and suppress the smallest classes as far as they may. The others, and `incognito --iterate`, ask every class for what is
+enough: 1 / marketer rows, and 1 / threshold rows. A release may be within the bound with some smaller classes too,
+which the check and `audit` grant and such a search does not use.
 
 Parameters: at least one of `prosecutor_max`, `journalist_max` (probabilities, above 0, at most 1), `marketer` (a share,
 above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1);
@@ -39,7 +41,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field, model_validator
 
-from anonymize.classes import Bools
+from anonymize.classes import Bools, Ints
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import SpecPath
@@ -84,6 +86,10 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.column_stack((groups.sizes, people)).astype(np.float64)
 
 
+OF_TABLE = {"marketer": None, "records_at_risk": None, "threshold": None}
+"""The parameters that bound figures of the table, left out."""
+
+
 class Risk(base.ClassModel):
     """A class is measured by its rows and its people, the table by the risks that follow from them."""
 
@@ -99,6 +105,21 @@ class Risk(base.ClassModel):
         rows, people = measured.T
         fewest = 0 if parameters.journalist_max is None else base.one_in(parameters.journalist_max)
         return np.asarray((rows >= self.minimum_rows(parameters)) & (people >= fewest))
+
+    def asks_table(self, parameters: Parameters) -> bool:
+        return parameters.marketer is not None or parameters.records_at_risk is not None
+
+    def necessary(self, measured: base.Measured, parameters: Parameters) -> Bools:
+        return self.satisfied(measured, parameters.model_copy(update=OF_TABLE))
+
+    def rows_over(self, sizes: Ints, rows: int, parameters: Parameters) -> int:
+        fewest = 0
+        if parameters.marketer is not None:
+            fewest = int(np.sort(sizes)[: base.beyond(len(sizes), rows, parameters.marketer)].sum())
+        if parameters.records_at_risk is not None:
+            at_risk = sizes[~base.at_most(1 / sizes, parameters.threshold or 1)].sum()
+            fewest = max(fewest, base.beyond(int(at_risk), rows, parameters.records_at_risk))
+        return fewest
 
     def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
         sizes, people = measured[measured[:, 0] > 0].T

@@ -10,8 +10,10 @@ people, may single out rows that do not count as unique here.
 
 Formula: classes of one row / rows <= share.
 
-How a search enforces it. The figure is one of the table. A search asks every class for two rows, unless the share is 1:
-enough, though a release with some unique rows may be within the share too, which the check and `audit` grant.
+How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
+(`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
+as they may. The others, and `incognito --iterate`, ask every class for two rows, unless the share is 1: enough, though
+a release with some unique rows may be within the share too, which the check and `audit` grant.
 
 Parameters: `share` (from 0 to 1).
 
@@ -30,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.classes import Bools
+from anonymize.classes import Bools, Ints
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 
@@ -48,6 +50,9 @@ class SampleUniqueness(base.ClassModel):
 
     def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
         return measured >= self.minimum_rows(parameters)
+
+    def rows_over(self, sizes: Ints, rows: int, parameters: Parameters) -> int:
+        return base.beyond(int(np.count_nonzero(sizes == 1)), rows, parameters.share)
 
     def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
         rows = float(measured.sum())

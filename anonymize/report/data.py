@@ -357,6 +357,7 @@ def _given(spec: Spec) -> list[str]:
         "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
         "weights: correlation": spec.weights == "correlation",
         "workload": bool(spec.workload.targets or spec.workload.selections),
+        "levels": any(attribute.levels is not None for attribute in spec.quasi_identifiers.values()),
         "level or bins": any(a.level is not None or a.bins for a in spec.quasi_identifiers.values()),
     }
     return [name for name, present in parts.items() if present]

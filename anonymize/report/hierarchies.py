@@ -6,6 +6,7 @@ and builders are made of the values that occur.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ import numpy as np
 from anonymize.classes import Floats
 from anonymize.domain.build import file
 from anonymize.domain.export import as_csv, as_yaml
-from anonymize.domain.rules import Apart, resolve
+from anonymize.domain.rules import resolve
 from anonymize.errors import UsageError
-from anonymize.metrics.research_value import leaf_rows, level_values, normalized_weights
+from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
 from anonymize.spec import Rule, Spec
+from anonymize.spec.patterns import entry_of
 from anonymize.table import Attribute, Source, Table, read
 
 
@@ -57,11 +59,11 @@ class Described:
                 "occurring": level.occurring,
                 "research_value": level.research_value,
                 "node_weights": list(level.weights),
-                "broken_rules": [_rule(rule) for rule in level.broken],
+                "broken_rules": [rule.as_json() for rule in level.broken],
             }
             for number, level in enumerate(self.levels)
         ]
-        idle = [_rule(rule) | {"reason": reason} for rule, reason in self.without_effect]
+        idle = [rule.as_json() | {"reason": reason} for rule, reason in self.without_effect]
         return {
             "name": self.name,
             "type": self.kind,
@@ -71,30 +73,28 @@ class Described:
         }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {"keep_apart": list(rule.keep_apart), "importance": rule.importance}
-
-
 def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Described]:
     """One quasi-identifier or all of them, with the table at `path` or the spec's, if there is one.
 
     Raises UsageError for a name that is not a quasi-identifier, and where a hierarchy needs a table and there is none.
     """
-    check_name(spec, name)
+    check_name(spec.quasi_identifiers, name)
     if path is None and spec.input.path is None:
         return _without_table(spec, name)
     with Source.open(spec, path) as source:
-        return _with_table(read(spec, source), name)
+        table = read(spec, source)
+        check_name([attribute.name for attribute in table.attributes], name)
+        return _with_table(table, name)
 
 
-def check_name(spec: Spec, name: str | None) -> None:
-    """Raises UsageError for a name that is not a quasi-identifier of the spec."""
-    if name is not None and name not in spec.quasi_identifiers:
-        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(spec.quasi_identifiers)}")
+def check_name(names: Collection[str], name: str | None) -> None:
+    """Raises UsageError for a name that is none of the quasi-identifiers, and that no pattern among them matches."""
+    if name is not None and entry_of(names, name) is None:
+        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(names)}")
 
 
 def _with_table(table: Table, name: str | None) -> list[Described]:
-    weights = normalized_weights(table.attributes, table.weights).tolist()
+    weights = scaled_weights(table.attributes, table.weights).tolist()
     pairs = zip(table.attributes, weights, strict=True)
     return [_described(attribute, weight) for attribute, weight in pairs if name in (None, attribute.name)]
 
@@ -106,7 +106,8 @@ def _without_table(spec: Spec, name: str | None) -> list[Described]:
     if not readable or spec.weights == "correlation":
         what = "weights: correlation" if readable else "a hierarchy that is not read from a file"
         raise UsageError(f"{what} takes a table: give --input, or input.path in the spec")
-    total = sum(definition.weight for definition in spec.quasi_identifiers.values())
+    given = any(definition.research_value is not None for definition in spec.quasi_identifiers.values())
+    total = 1.0 if given else sum(definition.weight for definition in spec.quasi_identifiers.values())
     return [_described(_empty(spec, each), spec.quasi_identifiers[each].weight / total) for each in readable]
 
 
@@ -121,7 +122,8 @@ def _empty(spec: Spec, name: str) -> Attribute:
     assert isinstance(definition.hierarchy, Path)
     domain = file(name, definition.hierarchy, [], None, normalize=spec.input.normalize)
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
-    return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=rules)
+    worth = definition.research_value
+    return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=rules, research_value=worth)
 
 
 def _ends(weights: Floats) -> tuple[float, float]:
@@ -143,9 +145,9 @@ def text_for(path: str, attribute: Attribute) -> str:
 def _described(attribute: Attribute, weight: float) -> Described:
     over = attribute.generalization
     rows = leaf_rows(attribute)
-    values: Floats = weight * level_values(over, attribute.rules, rows)
+    values = worths(attribute, weight)
     resolved = list(zip(attribute.rules, resolve(attribute.rules, over), strict=True))
-    broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if isinstance(each, Apart)]
+    broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if not isinstance(each, str)]
     levels = tuple(
         DescribedLevel(
             values=len(np.unique(nodes)),

@@ -1,7 +1,7 @@
 """The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
 
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
+from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import (
@@ -13,12 +13,14 @@ from anonymize.spec.model import (
     QuasiIdentifier,
     Role,
     Rule,
+    RuleRange,
     Sensitive,
     Spec,
     Workload,
 )
 from anonymize.spec.override import override
 from anonymize.spec.require import require
+from anonymize.spec.resolve import resolve
 
 __all__ = [
     "UNKNOWN",
@@ -37,14 +39,18 @@ __all__ = [
     "Prefix",
     "Privacy",
     "QuasiIdentifier",
+    "Rare",
     "Role",
     "Rule",
+    "RuleRange",
     "Sensitive",
     "Spec",
+    "Times",
     "Workload",
     "load",
     "make",
     "override",
     "remarks",
     "require",
+    "resolve",
 ]

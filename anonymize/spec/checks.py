@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Value
-from anonymize.spec.hierarchy import Intervals
+from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
+from anonymize.spec.patterns import expand
+from anonymize.spec.rules import KINDS, Rule, RuleRange
 
 _ROLES = {
     "identifiers": "an identifier",
@@ -35,10 +37,18 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _roles(spec)
     yield from _attributes(spec)
     yield from _rules(spec)
-    yield from _privacy(spec)
-    yield from _targets(spec)
-    yield from selections(spec)
+    known = expand(spec, _named_elsewhere(spec), lenient=True)
+    yield from _privacy(known)
+    yield from _targets(known)
+    yield from selections(known)
     yield from _output(spec)
+
+
+def _named_elsewhere(spec: Spec) -> list[str]:
+    """Columns that are named besides their roles, which patterns may stand for."""
+    attributes = [entry.attribute for entry in spec.privacy.models if entry.attribute is not None]
+    selected = [name for selection in spec.workload.selections for name in selection]
+    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected]))
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------
@@ -74,15 +84,29 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
     for path, attribute in _all_attributes(spec):
         if not isinstance(attribute.hierarchy, Entry):
             continue
+        if isinstance(attribute.hierarchy, Rare) and path[0] == "sensitive":
+            message = f"`{dotted(path)}`: `rare` is for quasi-identifiers"
+            hint = "what is rare in a release may not be so in its input, and distances would differ"
+            yield Fault((*path, "hierarchy", "rare"), message, hint, at_key=True)
         builder = next(iter(type(attribute.hierarchy).model_fields))
         wanted = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
         if attribute.type != wanted:
             message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
             hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
+    yield from _pools(spec)
     yield from _bins(spec)
     yield from _coded(spec)
     yield from _domains(spec)
+
+
+def _pools(spec: Spec) -> Iterator[Fault]:
+    """Labels of pools that mean something else already."""
+    for name, attribute in spec.quasi_identifiers.items():
+        if isinstance(attribute.hierarchy, Rare):
+            label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
+            if label == spec.output.suppressed or label in spec.missing("csv"):
+                yield Fault(path, f"`{dotted(path)}`: means suppressed or missing already", "choose another label")
 
 
 def _domains(spec: Spec) -> Iterator[Fault]:
@@ -105,19 +129,25 @@ def _bins(spec: Spec) -> Iterator[Fault]:
 
 
 def _coded(spec: Spec) -> Iterator[Fault]:
-    """Bottom and top codes against the attribute's type, its hierarchy, and each other."""
+    """Rounding, bottom and top codes against the attribute's type, its hierarchy, and each other."""
     for name, attribute in spec.quasi_identifiers.items():
-        for key in ("bottom", "top"):
+        for key in ("round", "bottom", "top"):
             path: KeyPath = ("quasi_identifiers", name, key)
             if getattr(attribute, key) is None:
                 continue
             if attribute.type != "numeric":
-                hint = "add `type: numeric`"
-                yield Fault(path, f"`{dotted(path)}`: only numbers have a {key}", hint, at_key=True)
+                hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"have a {key}"
+                yield Fault(path, f"`{dotted(path)}`: only numbers {what}", hint, at_key=True)
+            elif key == "round":
+                continue
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
                 yield Fault(path, message, hint, at_key=True)
+        levels = attribute.levels
+        if levels is not None and levels.max is not None and levels.min > levels.max:
+            path = ("quasi_identifiers", name, "levels", "min")
+            yield Fault(path, f"`{dotted(path)}`: is above `max`")
         low, high = attribute.bottom, attribute.top
         if low is not None and high is not None and low >= high:
             path = ("quasi_identifiers", name, "bottom")
@@ -127,10 +157,31 @@ def _coded(spec: Spec) -> Iterator[Fault]:
 def _rules(spec: Spec) -> Iterator[Fault]:
     for name, attribute in spec.quasi_identifiers.items():
         for position, rule in enumerate(attribute.rules):
-            path: KeyPath = ("quasi_identifiers", name, "rules", position, "keep_apart")
-            yield from _values(rule.keep_apart, path, attribute.type)
-            if rule.keep_apart[0] == rule.keep_apart[1]:
-                yield Fault(path, f"`{dotted(path)}`: a value cannot be kept apart from itself")
+            yield from _rule(rule, ("quasi_identifiers", name, "rules", position), attribute.type)
+
+
+def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
+    """One rule: of one kind, with values of the attribute's type."""
+    if len(rule.kinds) != 1:
+        yield Fault(path, f"`{dotted(path)}`: expected one of {', '.join(KINDS)}")
+    apart, together = rule.keep_apart, rule.keep_together
+    if apart is not None:
+        yield from _values(apart, (*path, "keep_apart"), kind)
+        if apart[0] == apart[1]:
+            inner: KeyPath = (*path, "keep_apart")
+            yield Fault(inner, f"`{dotted(inner)}`: a value cannot be kept apart from itself")
+    if isinstance(together, RuleRange):
+        inner = (*path, "keep_together")
+        if kind != "numeric":
+            yield Fault(inner, f"`{dotted(inner)}`: a range is for numeric attributes", "list the values")
+        if together.from_ > together.to:
+            yield Fault(inner, f"`{dotted(inner)}`: `from` is above `to`")
+    elif together is not None:
+        yield from _values(together, (*path, "keep_together"), kind)
+    if rule.keep is not None and (kind == "numeric") == isinstance(rule.keep, str):
+        inner = (*path, "keep")
+        wanted = "a number" if kind == "numeric" else "text"
+        yield Fault(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
 
 
 def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fault]:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from anonymize.spec.base import Entry, Number, Positive, Value
+from anonymize.spec.base import Entry, Number, Positive
 from anonymize.spec.hierarchy import HierarchySource
+from anonymize.spec.rules import Rule
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
 WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
 """Roles of columns that are not in a release."""
 Kind = Literal["numeric", "categorical"]
-
-
-class Rule(Entry):
-    """A data constraint rule: two values that a release should not show as one."""
-
-    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] = Field(
-        description="Two values of the attribute. For numbers it is the boundary between them: [20, 21]."
-    )
-    importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
-
-    def named(self, compared: Callable[[str], str]) -> Rule:
-        """The same rule, its texts as they are compared."""
-        values = tuple(compared(value) if isinstance(value, str) else value for value in self.keep_apart)
-        return self.model_copy(update={"keep_apart": values})
 
 
 Edges = TypeVar("Edges", bound=tuple[float, ...])
@@ -44,7 +30,7 @@ class Definition(Entry):
     hierarchy: HierarchySource | None = Field(
         default=None,
         description="The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to "
-        "this one, or a builder: intervals, mask, prefix, dates, flat. Left out: flat.",
+        "this one, or a builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat.",
     )
 
 
@@ -54,13 +40,47 @@ def _ascending(edges: Edges) -> Edges:
     return edges
 
 
+def _never_rising(values: Edges) -> Edges:
+    if any(after > before for before, after in pairwise(values)):
+        raise ValueError("expected numbers that never rise, from the values to the root, such as [0.95, 0.72, 0.1, 0]")
+    return values
+
+
+class LevelRange(Entry):
+    """The levels of a hierarchy that a full-domain search may choose from, both ends included."""
+
+    min: Annotated[int, Field(ge=0)] = Field(default=0, description="The lowest level; 0 is the values themselves.")
+    max: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="The highest level. Left out: the root of the hierarchy."
+    )
+
+
 class QuasiIdentifier(Definition):
     """An attribute that others may know about an individual, generalized in the release."""
 
     weight: Positive = Field(
         default=1.0, description="Attribute utility: how much its precision counts next to the others."
     )
-    rules: tuple[Rule, ...] = Field(default=(), description="Data constraint rules: values that should stay apart.")
+    rules: tuple[Rule, ...] = Field(
+        default=(), description="Data constraint rules: values that should stay apart, or be stated as a whole."
+    )
+    research_value: (
+        Annotated[
+            tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...],
+            Field(min_length=1),
+            AfterValidator(_never_rising),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The research value of each level, as an expert gives it, from the values to the root; the root's "
+        "may be left out, and is 0. It takes the place of weight, detail and rules. Left out: computed of these.",
+    )
+    range: Literal["width", "leaves"] = Field(
+        default="width",
+        description="Of numbers: what the research value takes for the range of a group. width: the numbers that it "
+        "spans; leaves: the leaves of the hierarchy under it.",
+    )
     identifying: Literal["most", "more", "yes"] | None = Field(
         default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
     )
@@ -73,11 +93,21 @@ class QuasiIdentifier(Definition):
         default=None,
         description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
     )
+    levels: LevelRange | None = Field(
+        default=None,
+        description="For datafly, samarati, mingen, incognito and research-value: the lowest and the highest level of "
+        "the hierarchy that may be released. {min: 1, max: 3}.",
+    )
     bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
         default=None,
         description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
     )
 
+    round: Positive | None = Field(
+        default=None,
+        description="Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. "
+        "5: 37 becomes 35. What rounding loses is in no figure.",
+    )
     bottom: Number | None = Field(
         default=None, description="Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."
     )

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from anonymize.spec.base import Entry, Positive, SpecPath
+from anonymize.spec.base import Entry, Positive, SpecPath, Text
 
-DATE_PARTS = ("day", "month", "quarter", "year", "decade")
+DATE_PARTS = ("minute", "hour", "day", "month", "quarter", "year", "decade")
+TIME_PARTS = ("minute", "hour", "six-hours", "half-day")
+DatePart = Literal["minute", "hour", "day", "month", "quarter", "year", "decade"]
+TimePart = Literal["minute", "hour", "six-hours", "half-day"]
+_DIRECTIVES = "YymdHIMSfpbBaAj%"
+_NEEDED = {"minute": ("M",), "hour": ("H", "Ip"), "day": ("d", "j"), "month": ("m", "b", "B", "j")}
+"""What a format has to have for a level; of several, one. A quarter takes a month, every date a year."""
 
 
 MOST_WIDTH = 2.0**52
@@ -35,11 +43,48 @@ def _lengths(lengths: tuple[int, ...]) -> tuple[int, ...]:
     return lengths
 
 
-def _parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    ranks = [DATE_PARTS.index(part) for part in parts]
+def _ordered(parts: tuple[str, ...], known: tuple[str, ...]) -> None:
+    ranks = [known.index(part) for part in parts]
     if any(after <= before for before, after in pairwise(ranks)):
-        raise ValueError(f"expected parts from fine to coarse, in the order {', '.join(DATE_PARTS)}")
+        raise ValueError(f"expected parts from fine to coarse, in the order {', '.join(known)}")
+
+
+def _date_parts(parts: tuple[DatePart, ...]) -> tuple[DatePart, ...]:
+    _ordered(parts, DATE_PARTS)
     return parts
+
+
+def _time_parts(parts: tuple[TimePart, ...]) -> tuple[TimePart, ...]:
+    _ordered(parts, TIME_PARTS)
+    return parts
+
+
+def _format(text: str) -> str:
+    signs = re.findall(r"%(.?)", text, re.DOTALL)
+    if not signs or any(sign not in _DIRECTIVES or not sign for sign in signs):
+        raise ValueError(f'expected a format of %{", %".join(_DIRECTIVES)}, such as "%d.%m.%Y %H:%M"')
+    try:
+        datetime.strptime("", text)
+    except re.error:
+        raise ValueError("expected each part of a format once") from None
+    except ValueError:
+        pass
+    return text
+
+
+def _has(form: str, choices: tuple[str, ...]) -> bool:
+    return any(all(f"%{sign}" in form for sign in choice) for choice in choices)
+
+
+def _check_levels(form: str, levels: tuple[str, ...]) -> None:
+    """Raises ValueError for levels that a format says nothing of."""
+    for level in levels:
+        needed = _NEEDED.get("month" if level == "quarter" else level, ())
+        needed = ("H", "Ip") if level in ("six-hours", "half-day") else needed
+        if needed and not _has(form, needed):
+            raise ValueError(f"the format has nothing for the level {level}")
+        if level == "minute" and not _has(form, _NEEDED["hour"]):
+            raise ValueError("the format has a minute, and no hour (%H, or %I with %p)")
 
 
 class Intervals(Entry):
@@ -66,12 +111,108 @@ class Prefix(Entry):
     )
 
 
+DateLevels = Annotated[tuple[DatePart, ...], Field(min_length=1), AfterValidator(_date_parts)]
+TimeLevels = Annotated[tuple[TimePart, ...], Field(min_length=1), AfterValidator(_time_parts)]
+Format = Annotated[str, AfterValidator(_format)]
+
+
+class FormattedDates(Entry):
+    """Dates that are not written as ISO has them, and what they are coarsened to."""
+
+    format: Format = Field(description='How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime.')
+    levels: DateLevels = Field(description="What a date is coarsened to, from fine to coarse: [day, month, year].")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> FormattedDates:
+        if not _has(self.format, ("Y", "y")):
+            raise ValueError("the format has no year (%Y)")
+        _check_levels(self.format, self.levels)
+        return self
+
+
+class FormattedTimes(Entry):
+    """Times of day that are not written as ISO has them, and what they are coarsened to."""
+
+    format: Format = Field(description='How a time is written: "%I:%M %p", with the signs of strptime.')
+    levels: TimeLevels = Field(description="What a time is coarsened to, from fine to coarse: [hour, six-hours].")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> FormattedTimes:
+        _check_levels(self.format, self.levels)
+        return self
+
+
+def _levels_kind(value: object) -> str | None:
+    if isinstance(value, dict | Entry):
+        return "settings"
+    return "levels" if isinstance(value, list | tuple) else None
+
+
+_LEVELS_KIND = Discriminator(
+    _levels_kind,
+    custom_error_type="levels_kind",
+    custom_error_message="Input should be a list of levels, or a format and levels",
+)
+
+
 class Dates(Entry):
-    """Parts of an ISO date (2024-03-18)."""
+    """Parts of a date: an ISO one (2024-03-18), with or without a time after it, or one of another format."""
 
     dates: Annotated[
-        tuple[Literal["day", "month", "quarter", "year", "decade"], ...], Field(min_length=1), AfterValidator(_parts)
-    ] = Field(description="What a date is coarsened to, from fine to coarse: [month, year].")
+        Annotated[DateLevels, Tag("levels")] | Annotated[FormattedDates, Tag("settings")], _LEVELS_KIND
+    ] = Field(
+        description='What a date is coarsened to, from fine to coarse: [month, year]; or {format: "%d.%m.%Y", levels: '
+        "[month, year]}."
+    )
+
+    @property
+    def levels(self) -> tuple[DatePart, ...]:
+        """What a date is coarsened to."""
+        return self.dates.levels if isinstance(self.dates, FormattedDates) else self.dates
+
+    @property
+    def format(self) -> str | None:
+        """How a date is written; None: as ISO has it."""
+        return self.dates.format if isinstance(self.dates, FormattedDates) else None
+
+
+class Times(Entry):
+    """Parts of a time of day (14:35, 14:35:10)."""
+
+    times: Annotated[
+        Annotated[TimeLevels, Tag("levels")] | Annotated[FormattedTimes, Tag("settings")], _LEVELS_KIND
+    ] = Field(
+        description='What a time of day is coarsened to, from fine to coarse: [hour, six-hours]; or {format: "%I:%M '
+        '%p", levels: [hour, half-day]}.'
+    )
+
+    @property
+    def levels(self) -> tuple[TimePart, ...]:
+        """What a time is coarsened to."""
+        return self.times.levels if isinstance(self.times, FormattedTimes) else self.times
+
+    @property
+    def format(self) -> str | None:
+        """How a time is written; None: as ISO has it."""
+        return self.times.format if isinstance(self.times, FormattedTimes) else None
+
+
+class Pool(Entry):
+    """Which values are pooled, and what the pool is called."""
+
+    below: Annotated[int, Field(ge=2)] = Field(
+        description="Values that fewer rows than this have are pooled, and more of the rarest until the pool has so "
+        "many rows and two values."
+    )
+    label: Annotated[Text, Field(min_length=1)] = Field(
+        default="Other", description="How the pool reads; none of the column's values."
+    )
+
+
+class Rare(Entry):
+    """Rare values pooled under one label; a frequent one is kept or suppressed."""
+
+    rare: Pool = Field(description="Which values are pooled: {below: 20, label: Other}.")
 
 
 def _boolean(value: object) -> object:
@@ -93,6 +234,8 @@ BUILDERS: Mapping[str, type[Entry]] = {
     "mask": Mask,
     "prefix": Prefix,
     "dates": Dates,
+    "times": Times,
+    "rare": Rare,
     "flat": Flat,
 }
 
@@ -110,6 +253,8 @@ HierarchySource = Annotated[
     | Annotated[Mask, Tag("mask")]
     | Annotated[Prefix, Tag("prefix")]
     | Annotated[Dates, Tag("dates")]
+    | Annotated[Times, Tag("times")]
+    | Annotated[Rare, Tag("rare")]
     | Annotated[Flat, Tag("flat")],
     Discriminator(
         _source_kind,

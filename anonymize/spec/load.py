@@ -22,6 +22,7 @@ from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.document import Document
 from anonymize.spec.messages import Fault, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
+from anonymize.spec.patterns import entry_of
 
 Models = Mapping[str, type[BaseModel]]
 _ATTRIBUTES = ("quasi_identifiers", "sensitive")
@@ -103,22 +104,25 @@ def _upward(path: KeyPath) -> Iterable[KeyPath]:
 
 def _texts_of_categories(source: Document) -> None:
     """Values of attributes that are not numeric become the text that is written in the file: 02138, not 2138."""
-    numeric = {
-        name
+    attributes = {
+        name: _mapping(attribute).get("type")
         for section in _ATTRIBUTES
         for name, attribute in _mapping(source.values.get(section)).items()
-        if _mapping(attribute).get("type") == "numeric"
     }
     for path, text in source.texts.items():
         column = _column_of_value(path)
-        if (column is not None and column not in numeric and text) or _is_protected(path):
+        name = None if column is None else entry_of(attributes, str(column))
+        is_text = column is not None and (name is None or attributes[name] != "numeric")
+        if (is_text and text) or _is_protected(path):
             _put(source.values, path, text)
 
 
 def _column_of_value(path: KeyPath) -> object:
     """The column to which a value in a rule or a selection belongs; None for any other path."""
     match path:
-        case ("quasi_identifiers", column, "rules", int(), "keep_apart", int()):
+        case ("quasi_identifiers", column, "rules", int(), "keep_apart" | "keep_together", int()):
+            return column
+        case ("quasi_identifiers", column, "rules", int(), "keep"):
             return column
         case ("workload", "selections", int(), column, "in", int()):
             return column

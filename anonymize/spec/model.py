@@ -15,9 +15,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateA
 
 from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
-from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Rule, Sensitive
-from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix
+from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Sensitive
+from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.missing import Missing, normalized
+from anonymize.spec.rules import Rule, RuleRange
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -34,10 +35,13 @@ __all__ = [
     "Place",
     "Prefix",
     "QuasiIdentifier",
+    "Rare",
     "Role",
     "Rule",
+    "RuleRange",
     "Sensitive",
     "Target",
+    "Times",
     "Workload",
 ]
 
@@ -256,6 +260,11 @@ class Spec(Entry):
         description="Columns that nobody may learn about an individual, by name; released as they are.",
     )
     insensitive: tuple[Text, ...] = Field(default=(), description="Columns that pass through untouched.")
+    others: Literal["insensitive", "drop", "error"] = Field(
+        default="error",
+        description="What a column is that no section names: insensitive (it passes through untouched, and a warning "
+        "says so), drop (left out of the release), or error.",
+    )
     sampling_weight: Text | None = Field(
         default=None,
         description="The column with each row's sampling weight, how many of the population it stands for; it passes "
@@ -273,6 +282,7 @@ class Spec(Entry):
     _path: Path | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)
     _overridden: frozenset[str] = PrivateAttr(frozenset())
+    _left_over: tuple[str, ...] = PrivateAttr(())
 
     @property
     def path(self) -> Path | None:
@@ -283,6 +293,11 @@ class Spec(Entry):
     def overridden(self) -> frozenset[str]:
         """What came from the command line instead: of `k`, `l`, `t`, `suppression`, `path`."""
         return self._overridden
+
+    @property
+    def left_over(self) -> tuple[str, ...]:
+        """The columns of a table that got their role from `others`; none before the spec is resolved."""
+        return self._left_over
 
     def place(self, *keys: str | int) -> Place | None:
         """Line and column (from 1) of a key or list item, such as `place("quasi_identifiers", "age", "weight")`.
@@ -349,9 +364,14 @@ class Spec(Entry):
         return {name: own.get(name) or kind or "categorical" for name, kind in given}
 
     def located(
-        self, path: Path | None, places: Mapping[KeyPath, Place], overridden: frozenset[str] = frozenset()
+        self,
+        path: Path | None,
+        places: Mapping[KeyPath, Place],
+        overridden: frozenset[str] = frozenset(),
+        left_over: tuple[str, ...] = (),
     ) -> Spec:
-        """The same spec, knowing its file, where each key stands in it, and what the command line replaced."""
+        """The same spec, knowing its file, where each key stands in it, what the command line replaced, and which
+        columns are `left_over`."""
         copy = self.model_copy()
-        copy._path, copy._places, copy._overridden = path, places, overridden
+        copy._path, copy._places, copy._overridden, copy._left_over = path, places, overridden, left_over
         return copy

@@ -76,7 +76,7 @@ def _summary(model: type[BaseModel]) -> str:
 
 def _section(name: str, section: dict[str, Any]) -> dict[str, Any]:
     """A section as files may write it: empty where it has defaults; attributes empty, or as a list of names."""
-    if name in ("version", "weights", "sampling_weight", "unit"):
+    if name in ("version", "weights", "others", "sampling_weight", "unit"):
         return section
     section.pop("description", None)
     forms = [section]

@@ -39,6 +39,13 @@ class Attribute:
     identifying: Literal["most", "more", "yes"] | None = None
     categorize: Callable[[Attribute], Categories] | None = None
     """Makes the values that a distortion is over; None: the attribute's own."""
+    research_value: tuple[float, ...] | None = None
+    """(levels,) what an expert gives each level of the hierarchy, perhaps without the root; None: nobody does."""
+    range: Literal["width", "leaves"] = "width"
+    """What the research value takes for the range of a group of numbers."""
+    lowest: int = 0
+    highest: int | None = None
+    """The levels that a full-domain search may choose from; None: up to the root."""
 
     @property
     def categories(self) -> Categories:

@@ -82,6 +82,17 @@ class TextColumn:
         nulls = any(not piece.all() for piece in self._pieces)
         return sorted(present), nulls or None in self._texts
 
+    def counts(self) -> dict[str, int]:
+        """The rows of each distinct text that is not missing."""
+        rows = np.zeros(len(self._texts) + 1, np.int64)
+        for piece in self._pieces:
+            rows += np.bincount(piece, minlength=len(rows))
+        counts: dict[str, int] = {}
+        for text, count in zip(self._texts, rows[1:].tolist(), strict=True):
+            if text is not None:
+                counts[text] = counts.get(text, 0) + count
+        return counts
+
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
         """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""
         absent = 0 if missing is None else missing

@@ -18,9 +18,10 @@ import polars as pl
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.rare import frequent_in
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.spec.model import QuasiIdentifier, Rare, Spec
 from anonymize.table.boxes import BoxTree, Ints
 from anonymize.table.coding import coded
 from anonymize.table.columns import Attribute
@@ -214,7 +215,9 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
     absent = spec.input.missing_text if any_missing or own.missing is not None else None
     values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
-    wide = build(own.name, definition, values, absent, spec.output.suppressed, normalize=spec.input.normalize)
+    common = frequent_in(own) if isinstance(definition.hierarchy, Rare) else ()
+    suppressed, normalize = spec.output.suppressed, spec.input.normalize
+    wide = build(own.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
     place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)

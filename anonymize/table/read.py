@@ -20,13 +20,17 @@ from anonymize.domain.categories import Categories, of_bins, of_level
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.rare import frequent
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Spec
+from anonymize.spec.columns import LevelRange
+from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Rare, Spec
+from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
+from anonymize.table.grouping import grouped
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
@@ -36,6 +40,7 @@ from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
+LINES = 10  # columns of which the line of the first value that is no number is looked up, for which the file is read
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
@@ -51,6 +56,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
     a number. What the domains raise for values outside a hierarchy passes through.
     """
+    spec = resolve(spec, source.columns)
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
     encoders = _Encoders.of(spec, source, kinds)
@@ -64,6 +70,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]))
     targets = _targets(spec, kinds, attributes, encoders.coded)
     warnings = (
+        *_left_over_warnings(spec),
         *_unique_warnings(encoders.passing),
         *_text_warnings(encoders.coded),
         *(warning for column in encoders.weights for warning in column.warnings),
@@ -177,13 +184,15 @@ def _check_types(source: Source, definitions: dict[str, Definition], fields: lis
     spec says so."""
     problems = []
     for field in fields:
-        numeric = field.name in definitions and definitions[field.name].type == "numeric"
+        numeric, message = field.name in definitions and definitions[field.name].type == "numeric", None
         if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object, pl.Duration):
-            problems.append(f"column {field.name!r} is of the type {_type_name(field)}, which is not supported")
+            message = f"column {field.name!r} is of the type {_type_name(field)}, which is not supported"
         elif numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
-            problems.append(f"numeric column {field.name!r} is of the type {_type_name(field)} in the input")
+            message = f"numeric column {field.name!r} is of the type {_type_name(field)} in the input"
+        if message is not None:
+            problems.append((field.name, Problem(message, source.name)))
     if problems:
-        raise DataError([Problem(message, source.name) for message in problems])
+        raise DataError(grouped(problems))
 
 
 def _type_name(field: Field) -> str:
@@ -192,21 +201,22 @@ def _type_name(field: Field) -> str:
 
 def _check_numbers(source: Source, encoders: dict[str, Encoder]) -> None:
     numeric = {name: encoder for name, encoder in encoders.items() if isinstance(encoder, NumberColumn)}
-    problems = [_not_numbers(source, name, column) for name, column in numeric.items() if column.bad.count]
+    wrong = {name: column for name, column in numeric.items() if column.bad.count}
+    lines = {name: source.line_of(column.bad.row or 0) for name, column in [*wrong.items()][:LINES]}
+    problems = [(name, _not_numbers(source, name, column, lines.get(name))) for name, column in wrong.items()]
     problems += [
-        Problem(f"numeric column {name!r} has fractions beside whole numbers beyond 2^53", source.name)
+        (name, Problem(f"numeric column {name!r} has fractions beside whole numbers beyond 2^53", source.name))
         for name, column in numeric.items()
         if column.inexact
     ]
     if problems:
-        raise DataError(problems)
+        raise DataError(grouped(problems))
 
 
-def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
+def _not_numbers(source: Source, name: str, column: NumberColumn, line: int | None) -> Problem:
     row = column.bad.row or 0
-    line = source.line_of(row)
     count = "1 value is not a number" if column.bad.count == 1 else f"{column.bad.count} values are not numbers"
-    first = f", the first in row {row + 1}" if line is None else ""
+    first = f", the first in row {row + 1}" if line is None and source.format != "csv" else ""
     hint = "texts that mean missing belong in input.missing"
     return Problem(f"numeric column {name!r}: {count}{first}", source.name, line, hint=hint)
 
@@ -217,38 +227,42 @@ def _not_numbers(source: Source, name: str, column: NumberColumn) -> Problem:
 def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
     """What is made of all columns, or the problems of all of them."""
     made: list[Made] = []
-    problems: list[Problem] = []
+    problems: list[tuple[str, Problem]] = []
     for name in names:
         try:
             made.append(make(name))
         except DataError as error:
-            problems += error.problems
+            problems += [(name, problem) for problem in error.problems]
     if problems:
-        raise DataError(problems)
+        raise DataError(grouped(problems))
     return tuple(made)
 
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
-    identifying = definition.identifying
+    identifying, levels = definition.identifying, definition.levels or LevelRange()
     categorize = _categorize(definition, spec.output.interval)
+    last = (rules, identifying, categorize, definition.research_value, definition.range, levels.min, levels.max)
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
         values, codes, missing = coded(coding, *encoder.encode())
         absent = spec.missing("arrow")
         numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         generalize = _generalize(spec, definition, numbers)
-        return Attribute(name, codes, numbers, definition.weight, generalize, rules, identifying, categorize)
+        return Attribute(name, codes, numbers, definition.weight, generalize, *last)
     domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, rules, identifying, categorize)
+    return Attribute(name, codes, domain, definition.weight, None, *last)
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
     missing = spec.input.missing_text if any_missing else None
-    domain = build(name, definition, texts, missing, spec.output.suppressed, normalize=spec.input.normalize)
+    pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
+    common = () if pool is None else frequent(encoder.counts(), pool.below)
+    suppressed, normalize = spec.output.suppressed, spec.input.normalize
+    domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
 
@@ -325,6 +339,18 @@ def _of_numbers(
     values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
     names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
     return codes, len(values), missing, values, names
+
+
+def _left_over_warnings(spec: Spec) -> Iterator[str]:
+    passing = [name for name in spec.left_over if name in spec.insensitive]
+    if passing:
+        named = ", ".join(passing[:10]) + (f" and {len(passing) - 10} more" if len(passing) > 10 else "")
+        verb = (
+            "1 column is named nowhere in the spec, and passes"
+            if len(passing) == 1
+            else (f"{len(passing)} columns are named nowhere in the spec, and pass")
+        )
+        yield f"{verb} through untouched (others: insensitive): {named}"
 
 
 def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:

@@ -6,7 +6,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from anonymize.errors import DataError, Problem
+from anonymize.spec.base import KeyPath
 from anonymize.spec.model import Spec
+from anonymize.spec.patterns import is_pattern
+from anonymize.table.grouping import FEW
 from anonymize.table.source import Source
 
 SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
@@ -22,7 +25,7 @@ def check_columns(spec: Spec, source: Source) -> None:
         raise DataError(Problem(f"no column of the spec is in it: {columns_in(source.columns, roles)}", source.name))
     absent = [name for name in roles if name not in source.schema]
     unlisted = [name for name in source.columns if name not in roles]
-    problems = [_absent(spec, source, name, unlisted) for name in absent]
+    problems = _absent(spec, source, absent, unlisted)
     problems += [unclassified(unlisted, source.name, absent)] if unlisted else []
     if problems:
         raise DataError(problems)
@@ -48,10 +51,27 @@ def unclassified(names: Sequence[str], file: str, absent: Sequence[str] = ()) ->
     return Problem(f"column {names[0]!r} has no role in the spec", file, hint="; ".join(filter(None, hints)))
 
 
-def _absent(spec: Spec, source: Source, name: str, unlisted: list[str]) -> Problem:
-    mention = next(path for _, column, path in spec.mentions() if column == name)
-    hint = _nearest(name, unlisted) or _nearest(name, source.columns)
-    return spec.problem(mention, f"column {name!r} is not in {source.name}", hint)
+def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[str]) -> list[Problem]:
+    """Columns of the spec that the file lacks: one problem each, where they are few, else one for each section."""
+    paths: dict[str, KeyPath] = {}
+    sections: dict[str, list[str]] = {}
+    for section, name, path in spec.mentions():
+        if name in absent and name not in paths:
+            paths[name] = path
+            sections.setdefault(section, []).append(name)
+    problems = []
+    for section, names in sections.items():
+        if len(names) > FEW:
+            message = f"{len(names)} columns under {section} are not in {source.name}: {', '.join(names)}"
+            problems.append(spec.problem(paths[names[0]], message))
+            continue
+        for name in names:
+            hint = _nearest(name, unlisted) or _nearest(name, source.columns)
+            if is_pattern(name):
+                problems.append(spec.problem(paths[name], f"no column of {source.name} matches {name!r}"))
+            else:
+                problems.append(spec.problem(paths[name], f"column {name!r} is not in {source.name}", hint))
+    return problems
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:

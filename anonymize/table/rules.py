@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anonymize.domain.rules import NESTED, UNKNOWN, resolve
+from anonymize.domain.rules import UNKNOWN, resolve
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import Spec
 from anonymize.table.columns import Attribute
@@ -18,7 +18,8 @@ def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
     that lie within each other.
     """
     faults = list(_faults(spec, attributes))
-    wrong = [_problem(spec, *each) for each in faults if each[2] == NESTED or _is_of_file(spec, each[0])]
+    wrong = [_problem(spec, *each) for each in faults if each[2] != UNKNOWN or _is_of_file(spec, each[0])]
+    wrong += _wrong_counts(spec, attributes)
     if wrong:
         raise SpecError(wrong)
     return [
@@ -32,6 +33,19 @@ def _faults(spec: Spec, attributes: Sequence[Attribute]) -> Iterator[tuple[str, 
         if attribute.rules:
             resolved = resolve(attribute.rules, attribute.generalization)
             yield from ((attribute.name, index, each) for index, each in enumerate(resolved) if isinstance(each, str))
+
+
+def _wrong_counts(spec: Spec, attributes: Sequence[Attribute]) -> list[Problem]:
+    """Research values that are not as many as the levels of their hierarchy, with or without its root."""
+    problems = []
+    for attribute in attributes:
+        given, height = attribute.research_value, attribute.hierarchy.height if attribute.research_value else 0
+        if given is not None and len(given) not in (height, height + 1):
+            path = ("quasi_identifiers", attribute.name, "research_value")
+            message = f"`quasi_identifiers.{attribute.name}.research_value` has {len(given)} values"
+            hint = f"the hierarchy has {height + 1} levels: give {height + 1} values, or {height} without the root's"
+            problems.append(spec.problem(path, message, hint))
+    return problems
 
 
 def _is_of_file(spec: Spec, name: str) -> bool:

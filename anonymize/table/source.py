@@ -101,14 +101,17 @@ class Source:
         )
         return frame if not self._blank_lines or self.rows is None else frame.head(self.rows)
 
-    def examine(self, expressions: Sequence[pl.Expr], size: int = BATCH) -> Iterator[pl.DataFrame]:
+    def examine(
+        self, expressions: Sequence[pl.Expr], size: int = BATCH, *, hashing: bool = True
+    ) -> Iterator[pl.DataFrame]:
         """The first reading: `expressions` of every row, in order and in batches, the bytes being checked beside it.
 
         Sets `rows` and `sha256` at its end. Raises DataError for a CSV with a record that is not sound; batches of such
-        a file may have been yielded before. With no expressions the batches have rows and no columns.
+        a file may have been yielded before. With no expressions the batches have rows and no columns. `hashing` False:
+        the hash of an input that was read in place is not worth having.
         """
         memory.check(self.path, self.name, self.format, len(expressions), BATCH)
-        with Scanner(self.path, self._layout, hashing=self._opened.sha256 is None) as scanner:
+        with Scanner(self.path, self._layout, hashing=hashing and self._opened.sha256 is None) as scanner:
             if self._blank_lines:
                 self._accept(scanner.result())
             rows = 0

@@ -5,12 +5,13 @@ A twin is one bound for each of the model's parameters: the figure of a class, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
+from anonymize.verify import estimates
 from anonymize.verify.verdict import THRESHOLD, Given
 
 VALUE, COUNT, TOTAL, MEAN = pl.col("value"), pl.col("count"), pl.col("total"), pl.col("mean")
@@ -39,6 +40,31 @@ def _most(given: Given) -> pl.Expr:
 def crowd(given: Given) -> pl.Expr:
     """Of one class, the people of the population under what it shows."""
     return pl.col(f"{PEOPLE}{given['population']}")
+
+
+def people_like(given: Given) -> pl.Expr:
+    """Of one class, the people of the population under what it shows, or as many as its rows let expect."""
+    if "fraction" not in given:
+        return crowd(given)
+    fraction, estimator = float(given["fraction"]), str(given.get("estimator", "zero-truncated"))
+    significance = float(given.get("significance", 0.01))
+
+    def expected(sizes: pl.Series) -> pl.Series:
+        of_size = {rows: estimates.people_like(rows, fraction, estimator, significance) for rows in sizes.unique()}
+        return sizes.replace_strict(of_size, return_dtype=pl.Int64)
+
+    return SIZE.map_batches(expected, return_dtype=pl.Int64)
+
+
+def _uniques(given: Given) -> pl.Expr:
+    """Of the table, the share of its population that is unique."""
+
+    def share(columns: Sequence[pl.Series]) -> pl.Series:
+        sizes = estimates.sizes_of(columns[0], columns[1])
+        figure = estimates.unique_people(sizes, float(given["fraction"]), str(given.get("estimator", "dankar")))
+        return pl.repeat(figure, len(columns[0]), dtype=pl.Float64, eager=True)
+
+    return pl.map_batches([SIZE, WEIGHT], share, return_dtype=pl.Float64)
 
 
 def outside(given: Given) -> pl.Expr:
@@ -77,6 +103,9 @@ class TwinBound:
 
 def _perplexity(given: Given) -> pl.Expr:
     share = COUNT / TOTAL
+    if given.get("estimator") == "grassberger":
+        counts = COUNT.map_batches(lambda each: each.cast(pl.Float64).map_elements(estimates.grassberger, pl.Float64))
+        return (TOTAL.first().log() - (COUNT * counts).sum() / TOTAL.first()).exp()
     return (-(share * share.log()).sum()).exp()
 
 
@@ -179,7 +208,7 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     "basic-beta-likeness": (TwinBound("beta", _gain, "at most"),),
     "enhanced-beta-likeness": (TwinBound("beta", _capped_gain, "at most"),),
     "delta-disclosure": (TwinBound("delta", _log_ratio, "below"),),
-    "k-map": (TwinBound("k", crowd, whole=True),),
+    "k-map": (TwinBound("k", people_like, whole=True),),
     "delta-presence": (
         TwinBound("min", lambda given: pl.when(outside(given) > 0).then(0.0).otherwise(SIZE / crowd(given))),
         TwinBound("max", lambda given: SIZE / crowd(given), "at most"),
@@ -199,4 +228,5 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
             fails=lambda given: SIZE == 1,
         ),
     ),
+    "population-uniqueness": (TwinBound("share", _uniques, "at most", of_table=True, fails=lambda given: SIZE == 1),),
 }

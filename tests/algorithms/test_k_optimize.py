@@ -6,21 +6,28 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.optimize import halves
+from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
-from anonymize.algorithms.optimize.local import BestSplits
+from anonymize.algorithms.optimize.explore import explore
+from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem
+from anonymize.algorithms.optimize.outlook import Outlook, wanted
+from anonymize.algorithms.optimize.sized_view import SizedView
+from anonymize.algorithms.optimize.starts import begin
 from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.processes import workers
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
@@ -216,10 +223,11 @@ def test_the_bound_is_below_every_set_at_every_step(table: Table, wanted: Any, r
     kind, limit = str(rng.choice(["discernibility", "classification"])), int(rng.choice([0, 2, table.rows]))
     least = best(table, wanted, limit, kind)
     known = BestSplits()
-    tree = SplitTree(problem_of(table, wanted, limit, kind), known)  # without the local search
+    problem = problem_of(table, wanted, limit, kind)
+    tree = SplitTree(np.ones(problem.splits.count, np.bool_), known)  # without the local search
     while not tree.done:
         assert tree.bound is not None and (least is None or tree.bound <= least)
-        tree.step()
+        tree.round(lambda tasks: [explore(problem, task) for task in tasks], nodes=1)
     assert known.cost == least
 
 
@@ -237,7 +245,7 @@ def test_bound_and_cost_close_in_while_it_searches() -> None:
     table = table_of(*(numeric(rng.integers(0, 40, 300).tolist(), f"x{at}") for at in range(3)))
     told: list[tuple[int, int]] = []
     context = Context(30, bounding=lambda bound, cost: told.append((bound, cost)))
-    found = k_optimize.run(table, (k_anonymity(5),), k_optimize.Options(work=20), context).summary()
+    found = k_optimize.run(table, (k_anonymity(5),), k_optimize.Options(work=6), context).summary()
     bounds, costs = zip(*told, strict=True)
     assert list(bounds) == sorted(bounds) and list(costs) == sorted(costs, reverse=True)
     assert found["lower_bound"] >= bounds[-1] and found["cost"] <= costs[-1] < costs[0]
@@ -249,8 +257,8 @@ def test_values_are_summed_up_in_batches_alike(monkeypatch: pytest.MonkeyPatch) 
         *(numeric(rng.integers(0, 9, 80).tolist(), f"x{at}") for at in range(3)),
         sensitive=(sensitive(rng.integers(0, 4, 80).tolist(), "s0"),),
     )
-    for wanted in (requirement("distinct-l-diversity", "s0", l=2), requirement("entropy-l-diversity", "s0", l=1.7)):
-        problem = problem_of(table, (k_anonymity(2), wanted), 8, "discernibility")
+    for model in (requirement("distinct-l-diversity", "s0", l=2), requirement("entropy-l-diversity", "s0", l=1.7)):
+        problem = problem_of(table, (k_anonymity(2), model), 8, "discernibility")
         mask = rng.random(problem.splits.count) < 0.3
         found = []
         for batch in (halves.BATCH, 7):
@@ -258,6 +266,121 @@ def test_values_are_summed_up_in_batches_alike(monkeypatch: pytest.MonkeyPatch) 
             added = problem.view(mask, np.ones_like(mask)).additions()
             found.append(np.stack([added.cost, added.suppressed, added.hopeless, added.bound, added.useful]))
         assert (found[0] == found[1]).all() and found[0].any()
+
+
+def summary(table: Table, limit: int, **options: Any) -> dict[str, Any]:
+    return run(table, (k_anonymity(3),), limit, **options).summary()
+
+
+@settings(max_examples=2)
+@given(seeds, st.sampled_from(["discernibility", "classification"]))
+def test_never_worse_than_a_stricter_spec_a_coarser_level_or_a_smaller_budget(rng: Any, kind: str) -> None:
+    rows, limit = 60, 20
+    names = [f"v{code:02}" for code in range(12)]
+    tree = taxonomy(*(f"{name} g{at // 2} h{at // 4} *" for at, name in enumerate(names)), name="job")
+    table = table_of(
+        categorical([names[code] for code in rng.integers(0, 12, rows)], tree),
+        *(numeric(rng.integers(0, 9, rows).tolist(), f"x{at}") for at in range(2)),
+    )
+    table = replace(table, targets=(target(rng.integers(0, 3, rows)),))
+    found = summary(table, limit, cost=kind, nodes=2)
+    others = [
+        summary(table, 0, cost=kind, nodes=2),
+        summary(table, limit, cost=kind, nodes=2, level=1),
+        summary(table, 0, cost=kind, nodes=2, level=2),
+        summary(table, limit, cost=kind, nodes=1),
+    ]
+    assert all(found["cost"] <= other["cost"] for other in others)
+    assert found["lower_bound"] >= others[-1]["lower_bound"]
+
+
+@settings(max_examples=10)
+@given(SMALL, seeds, st.sampled_from([0, 6]))
+def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int) -> None:
+    problem = problem_of(table, (k_anonymity(2),), limit, "discernibility")
+    splits, every = Splits.of_table(table, 0), np.ones(problem.splits.count, np.bool_)
+    known = BestSplits()
+    ranks = wanted(table, (k_anonymity(2),), splits, limit)
+    begin(problem, every, known, ranks, Outlook.of(table, splits, 0).within(every))
+    assume(known.cost is not None)
+    found = run(table, (k_anonymity(2),), limit, nodes=1).summary()
+    assert known.mask is not None and known.cost is not None and found["cost"] <= known.cost
+    view = problem.full(known.mask, known.mask)
+    assert (view.cost, view.suppressed <= limit) == (known.cost, True)
+
+
+@given(SMALL, seeds, st.sampled_from(["discernibility", "classification"]), st.sampled_from([0, 9]))
+def test_all_attributes_at_once_are_the_same_as_one_by_one(table: Table, rng: Any, kind: str, limit: int) -> None:
+    table = replace(table, units=None, targets=(target(rng.integers(0, 3, table.rows)),))
+    problem = problem_of(table, (k_anonymity(3),), limit, kind)
+    head = rng.random(problem.splits.count) < 0.3
+    allset = head | (rng.random(problem.splits.count) < 0.6)
+    above = problem.view(head, np.ones_like(head))
+    quick, slow = problem.view(head, allset, above), problem.full(head, allset)
+    assert [isinstance(each, SizedView) for each in (quick, slow)] == [True, False]
+    assert (quick.cost, quick.suppressed, quick.hopeless, quick.bound) == (
+        slow.cost,
+        slow.suppressed,
+        slow.hopeless,
+        slow.bound,
+    )
+    one, other, open_ = quick.additions(), slow.additions(), allset & ~head
+    for name in ("cost", "suppressed", "hopeless", "bound", "useful"):
+        assert (getattr(one, name) == getattr(other, name)).all()
+    assert (one.within >= other.within)[open_].all() and quick.floor >= slow.floor
+    assert (quick.exclusions() == slow.exclusions())[open_].all()
+    assert all((left == right).all() for left, right in zip(quick.removals(), slow.removals(), strict=True))
+
+
+@given(SMALL, seeds, st.sampled_from(["discernibility", "classification"]), st.sampled_from([0, 40]))
+def test_a_line_is_the_best_cut_through_an_attribute(table: Table, rng: Any, kind: str, limit: int) -> None:
+    assume(table.rows >= 3 and sum(len(places(attribute)) for attribute in table.attributes) <= 8)
+    table = replace(table, units=None, targets=(target(rng.integers(0, 3, table.rows)),))
+    problem = problem_of(table, (k_anonymity(3),), limit, kind)
+    assert problem.sized is not None
+    head = rng.random(problem.splits.count) < 0.2
+    allset = head | (rng.random(problem.splits.count) < 0.7)
+    number = int(rng.integers(len(table.attributes)))
+    own = problem.splits.attribute == number
+    line = Line.of(problem.rules, problem.sized.joined(allset)[0], head, number)
+    assert line is not None
+
+    def least(open_: Any) -> int:
+        """The least cost of the head with any of the open splits."""
+        choices = np.flatnonzero(open_)
+        sets = chain.from_iterable(combinations(choices.tolist(), size) for size in range(len(choices) + 1))
+        costs = []
+        for chosen in sets:
+            mask = head.copy()
+            mask[list(chosen)] = True
+            view = problem.full(mask, mask)
+            if limit or not view.suppressed:
+                costs.append(view.cost)
+        return min(costs, default=BIG)
+
+    cost, chosen = line.best()
+    assert cost == least(allset & own & ~head)
+    if cost < BIG:
+        mask = head & ~own
+        mask[chosen] = True
+        assert problem.full(mask, mask).cost == cost and (mask | ~head)[own].all()
+    assert line.bound() <= least(allset & ~head)
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_any_number_of_processes_finds_the_same(limit: int) -> None:
+    rng = np.random.default_rng(8)
+    table = table_of(*(numeric(rng.integers(0, 30, 300).tolist(), f"x{at}") for at in range(4)))
+    problem = problem_of(table, (k_anonymity(4),), limit, "discernibility")
+    trees = []
+    for processes in (1, 2):
+        tree = SplitTree(np.ones(problem.splits.count, np.bool_), BestSplits())
+        with workers(processes, k_optimize._problems, problem) as pool:
+            for _ in range(3):
+                tree.round(partial(pool.map, partial(k_optimize._task, limit)), nodes=4)
+        trees.append(tree)
+    assert trees[0].nodes == trees[1].nodes and trees[0]._open == trees[1]._open
+    assert (trees[0].best.cost, trees[0].bound) == (trees[1].best.cost, trees[1].bound)
 
 
 def test_level_keeps_nodes_whole() -> None:

@@ -88,3 +88,20 @@ def test_lattices_too_large_to_go_through(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(mingen, "MOST", 11)
     with pytest.raises(UsageError, match="12 nodes, and mingen goes through 11 at most"):
         run(patients(), [k_anonymity(2)])
+
+
+@settings(max_examples=30)
+@given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1]))
+def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requirement], suppression: float) -> None:
+    limit = int(suppression * table.rows)
+    safe = safe_nodes(table, wanted, limit)
+    context = Context(suppression_limit=limit)
+    try:
+        found = mingen.run(table, tuple(wanted), mingen.Options(time_limit=1e-9), context)
+    except InfeasibleError:
+        assert not safe
+        return
+    told, least = found.chosen or {}, min(distortion(table, vector, wanted) for vector in safe)
+    assert tuple(told["levels"].values()) in safe
+    assert told["distortion"] - told["gap"] - 1e-9 <= least <= told["distortion"] + 1e-9
+    assert "gap" in (context.standing.describe() or "")

@@ -266,3 +266,14 @@ def test_the_check_of_the_release_finds_out(tmp_path: Path) -> None:
     assert told["privacy"]["satisfied"] is False
     assert told["recoding"]["unsafe_combinations"] == {"1": 0, "2": 0, "3": 0, "4": 16}
     assert out.read_text(encoding="utf-8").count("\n") == 17
+
+
+def test_late_attributes_go_to_their_roots_at_once() -> None:
+    """Fewer generalizations, and what is tested is safe all the same."""
+    wanted, context = (k_anonymity(2),), Context()
+    whole = mu_argus.run(sweeney(), wanted, mu_argus.Options(time_limit=1000), Context()).chosen or {}
+    late = mu_argus.run(sweeney(), wanted, mu_argus.Options(time_limit=1e-9), context).chosen or {}
+    assert (whole["stopped_early"], late["stopped_early"]) == (False, True)
+    assert late["generalizations"] <= whole["generalizations"]
+    assert all(late["levels"][name] >= level for name, level in whole["levels"].items())
+    assert (context.standing.describe() or "").startswith("best so far: levels race ")

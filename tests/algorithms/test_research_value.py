@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.lattice import distributed
+from anonymize.algorithms.lattice.faces import Faces
+from anonymize.algorithms.lattice.frontier import frontier
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
-from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string, joined, spread, subsets, totals
+from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
 from anonymize.errors import InfeasibleError
 from anonymize.metrics.research_value import research_values
@@ -105,31 +108,47 @@ def test_global_and_hybrid_find_the_best_of_the_whole_lattice(problem: tuple[Tab
 
 
 @given(problems())
-def test_local_and_parted_searches_are_safe_and_never_better(problem: tuple[Table, Wanted, int]) -> None:
+def test_distributed_finds_the_best_whatever_fits_in_memory(problem: tuple[Table, Wanted, int]) -> None:
     table, wanted, limit = problem
-    best = search(table, wanted, limit)
-    for options in (("local",), ("global", 1), ("global", 4), ("hybrid", 4), ("local", 4)):
+    expected = best_of(table, safe_nodes(table, wanted, limit))
+    for options in (("distributed",), ("distributed", 1), ("distributed", 7), ("hybrid", 4), ("global", 4)):
         found = search(table, wanted, limit, *options)
-        if best is None:
-            assert found is None
-        if found is not None and best is not None:
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            assert figures(found)["research_value"] == pytest.approx(worth(table, expected), abs=1e-11)
+            assert figures(found)["gap"] == 0
+            check_node(table, found, chosen(found) or (), wanted)
+
+
+@given(problems())
+def test_local_is_safe_and_never_better(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    best, found = search(table, wanted, limit), search(table, wanted, limit, "local")
+    assert (found is None) == (best is None)
+    if found is not None and best is not None:
+        assert is_safe(table, chosen(found) or (), wanted, limit)
+        assert figures(found)["research_value"] <= figures(best)["research_value"]
+
+
+@given(problems())
+def test_late_searches_know_how_far_off_they_are(problem: tuple[Table, Wanted, int]) -> None:
+    table, wanted, limit = problem
+    expected = best_of(table, safe_nodes(table, wanted, limit))
+    for way in ("global", "hybrid", "distributed"):
+        found = search(table, wanted, limit, way, 1_000_000, 0, 0, 1e-9)
+        if found is not None and expected is not None:
+            told = figures(found)
             assert is_safe(table, chosen(found) or (), wanted, limit)
-            assert figures(found)["research_value"] <= figures(best)["research_value"]
-        if is_safe(table, heights(table), wanted, limit) or options == ("local",):
-            assert (found is None) == (best is None)
+            assert told["research_value"] <= worth(table, expected) + 1e-9
+            assert told["research_value"] + told["gap"] >= worth(table, expected) - 1e-9
+
+
+def worth(table: Table, vector: Vector) -> float:
+    return sum(float(of_level[level]) for of_level, level in zip(research_values(table), vector, strict=True))
 
 
 def figures(found: Levels) -> dict[str, Any]:
     return found.chosen or {}
-
-
-@given(problems())
-def test_parted_searches_end_at_a_minimal_string_of_monotone_models(problem: tuple[Table, Wanted, int]) -> None:
-    table, wanted, _ = problem
-    vector = chosen(search(table, wanted, 0, "global", 3))
-    for index in range(len(vector or ())):
-        below = tuple(level - (at == index) for at, level in enumerate(vector or ()))
-        assert -1 in below or not is_safe(table, below, wanted, 0)
 
 
 @given(problems())
@@ -187,18 +206,89 @@ def test_sweeneys_table() -> None:
 def test_a_table_that_cannot_be_made_safe() -> None:
     table = table_of(categorical(list("ab"), taxonomy("a *", "b *")), sensitive=[sensitive(["x", "x"])])
     wanted = (requirement("distinct-l-diversity", "s", l=2),)
-    for options in (("global",), ("local",), ("hybrid",), ("global", 1)):
+    for options in (("global",), ("local",), ("hybrid",), ("global", 1), ("distributed",)):
         with pytest.raises(InfeasibleError, match="distinct-l-diversity"):
             run(table, wanted, Options(*options), Context())
 
 
-def test_fewer_strings_than_fit_are_searched_as_a_whole() -> None:
-    wanted, size = (k_anonymity(2),), prod(map(len, pre_pruned(Checker(sweeney(), (k_anonymity(2),), 0))))
-    whole = search(sweeney(), wanted, 0, "global", size)
-    parted = search(sweeney(), wanted, 0, "global", size - 1)
-    assert whole is not None and parted is not None
-    assert figures(whole)["strings"] == size
-    assert is_safe(sweeney(), parted.vector or (), wanted, 0)
+def letters(seed: int, count: int, rows: int) -> Table:
+    """Attributes of eight values on four levels."""
+    rng = np.random.default_rng(seed)
+    paths = [f"v{number} a{number // 2} b{number // 4} *" for number in range(8)]
+    weights = rng.choice([1.0, 2.0, 3.0, 5.0], count)
+    return table_of(
+        *(
+            replace(
+                categorical([f"v{each}" for each in rng.integers(0, 8, rows)], taxonomy(*paths, name=f"q{index}")),
+                weight=float(weight),
+            )
+            for index, weight in enumerate(weights)
+        )
+    )
+
+
+def test_more_memory_never_finds_less() -> None:
+    """With too little work for a proof, and with enough."""
+    table, wanted = letters(1, 4, 60), (k_anonymity(4),)
+    for checks, work in ((2, 1), (0, 50)):
+        results = [
+            figures(run(table, wanted, Options("distributed", memory, checks, work), Context()))["research_value"]
+            for memory in (1, 20, 5_000)
+        ]
+        assert results == sorted(results)
+    optimum = figures(run(table, wanted, Options("global"), Context()))["research_value"]
+    assert results == pytest.approx([optimum] * 3)
+
+
+def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is sent to other processes however little there is, in subsets of two attributes."""
+    monkeypatch.setattr(distributed, "WORTH", -1)
+    wanted = (k_anonymity(2), requirement("entropy-l-diversity", "s", l=1.2))
+    table = letters(2, 4, 60)
+    column = sensitive([f"s{number % 3}" for number in range(60)])
+    table = replace(table, sensitive=(column,))
+    one, two = (
+        run(table, wanted, Options("distributed", 16), Context(suppression_limit=2, threads=threads))
+        for threads in (1, 2)
+    )
+    assert figures(one) == figures(two) and one.vector == two.vector
+    assert figures(two)["optimal"] and len(figures(two)["subsets"]) == 2
+
+
+def test_a_frontier_has_every_minimal_string() -> None:
+    table, wanted = letters(3, 3, 80), (k_anonymity(3),)
+    checker = Checker(table, wanted, 0)
+    found = frontier(Faces.of(checker), (0, 2), [range(3)] * 3)
+    safe = {(a, c) for a, b, c in safe_nodes(table, wanted, 0) if b == 3}
+    minimal = [each for each in safe if not {(each[0] - 1, each[1]), (each[0], each[1] - 1)} & safe]
+    assert found.whole and found.minimal == len(minimal) > 1
+    possible = {
+        (a, c)
+        for a, c in product(range(4), range(4))
+        if found.possible[found.start + found.offset(0, a) + found.offset(2, c)]
+    }
+    assert possible == safe
+
+
+def test_local_search_leaves_the_way_of_the_binary_one() -> None:
+    """Five attributes at once go nowhere; one at a time they do."""
+    table, wanted = letters(4, 5, 100), (k_anonymity(4),)
+    best = figures(run(table, wanted, Options("global"), Context()))["research_value"]
+    checker = Checker(table, wanted, 0)
+    balanced = StringSearch(research_values(table), checker.check)
+    balanced.locally(pre_pruned(checker))
+    found = figures(run(table, wanted, Options("local"), Context()))["research_value"]
+    assert max((balanced.total(each) for each in balanced.successes), default=0.0) < found == pytest.approx(best)
+
+
+def test_what_stands_when_a_search_is_interrupted() -> None:
+    context = Context()
+    assert context.standing.describe() is None
+    run(sweeney(), (k_anonymity(2),), Options(), context)
+    assert re.fullmatch(
+        r"best so far: levels race \d, birth \d, gender \d, zip \d; research value [\d.]+; gap 0",
+        context.standing.describe() or "",
+    )
 
 
 # --- strings --------------------------------------------------------------------------------------------------------
@@ -218,7 +308,7 @@ def test_strings_are_sorted_by_research_value() -> None:
     strings = Strings.of(every_string([range(3), range(2)]), VALUES)
     assert listed(strings) == [(2, 1), (1, 1), (0, 1), (2, 0), (1, 0), (0, 0)]
     assert strings.totals.tolist() == pytest.approx([0.4, 0.5, 0.7, 0.7, 0.8, 1.0])
-    assert strings.midpoint == (2, 0)
+    assert strings.ranked_at() == (2, 0) and strings.ranked_at(0.25) == (1, 1)
 
 
 def test_what_a_check_leaves() -> None:
@@ -251,26 +341,3 @@ def test_local_reaches_both_ends() -> None:
         found = StringSearch(values, lambda vector, safe=safe: outcome(vector, safe))  # type: ignore[misc]
         found.locally(choices)
         assert list(found.tested)[-1] == last
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 100))
-def test_subsets_are_consecutive_and_fit(counts: list[int], limit: int) -> None:
-    parts = subsets(counts, limit)
-    assert [index for part in parts for index in part] == list(range(len(counts)))
-    for part in parts:
-        assert len(part) == 1 or prod(counts[index] for index in part) <= limit
-
-
-@given(st.integers(1, 30), st.integers(1, 10))
-def test_a_few_of_many_are_evenly_chosen(size: int, count: int) -> None:
-    strings: list[Vector] = [(index,) for index in range(size)]
-    found = spread(strings, count)
-    assert found[-1] == strings[-1] and len(set(found)) == len(found) == min(size, count)
-    assert found == sorted(found)
-
-
-def test_strings_of_subsets_are_joined() -> None:
-    parts: list[list[Vector]] = [[(0, 1), (2, 2)], [(3,)], [(4,), (5,)]]
-    expected = [sum(each, ()) for each in product(*parts)]
-    assert [tuple(vector) for vector in joined(parts).T.tolist()] == expected
-    assert totals(joined([[(0, 1)], [(2,)]]), [*VALUES, np.array([0, 0, 0.25])]).tolist() == pytest.approx([0.95])

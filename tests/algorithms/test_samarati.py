@@ -130,3 +130,22 @@ def test_infeasible_names_the_requirement() -> None:
     for every in (True, False):
         with pytest.raises(InfeasibleError, match="k-anonymity"):
             run(sweeney(), [k_anonymity(13)], all_minimal=every)
+
+
+@settings(max_examples=30)
+@given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1]))
+def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requirement], suppression: float) -> None:
+    limit = int(suppression * table.rows)
+    lowest = min(map(sum, safe_nodes(table, wanted, limit)), default=None)
+    for options in (samarati.Options(time_limit=1e-9), samarati.Options(all_minimal=True, time_limit=1e-9)):
+        context = Context(suppression_limit=limit)
+        try:
+            found = samarati.run(table, tuple(wanted), options, context)
+        except InfeasibleError:
+            assert lowest is None
+            continue
+        told = found.chosen or {}
+        vector = tuple(told["levels"].values())
+        assert vector in safe_nodes(table, wanted, limit) and lowest is not None
+        assert told["height"] - told["gap"] <= lowest <= told["height"] == sum(vector)
+        assert f"height {told['height']}; gap {told['gap']}" in (context.standing.describe() or "")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -88,6 +90,33 @@ def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: floa
     assert process.returncode == 130
     assert tells_of_interruption(told)
     assert desk.files() == before
+
+
+def test_what_is_best_so_far_is_told(desk: Desk) -> None:
+    """A search that takes long: it has come to it once the process has worked for some seconds, and has read before."""
+    rng, names = Random(1), [f"q{number}" for number in range(24)]
+    lines = [",".join(str(rng.randrange(8)) for _ in names) for _ in range(3000)]
+    spec = "version: 1\ninput: {path: table.csv}\nquasi_identifiers:\n"
+    spec += "".join(f"  {name}: {{type: numeric, hierarchy: {{intervals: [2, 4]}}}}\n" for name in names)
+    desk.fill("\n".join([",".join(names), *lines]) + "\n", spec + "privacy: {k: 5}\n")
+    before = desk.files()
+    search = ("--search", "distributed", "--work", 10_000_000, "--threads", 1)
+    with desk.start("research-value", "spec.yaml", *search, "-o", "out.csv", stderr=subprocess.PIPE) as process:
+        while worked(process.pid) < 4:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    message, best = told.decode().splitlines()
+    assert (process.returncode, message) == (130, "interrupted; nothing was written")
+    assert re.fullmatch(r"best so far: levels q0 \d, .*, q23 \d; research value 0\.\d+; gap 0\.\d+", best)
+    assert desk.files() == before
+
+
+def worked(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 UNRAISABLE = """

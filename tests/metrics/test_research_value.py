@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
+from anonymize.domain.build import intervals
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.rules import NESTED, UNKNOWN, Apart, resolve
+from anonymize.domain.rules import EVERYTHING, NESTED, UNKNOWN, Apart, Kept, resolve
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import METRICS, View
 from anonymize.metrics.association import association, associations, independence_weights
 from anonymize.metrics.research_value import kept_share, research_values
-from anonymize.spec import Rule
+from anonymize.spec import Rule, RuleRange
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, numeric, table_of, tables, taxonomy
 
@@ -112,23 +114,122 @@ def test_a_boundary_that_parts_nothing_has_no_effect() -> None:
     assert kept_share(x.generalization, rules).tolist() == [1, 1, 1]
 
 
+def together(*values: Any, importance: float = 1.0) -> Rule:
+    return Rule(keep_together=values, importance=importance)
+
+
+def test_a_set_or_a_range_holds_as_a_whole_or_not_at_all() -> None:
+    domain = taxonomy("a A AB *", "b A AB *", "c B AB *", "d D D *")
+    rules = [together("a", "b"), together("A"), together("a", "d"), Rule(keep="d"), Rule(keep="c"), Rule(keep="D")]
+    found = resolve([*rules, together("AB", "d"), together("a", "e")], Generalization.plain(domain))
+    assert found[6:] == [EVERYTHING, UNKNOWN]
+    broken = [each.broken(domain).tolist() for each in found[:6] if isinstance(each, Kept)]
+    kept_to_a = [False, False, True, True]
+    assert broken == [
+        kept_to_a,
+        kept_to_a,
+        [False, True, True, True],
+        [False, False, False, True],
+        [False, False, True, True],
+        [False, False, False, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kept"),
+    [(12, 18, True), (11.5, 21, True), (12, 22, False), (0, 11, True), (15, 15, False), (22, 30, True)],
+)
+def test_a_range_of_numbers_is_kept_where_both_ends_are(low: float, high: float, kept: bool) -> None:
+    """12 to 18 is a group, and so is 11.5 to 21, as nothing else occurs. One importance counts for both ends."""
+    x = grouped(numeric([1, 11, 12, 15, 18, 22, 30, None]), [[1, 11], [12, 15, 18], [22, 30]])
+    rules = (Rule(keep_together=RuleRange(**{"from": low, "to": high}), importance=3), rule(11, 12, 1))
+    share = kept_share(x.generalization, rules).tolist()
+    assert share == [1, 1 if kept else 0.25, 0]
+
+
+def test_a_range_without_a_number_has_no_effect() -> None:
+    x = grouped(numeric([1, 11, 12]), [[1, 11], [12]])
+    ranges = [RuleRange(**{"from": a, "to": b}) for a, b in ((2, 10), (1, 12))]
+    assert resolve([Rule(keep_together=each) for each in ranges], x.generalization) == [UNKNOWN, EVERYTHING]
+    assert resolve([Rule(keep=5)], x.generalization) == [UNKNOWN]
+
+
+# --- an expert's values, and the range of numbers --------------------------------------------------------------------
+
+
+def test_the_values_of_an_expert_are_taken_as_they_are() -> None:
+    """The paper's table 3: race is worth 0.95, 0.72, 0.58, 0.10, gender 0.85, 0.65, and the roots nothing."""
+    race = taxonomy("W W W W *", "B B B O *", "L L O O *", "A O O O *", "O O O O *", name="race")
+    gender = taxonomy("M M *", "F F *", "O U *", name="gender")
+    first = replace(categorical(["W", "B"], race, weight=7), research_value=(0.95, 0.72, 0.58, 0.1))
+    other = replace(categorical(["M", "F"], gender), research_value=(0.85, 0.65, 0))
+    plain = replace(numeric([1.0, 2.0], "x"), weight=3.0)
+    found = research_values(table_of(first, other, plain))
+    assert [each.tolist() for each in found] == [[0.95, 0.72, 0.58, 0.1, 0], [0.85, 0.65, 0], [3, 1.5]]
+    correlated = research_values(replace(table_of(first, other, plain), weights="correlation"))
+    assert correlated[0].tolist() == [0.95, 0.72, 0.58, 0.1, 0] and correlated[2][0] == pytest.approx(1)
+
+
+def test_the_range_is_a_width_and_not_what_else_a_file_lists() -> None:
+    """The same rows and groups, with leaves that do not occur and without: only a range of leaves tells them apart."""
+    values = [10.0, 12.0, 19.0, 40.0]
+    few = grouped(numeric(values), [[10, 12, 19], [40]])
+    listed = [*values, *range(100, 200)]
+    paths = [f"{each:g} {'low' if each <= 19 else 'high'} *" for each in sorted(listed)]
+    wide = taxonomy(*paths, name="x")
+    numbers = np.array(sorted(listed))
+    leaves = np.searchsorted(numbers, values)
+    many = replace(few, generalize=lambda: Generalization(few.domain, wide, leaves, numbers))
+    expected = 4 / (3 * (19 - 10 + 1) + 1)
+    for attribute in (few, many):
+        assert research_values(table_of(attribute))[0][1] == pytest.approx(expected)
+    by_leaves = [research_values(table_of(replace(each, range="leaves")))[0][1] for each in (few, many)]
+    assert by_leaves == pytest.approx([4 / (3 * 3 + 1), 4 / (3 * 3 + 101)])
+
+
+def test_labels_that_are_intervals_say_how_wide_they_are() -> None:
+    domain = numeric([3, 4, 17]).domain
+    assert isinstance(domain, Numeric)
+    made = intervals(domain, [5, 10], "[{low}-{high}]", "*")
+    widths = np.full(len(made.labels), np.nan)
+    widths[made.size :] = [4, 4, 9, 9, np.nan][: len(widths) - made.size]
+    x = replace(numeric([3, 4, 17]), generalize=lambda: Generalization.over(domain, made, widths))
+    assert research_values(table_of(x))[0].tolist() == pytest.approx([1, 3 / 15, 3 / 30, 3 / (3 * 15)])
+
+
 # --- every level ----------------------------------------------------------------------------------------------------
 
 
 def slow(attribute: Attribute, weight: float) -> list[float]:
-    """From single rows and nodes."""
+    """From single rows and nodes; labels are no intervals here."""
     hierarchy, found = attribute.hierarchy, []
     for level in hierarchy.levels:
         if attribute.domain.kind == "categorical":
             found.append(weight * len(set(level.tolist())) / hierarchy.size)
         else:
-            spans = [int((level == level[code]).sum()) for code in attribute.codes.tolist()]
+            spans = [span(attribute, level, code) for code in attribute.codes.tolist()]
             found.append(weight * len(spans) / sum(spans))
     return found
 
 
+def span(attribute: Attribute, level: Any, code: int) -> float:
+    """How many numbers the node of a row spans: those that occur in it, from the lowest to the highest, in units."""
+    assert isinstance(attribute.domain, Numeric)
+    values = attribute.domain.values.tolist()
+    if attribute.range == "leaves":
+        return int((level == level[code]).sum())
+    inside = [
+        values[each] for each in set(attribute.codes.tolist()) if each < len(values) and level[each] == level[code]
+    ]
+    whole = all(float(value).is_integer() for value in values)
+    unit = 1.0 if whole else min((b - a for a, b in pairwise(values)), default=1.0)
+    return (max(inside) - min(inside)) / unit + 1 if inside else 1.0
+
+
 @given(tables())
 def test_values_follow_the_formulas_and_never_rise(table: Table) -> None:
+    first, *others = table.attributes
+    table = replace(table, attributes=(replace(first, range="leaves"), *others))
     total = sum(attribute.weight for attribute in table.attributes)
     for attribute, found in zip(table.attributes, research_values(table), strict=True):
         assert found.tolist() == pytest.approx(slow(attribute, attribute.weight / total))

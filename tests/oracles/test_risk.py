@@ -21,14 +21,14 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import find
 from anonymize.privacy import PARAMETERS, Requirement
+from anonymize.privacy.uniques import zayatz
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.risk import TextFrequencySet, analyse, population_uniques
-from anonymize.risk.population import zayatz
 from anonymize.spec import make
-from anonymize.table import Table
+from anonymize.table import Source, Table, read
 from anonymize.verify import Check, measure
-from tests.oracles.test_arx import SHARED, _read
+from tests.oracles.arx import SHARED
 
 FILE = SHARED / "oracles" / "arx_risk.json"
 DATA = SHARED / "data"
@@ -84,15 +84,21 @@ def written(folder: Path) -> dict[str, Any]:
     return {"version": 1, "input": table, "quasi_identifiers": quasi, "privacy": {"k": 2}}
 
 
+def _read(content: dict[str, Any]) -> Table:
+    spec = make(content, PARAMETERS)
+    with Source.open(spec, None) as opened:
+        return read(spec, opened)
+
+
 @cache
 def source(dataset: str, names: tuple[str, ...]) -> Table:
     """The table of a case with its hierarchies."""
     if dataset == "example":
         with tempfile.TemporaryDirectory() as folder:
-            return _read(written(Path(folder)), None)
+            return _read(written(Path(folder)))
     quasi = {name: {"hierarchy": str(DATA / f"adult_hierarchy_{name}.csv")} for name in names}
     table = {"path": str(DATA / "adult.csv"), "separator": ";"}
-    return _read({"version": 1, "input": table, "quasi_identifiers": quasi, "privacy": {"k": 2}}, None)
+    return _read({"version": 1, "input": table, "quasi_identifiers": quasi, "privacy": {"k": 2}})
 
 
 @cache

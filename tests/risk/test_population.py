@@ -7,8 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from anonymize.privacy.uniques import pitman, zayatz
 from anonymize.risk import population_uniques
-from anonymize.risk.population import pitman, zayatz
 
 
 def sizes(counts: list[int]) -> tuple[np.ndarray, np.ndarray]:

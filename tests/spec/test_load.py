@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
-from anonymize.spec import Condition, Intervals, Mask, Spec, load, make, override
+from anonymize.spec import Condition, Intervals, Mask, RuleRange, Spec, load, make, override
 from tests.spec.conftest import Models, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
@@ -244,6 +244,22 @@ def test_numbers_of_the_core_schema(read: Read, written: str, value: float) -> N
 def test_rules_of_numeric_attributes_are_numbers(read: Read) -> None:
     spec = read("version: 1\nquasi_identifiers: {age: {type: numeric, rules: [{keep_apart: [05, 1e1]}]}}")
     assert spec.quasi_identifiers["age"].rules[0].keep_apart == (5, 10)
+
+
+def test_rules_of_sets_and_single_values(read: Read) -> None:
+    start = "version: 1\nquasi_identifiers: "
+    spec = read(start + "{zip: {rules: [{keep_together: [02138, x]}, {keep: 02139}], research_value: [0.95, 0.1]}}")
+    zipcode = spec.quasi_identifiers["zip"]
+    assert zipcode.rules[0].keep_together == ("02138", "x") and zipcode.rules[1].keep == "02139"
+    assert list(zipcode.research_value or ()) == [0.95, 0.1] and zipcode.range == "width"
+    rules = "[{keep_together: {from: 12, to: 18}}, {keep: 65}]"
+    spec = read(start + f"{{age: {{type: numeric, range: leaves, rules: {rules}}}}}")
+    age = spec.quasi_identifiers["age"]
+    together = RuleRange.model_validate({"from": 12, "to": 18})
+    assert [rule.keep_together for rule in age.rules] == [together, None] and list(age.rules[1].values) == [65]
+    texts = [str(rule) for rule in (*zipcode.rules, *age.rules)]
+    assert texts == ["02138, x (1)", "02139 (1)", "12 to 18 (1)", "65 (1)"]
+    assert age.rules[0].as_json() == {"keep_together": {"from": 12, "to": 18}, "importance": 1}
 
 
 def test_quoted_text_stays_text(read: Read) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from anonymize.table import Table
+from anonymize.errors import Problem, UsageError
+from anonymize.table import Attribute, Table
 
 Vector: TypeAlias = tuple[int, ...]
 """A node: the level of each attribute, 0 the values themselves."""
@@ -15,36 +16,52 @@ Vector: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Lattice:
-    """All level vectors from the bottom, 0 everywhere, to the top, the root everywhere.
+    """All level vectors from the bottom to the top: from the values to the roots, unless the spec says otherwise.
 
-    `heights`: the level of each attribute's root.
+    `heights`: the highest level of each attribute. `lows`: the lowest; none stands for 0 everywhere.
     """
 
     heights: Vector
+    lows: Vector = ()
 
     @classmethod
     def of(cls, table: Table) -> Lattice:
         """The lattice of a table's quasi-identifiers."""
-        return cls(tuple(attribute.hierarchy.height for attribute in table.attributes))
+        return cls.between(table.attributes)
+
+    @classmethod
+    def between(cls, attributes: Sequence[Attribute]) -> Lattice:
+        """The lattice of the levels that attributes may be released at. Raises UsageError where a hierarchy has no such
+        level."""
+        lows = tuple(attribute.lowest for attribute in attributes)
+        heights = tuple(_highest(attribute) for attribute in attributes)
+        problems = [
+            Problem(f"quasi_identifiers.{each.name}.levels: the hierarchy has the levels 0 to {each.hierarchy.height}")
+            for each in attributes
+            if max(each.lowest, each.highest or 0) > each.hierarchy.height
+        ]
+        if problems:
+            raise UsageError(problems)
+        return cls(heights, lows)
 
     def __iter__(self) -> Iterator[Vector]:
         """All nodes from the bottom up: by height, then lexicographically."""
-        for height in range(self.height(self.top) + 1):
+        for height in range(self.height(self.bottom), self.height(self.top) + 1):
             yield from self.at_height(height)
 
     @property
     def size(self) -> int:
         """Number of nodes."""
-        return math.prod(height + 1 for height in self.heights)
+        return math.prod(high - low + 1 for low, high in zip(self.bottom, self.heights, strict=True))
 
     @property
     def bottom(self) -> Vector:
-        """The values themselves."""
-        return (0,) * len(self.heights)
+        """The values themselves, or the lowest levels."""
+        return self.lows or (0,) * len(self.heights)
 
     @property
     def top(self) -> Vector:
-        """The root everywhere."""
+        """The roots, or the highest levels."""
         return self.heights
 
     @staticmethod
@@ -65,7 +82,7 @@ class Lattice:
     def below(self, vector: Vector) -> Iterator[Vector]:
         """The direct specializations: one attribute one level down."""
         for index, level in enumerate(vector):
-            if level > 0:
+            if level > self.bottom[index]:
                 yield (*vector[:index], level - 1, *vector[index + 1 :])
 
     def _suffixes(self, start: int, height: int) -> Iterator[Vector]:
@@ -74,7 +91,11 @@ class Lattice:
             if height == 0:
                 yield ()
             return
-        rest = sum(self.heights[start + 1 :])
-        for level in range(max(height - rest, 0), min(height, self.heights[start]) + 1):
+        least, rest = sum(self.bottom[start + 1 :]), sum(self.heights[start + 1 :])
+        for level in range(max(height - rest, self.bottom[start]), min(height - least, self.heights[start]) + 1):
             for suffix in self._suffixes(start + 1, height - level):
                 yield (level, *suffix)
+
+
+def _highest(attribute: Attribute) -> int:
+    return attribute.hierarchy.height if attribute.highest is None else attribute.highest

@@ -1,12 +1,15 @@
 """Nodes of the lattice, checked: is what a level vector makes of the table safe within the suppression limit?
 
-A node is safe when the rows of classes that fail a requirement are at most the limit, and rows are left. Safe nodes
-have only safe nodes above them (`monotone`) in two cases. No row may be suppressed, and every model is monotone: each
-class above is made of classes that meet the models. Or every model is such that a class which meets it does so with any
-further rows (`grows`): no row joins the failing ones on the way up. Entropy, frequency and recursive l-diversity are
-monotone and not growing: a class that fails can spoil the one that it is merged with, so with suppression nothing
-follows from a safe node. From an unsafe one something does follow: where more rows than the limit fail the growing
-requirements alone (`hopeless`), more do at every node below.
+A node stands for one release: its classes, without those that `Suppression` says are suppressed. It is safe when these
+have no more rows than the limit, and rows are left. Safe nodes have only safe nodes above them (`monotone`) in two
+cases. No row may be suppressed, and every model is monotone: each class above is made of classes that meet the models.
+Or every model is such that a class which meets it does so with any further rows (`grows`): no row joins the failing
+ones on the way up. Entropy, frequency and recursive l-diversity are monotone and not growing: a class that fails can
+spoil the one that it is merged with, so with suppression nothing follows from a safe node. From an unsafe one something
+does follow: where more rows than the limit fail the growing requirements alone (`hopeless`), more do at every node
+below. Where something is asked of the table as a whole, safety is not monotone with suppression either: the class of
+all suppressed rows counts in the table's figures, and on the way up it may lose rows. What such a requirement takes at
+least (`rows_over`) does not become more on the way up.
 
 Where several rows may be about one unit, only the growing models are monotone: a class has all the units, and all that
 they hold, of the classes that it is made of, and may have more of one value's holders and no more of another's. What is
@@ -26,8 +29,9 @@ from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.store import Store
 from anonymize.classes import Bools, Ints, Partition
-from anonymize.errors import InfeasibleError
-from anonymize.privacy import MODELS, Requirement, check
+from anonymize.errors import InfeasibleError, Problem
+from anonymize.judging import Suppression
+from anonymize.privacy import MODELS, Requirement, check, of_classes
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -62,19 +66,31 @@ class Checker:
         requirements: tuple[Requirement, ...],
         suppression_limit: int = 0,
         progress: Callable[[int], None] = lambda rows: None,
+        published: bool = True,
     ) -> None:
+        """`published`: suppressed rows are, unless a population is asked about, which has everybody under them."""
         self.table = table
         bottom, self.distinct_of = FrequencySet.with_classes(table, requirements)
-        self._begin(bottom, requirements, suppression_limit, progress)
+        self._begin(bottom, requirements, suppression_limit, progress, published and not table.populations)
 
     @classmethod
     def over(
-        cls, table: Table, bottom: FrequencySet, requirements: tuple[Requirement, ...], suppression_limit: int
+        cls,
+        table: Table,
+        bottom: FrequencySet,
+        requirements: tuple[Requirement, ...],
+        suppression_limit: int,
+        *,
+        one_by_one: bool = False,
     ) -> Checker:
-        """A checker of the rows of a frequency set; it knows no rows of the table, so it makes no recoding."""
+        """A checker of the rows of a frequency set; it knows no rows of the table, so it makes no recoding.
+
+        `one_by_one`: each class is judged by itself, as a part of a release of which others are to come.
+        """
         checker = cls.__new__(cls)
         checker.table, checker.distinct_of = table, np.empty(0, np.int64)
-        checker._begin(bottom, requirements, suppression_limit, lambda rows: None)
+        checker._begin(bottom, requirements, suppression_limit, lambda rows: None, not table.populations)
+        checker.one_by_one = one_by_one
         return checker
 
     def _begin(
@@ -83,14 +99,14 @@ class Checker:
         requirements: tuple[Requirement, ...],
         suppression_limit: int,
         progress: Callable[[int], None],
+        published: bool,
     ) -> None:
         self.requirements, self.suppression_limit = requirements, suppression_limit
-        self.lattice = Lattice(tuple(ladder.height for ladder in bottom.ladders))
+        self.lattice = Lattice.between([ladder.attribute for ladder in bottom.ladders])
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.known: dict[Vector, NodeCheck] = {}
-        models = [(MODELS[r.model], r.parameters) for r in requirements]
-        self.compares = any(model.compares or model.needs_everybody(given) for model, given in models)
+        self.suppression, self.one_by_one = Suppression(requirements, suppression_limit, published), False
         self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
         self._progress, self._reported = progress, 0
 
@@ -102,14 +118,20 @@ class Checker:
     @property
     def growing(self) -> bool:
         """Whether the failing rows of a node fail at every node below it."""
-        return len(self._growing) == len(self.requirements)
+        return len(self._growing) == len(self.requirements) and not self._of_table
 
     @property
     def monotone(self) -> bool:
         """Whether all nodes above a safe one are safe."""
         if self.growing:
             return True
-        return self.table.units is None and self.suppression_limit == 0
+        merging = all(MODELS[each.model].merges(each.parameters) for each in self.requirements)
+        return merging and self.table.units is None and self.suppression_limit == 0
+
+    @property
+    def _of_table(self) -> bool:
+        """Whether something is judged of the table as a whole."""
+        return not self.one_by_one and bool(self.suppression.of_table)
 
     @property
     def checked(self) -> int:
@@ -174,23 +196,20 @@ class Checker:
 
     def infeasible(self) -> InfeasibleError:
         """Why no node is safe: which requirement binds, and what would be feasible."""
+        roots = tuple(ladder.height for ladder in self.bottom.ladders)
+        if self.lattice.top != roots:
+            message = (
+                f"no node within the spec's `levels` is safe with at most {self.suppression_limit} rows suppressed"
+            )
+            return InfeasibleError(Problem(message, hint="raise levels.max, or allow more with privacy.suppression"))
         return no_generalization(self.table, self.requirements, self.suppression_limit)
 
     def _failing(self, frequency_set: FrequencySet) -> Bools:
-        """(m,) which distinct rows, each a class, fail.
-
-        Where classes are compared with the whole, the classes that remain without the failing ones have to meet the
-        models by themselves. Those that do not meet them then count as failing as well, and so on until no further
-        class fails or more rows fail than may be suppressed.
-        """
+        """(m,) which distinct rows, each a class, are suppressed."""
         groups = frequency_set.groups()
-        failing = ~check(groups, self.requirements)
-        while self.compares and 0 < int(frequency_set.counts[failing].sum()) <= self.suppression_limit:
-            again = ~check(groups.subset(~failing).by_itself(), self.requirements)
-            if not again.any():
-                break
-            failing[np.flatnonzero(~failing)[again]] = True
-        return failing
+        if self.one_by_one:
+            return ~check(groups, self.requirements)
+        return self.suppression.failing(groups, frequency_set.counts)
 
     def _judged(self, vector: Vector, frequency_set: FrequencySet, failing: Bools) -> NodeCheck:
         lost = frequency_set.counts[failing]
@@ -209,11 +228,14 @@ class Checker:
         )
 
     def _growing_fail(self, frequency_set: FrequencySet) -> bool:
-        """Whether the growing requirements alone fail for more rows than the limit."""
-        if not self._growing:
+        """Whether the growing requirements, and what is asked of the table, take more rows than the limit."""
+        if not self._growing and not self._of_table:
             return False
-        passed = check(frequency_set.groups(), self._growing)
-        return int(frequency_set.counts[~passed].sum()) > self.suppression_limit
+        groups = frequency_set.groups()
+        failing = ~(check if self.one_by_one else of_classes)(groups, self._growing)
+        if self._of_table and self.table.units is None:
+            return self.suppression.at_least(groups, frequency_set.counts, failing) > self.suppression_limit
+        return int(frequency_set.counts[failing].sum()) > self.suppression_limit
 
 
 def _squares(sizes: Ints) -> int:

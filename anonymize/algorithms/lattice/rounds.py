@@ -67,7 +67,8 @@ class Rounds:
         self.thorough = thorough
         self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
         roots = [attribute.hierarchy.labels[attribute.hierarchy.root] for attribute in checker.table.attributes]
-        self.top_hides = all(root == suppressed for root in roots)
+        rooted = checker.lattice.top == tuple(attribute.hierarchy.height for attribute in checker.table.attributes)
+        self.top_hides = rooted and all(root == suppressed for root in roots)
         self.grid = NodeGrid(checker.lattice)
         self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
         self.left: Ints = np.arange(checker.bottom.size)
@@ -104,9 +105,11 @@ class Rounds:
     def _settle(self) -> None:
         """Takes back the classes that do not meet the models once the rows that are left are withheld.
 
-        Only a model that compares classes with the whole release can make that necessary.
+        Only a model that compares classes with the whole release can make that necessary, and only where these rows
+        cannot be published as a class of their own.
         """
-        while self.checker.compares and len(self.left):
+        compares = self.checker.suppression.compares and not self._hidden_safely()
+        while compares and len(self.left):
             kept = self.classes.of >= 0
             into = self.classes.of[kept]
             groups = self.checker.bottom.subset(kept).groups().merge(into, len(self.classes.vectors)).by_itself()
@@ -115,6 +118,13 @@ class Rounds:
                 break
             self.classes.of[np.flatnonzero(kept)[failing[into]]] = -1
             self.left = np.flatnonzero(self.classes.of < 0)
+
+    def _hidden_safely(self) -> bool:
+        """Whether the rows that are left may be published, as one class that shows nothing."""
+        if not self.checker.suppression.published or not len(self.left):
+            return False
+        groups = self._left().groups().merge(np.zeros(len(self.left), np.int64), 1)
+        return bool(check(groups, self.checker.requirements).all())
 
     def _left(self) -> FrequencySet:
         kept = np.zeros(self.checker.bottom.size, np.bool_)
@@ -157,9 +167,10 @@ class Round:
     def __init__(self, rounds: Rounds, remaining: FrequencySet, share: float) -> None:
         whole = rounds.checker
         self.remaining, self.grid, self.top_hides = remaining, rounds.grid, rounds.top_hides
-        self.limit, self.growing = whole.suppression_limit, whole.growing
-        self.goes_on = whole.growing or rounds.thorough
-        self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit)
+        self.limit = whole.suppression_limit
+        self.checker = Checker.over(whole.table, remaining, whole.requirements, self.limit, one_by_one=True)
+        self.growing = self.checker.growing
+        self.goes_on = self.growing or rounds.thorough
         self.least = max(1, min(int(np.ceil(share * self.checker.rows)), self.checker.rows - self.limit))
         self.most = rounds.most if self.growing else np.full_like(rounds.most, self.checker.rows)
         self.bounds: Floats = rounds.scorer.over(self.checker).lower_bounds(self.grid.vectors, suppressed=0)

@@ -15,6 +15,10 @@ Metrics of one figure an attribute, v_i in [0, 1] unless said otherwise, put tog
   value) + sF sum over the nodes of suppressed rows of c log2(S / c), c of them at the node; to ten decimals. Default:
   sum.
 
+- `normalized-entropy`: that of `entropy` over what it is where every row shows the root. Default: mean.
+- `entropy-loss`: x likewise of log(leaves under the row's node) over the log of all combinations of leaves there are;
+  v = x / N, which in sum is in [0, 1]. Default: sum. (Rows are not weighed by how frequent their values are.)
+
 Aggregates, w_i the attribute's weight over the largest: `mean` and `sum` of w_i v_i, `geometric` the product of
 (w_i v_i + 1) ^ (1 / n), less 1, `max` of w_i v_i, `rank` all w_i v_i from the largest to the smallest, compared in this
 order.
@@ -22,14 +26,22 @@ order.
 Metrics of one figure, for which aggregate and weights do not matter:
 
 - `discernibility`: sum of kept classes squared + N S.
+- `discernibility-star`: DM*, sum of all classes squared, as if none were suppressed.
+- `ambiguity`: mean over the rows of how many combinations of leaves a row may stand for: the product of the leaves
+  under its nodes, for a suppressed row of all leaves there are.
+- `kl-divergence`: in bits, of the table's distribution from what a recipient expects who spreads each class evenly over
+  the combinations of leaves that it may stand for, and the suppressed rows, as one class, over all: sum over distinct
+  rows of p log2(p / q), q = class / N / combinations.
 - `c_avg`: N / (sF kept classes + gF if any row is suppressed); infinite where that is 0.
 - `research-value`: 1 - the research value of the levels.
 
 Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows are suppressed than need be.
 `bounds_above` and `bounds_below` tell what a checked node says about those above and below it.
 
-Source: the metrics of ARX (Prasser, Kohlmayer, Lautenschlaeger, Kuhn, AMIA 2014), whose figures they reproduce; Xu et
-al., KDD 2006 (ncp); Sweeney 2002 (precision); Samarati 2001 (height).
+Source: the metrics of ARX (Prasser, Kohlmayer, Lautenschlaeger, Kuhn, AMIA 2014), whose figures those up to `entropy`,
+`discernibility` and `c_avg` reproduce; Xu et al., KDD 2006 (ncp); Sweeney 2002 (precision); Samarati 2001 (height);
+Bayardo, Agrawal, ICDE 2005 (DM*); Goldberger, Tassa, Transactions on Data Privacy 3, 2010 (ambiguity);
+Machanavajjhala et al., TKDD 1(1), 2007 (KL divergence); Wan et al., PLoS ONE 10(3), 2015 (entropy-loss).
 """
 
 from __future__ import annotations
@@ -46,7 +58,7 @@ from anonymize.algorithms.lattice.aggregates import aggregate
 from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.metrics.research_value import research_values
 
 Score: TypeAlias = tuple[float, ...]
@@ -54,12 +66,33 @@ Score: TypeAlias = tuple[float, ...]
 Vectors: TypeAlias = NDArray[np.integer[Any]]
 """Level vectors (n, attributes)."""
 
-DEFAULT_AGGREGATE = {"loss": "geometric", "ncp": "mean", "precision": "mean", "height": "sum", "entropy": "sum"}
+DEFAULT_AGGREGATE = {
+    "loss": "geometric",
+    "ncp": "mean",
+    "precision": "mean",
+    "height": "sum",
+    "entropy": "sum",
+    "normalized-entropy": "mean",
+    "entropy-loss": "sum",
+}
 """Metrics of one figure an attribute, and what puts these together unless something else is asked for."""
-WHOLE = ("discernibility", "c_avg", "research-value")
+SPREAD = ("ambiguity", "kl-divergence")
+"""Metrics of what each class may stand for."""
+WHOLE = ("discernibility", "discernibility-star", "c_avg", *SPREAD, "research-value")
 """Metrics of one figure."""
 METRICS = (*DEFAULT_AGGREGATE, *WHOLE)
+ENTROPIES = ("entropy", "normalized-entropy")
 DECIMALS = 1e10
+LEAST: dict[str, float | None] = {
+    "discernibility": None,
+    "discernibility-star": None,
+    "c_avg": 1.0,
+    "ambiguity": 1.0,
+    "kl-divergence": 0.0,
+}
+"""What metrics are at least at any node; None: the number of rows."""
+ROUNDING = 1e-12
+"""By how much a sum of logarithms may be off, relatively."""
 
 
 def as_json(score: Sequence[float]) -> Any:
@@ -90,6 +123,10 @@ class Scorer:
         if self.metric == "c_avg":
             classes = self._suppression * checked.classes + self._generalization * (checked.suppressed > 0)
             return (self._rows / classes if classes else np.inf,)
+        if self.metric == "discernibility-star":
+            return (float(checked.squares + checked.failing_squares),)
+        if self.metric in SPREAD:
+            return (self._spread(vector, self.checker.failing(vector)),)
         if self.metric in ("height", "research-value") or not checked.suppressed:
             return self.lower_bound(vector, suppressed=0)
         extra = self._extra(vector)
@@ -102,8 +139,9 @@ class Scorer:
 
     def lower_bounds(self, vectors: Vectors, suppressed: int | None = None) -> Floats:
         """(n, length of a score) a lower bound of each node's score."""
-        if self.metric in ("discernibility", "c_avg"):
-            return np.full((len(vectors), 1), float(self._rows) if self.metric == "discernibility" else 1.0)
+        if self.metric in LEAST:
+            least = LEAST[self.metric]
+            return np.full((len(vectors), 1), float(self._rows) if least is None else least)
         if self.metric == "research-value":
             return 1 - self._looked_up("values", vectors)
         return self._aggregated(self._figures(vectors, None, suppressed))
@@ -111,8 +149,10 @@ class Scorer:
     def bounds_above(self, checked: NodeCheck) -> Score | None:
         """A lower bound of the scores of all nodes above a checked one; None where `lower_bounds` is at least as
         good."""
-        if self.metric == "discernibility":  # a row costs at least the size of its class, which grows
+        if self.metric in ("discernibility", "discernibility-star"):  # a row costs at least its class, which grows
             return (float(checked.squares + checked.failing_squares),)
+        if self.metric in SPREAD:  # what classes may stand for grows, and more so for suppressed ones
+            return (self._spread(checked.vector, np.zeros(checked.all_classes, np.bool_)) * (1 - ROUNDING),)
         if self.metric == "c_avg":
             most = max(self._suppression, self._generalization)
             return (self._rows / (most * checked.all_classes) if most else np.inf,)
@@ -125,7 +165,7 @@ class Scorer:
         if self.metric == "discernibility":
             least = self._rows * checked.suppressed + (self._rows - checked.suppressed)
             return lambda vectors: np.full((len(vectors), 1), float(least))
-        if self.metric in ("loss", "ncp"):
+        if self.metric in ("loss", "ncp", "entropy-loss"):
             extra = self._extra(checked.vector)
             return lambda vectors: self._aggregated(self._figures(vectors, extra, checked.suppressed))
         if self.metric == "precision" and self._suppression >= self._generalization:
@@ -166,9 +206,10 @@ class Scorer:
 
     def _scaled(self, index: int, x: Floats) -> Floats:
         """x of one attribute as its v."""
-        if self.metric == "entropy":
-            return np.asarray(np.floor(x * DECIMALS) / DECIMALS)
-        if self.metric == "ncp":
+        if self.metric in ENTROPIES:
+            most = 1.0 if self.metric == "entropy" else self._most[index]
+            return np.asarray(np.floor(x / (most or 1.0) * DECIMALS) / DECIMALS)
+        if self.metric in ("ncp", "entropy-loss"):
             return x / self._rows
         least = self._generalization * self._rows / self._ladders[index].sizes[0]
         scaled = np.maximum(0.0, x - least) / ((self._rows - least) or 1.0)
@@ -195,15 +236,18 @@ class Scorer:
 
     def _suppressed(self, index: int, level: int, rows: Floats) -> float:
         """The sum over suppressed rows, of which `rows` (nodes of the level,) are at each node."""
-        if self.metric == "entropy":
+        if self.metric in ENTROPIES:
             some = rows[rows > 0]
             return float((some * np.log2(some.sum() / some)).sum())
         ladder = self._ladders[index]
-        return float(rows @ (1 - self._generalization * self._cost(ladder)[ladder.nodes(level)]))
+        cost = self._cost(ladder)
+        return float(rows @ (cost[ladder.attribute.hierarchy.root] - self._generalization * cost[ladder.nodes(level)]))
 
     def _cost(self, ladder: Ladder) -> Floats:
         """(nodes of the taxonomy,) what a cell costs."""
         over = ladder.attribute.generalization
+        if self.metric == "entropy-loss":
+            return np.asarray(_leaves(ladder) / (self._combinations or 1.0))
         return over.share if self.metric == "loss" else over.ncp
 
     @property
@@ -218,16 +262,23 @@ class Scorer:
         return self._tables[name]
 
     def _sums(self) -> list[Floats]:
+        return [np.array([self._generalization * x for x in of_level]) for of_level in self._plain_sums]
+
+    @cached_property
+    def _plain_sums(self) -> list[list[float]]:
+        """Per attribute and level the sum over all rows, whatever the factor is."""
         bottom = self.checker.bottom
-        sums = []
-        for ladder, column in zip(self._ladders, bottom.columns, strict=True):
-            rows = _counted(column, bottom.counts, ladder.sizes[0])
-            sums.append(np.array([self._generalization * x for x in self._of_levels(ladder, rows)]))
-        return sums
+        columns = zip(self._ladders, bottom.columns, strict=True)
+        return [self._of_levels(ladder, _counted(own, bottom.counts, ladder.sizes[0])) for ladder, own in columns]
+
+    @property
+    def _most(self) -> list[float]:
+        """Per attribute the sum over all rows where each shows the root."""
+        return [of_level[-1] for of_level in self._plain_sums]
 
     def _of_levels(self, ladder: Ladder, rows: Floats) -> list[float]:
         """The sum over all rows at each level; `rows` (leaves,)."""
-        if self.metric != "entropy":
+        if self.metric not in ENTROPIES:
             cost = self._cost(ladder)
             return [float(rows @ ladder.of_leaves(level, cost)) for level in range(ladder.height + 1)]
         some = rows > 0
@@ -236,6 +287,27 @@ class Scorer:
             together = np.bincount(ordinals, rows)[ordinals]
             sums.append(float((rows[some] * np.log2(together[some] / rows[some])).sum()))
         return sums
+
+    @cached_property
+    def _combinations(self) -> float:
+        """The base-2 logarithm of how many combinations of leaves there are."""
+        return float(sum(np.log2(ladder.sizes[0]) for ladder in self._ladders))
+
+    def _spread(self, vector: Vector, failing: Bools) -> float:
+        """A metric of what classes may stand for; `failing` (m,): those that are suppressed."""
+        frequency_set = self.checker.frequency_set(vector)
+        area = np.zeros(frequency_set.size)  # base-2 logarithms
+        for ladder, level, column in zip(self._ladders, vector, frequency_set.columns, strict=True):
+            area += _leaves(ladder)[ladder.nodes(level)][column]
+        counts = frequency_set.counts[~failing].astype(np.float64)
+        suppressed = float(frequency_set.counts[failing].sum())
+        if self.metric == "ambiguity":
+            return float(counts @ np.exp2(area[~failing]) + suppressed * np.exp2(self._combinations)) / self._rows
+        unlike = counts @ (area[~failing] - np.log2(counts / self._rows))
+        if suppressed:
+            unlike += suppressed * (self._combinations - np.log2(suppressed / self._rows))
+        own = self.checker.bottom.counts.astype(np.float64)
+        return float(own @ np.log2(own / self._rows) + unlike) / self._rows
 
     def _looked_up(self, name: str, vectors: Vectors) -> Floats:
         """(n, 1) sums of a table over the attributes."""
@@ -250,6 +322,12 @@ class Scorer:
 
     def _as_score(self, figures: list[Floats]) -> Score:
         return tuple(self._aggregated(figures)[0].tolist())
+
+
+def _leaves(ladder: Ladder) -> Floats:
+    """(nodes of the taxonomy,) the base-2 logarithm of the leaves under each."""
+    hierarchy = ladder.attribute.hierarchy
+    return np.asarray(np.log2(hierarchy.stop - hierarchy.start))
 
 
 def _counted(column: Ordinals, counts: Ints, size: int) -> Floats:

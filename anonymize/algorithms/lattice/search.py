@@ -67,8 +67,9 @@ class NodeGrid:
     """All nodes of a lattice as arrays, in lexicographic order; `boxes` are views of what is below or above a node."""
 
     def __init__(self, lattice: Lattice) -> None:
-        self.shape = tuple(height + 1 for height in lattice.heights)
-        self.vectors = np.indices(self.shape, np.int16).reshape(len(self.shape), -1).T
+        self.lows = lattice.bottom
+        self.shape = tuple(high - low + 1 for low, high in zip(self.lows, lattice.heights, strict=True))
+        self.vectors = np.indices(self.shape, np.int16).reshape(len(self.shape), -1).T + np.array(self.lows, np.int16)
         self.strides = [int(np.prod(self.shape[index + 1 :])) for index in range(len(self.shape))]
         self.numbers: Ints = np.arange(len(self.vectors)).reshape(self.shape)
 
@@ -78,24 +79,28 @@ class NodeGrid:
 
     def number(self, vector: Vector) -> int:
         """The number of a node."""
-        return sum(level * stride for level, stride in zip(vector, self.strides, strict=True))
+        return sum(step * stride for step, stride in zip(self._steps(vector), self.strides, strict=True))
 
     def below(self, vector: Vector) -> Ints:
         """Numbers of a node and all below it."""
-        return self.numbers[tuple(slice(level + 1) for level in vector)].ravel()
+        return self.numbers[tuple(slice(step + 1) for step in self._steps(vector))].ravel()
 
     def above(self, vector: Vector) -> Ints:
         """Numbers of a node and all above it."""
-        return self.numbers[tuple(slice(level, None) for level in vector)].ravel()
+        return self.numbers[tuple(slice(step, None) for step in self._steps(vector))].ravel()
 
     def successors(self, number: int) -> list[int]:
         """Numbers of the direct generalizations."""
-        vector = self.vectors[number].tolist()
+        steps = self._steps(self.vector(number))
         return [
             number + stride
-            for level, size, stride in zip(vector, self.shape, self.strides, strict=True)
-            if level + 1 < size
+            for step, size, stride in zip(steps, self.shape, self.strides, strict=True)
+            if step + 1 < size
         ]
+
+    def _steps(self, vector: Vector) -> list[int]:
+        """How far each level is above the lowest."""
+        return [level - low for level, low in zip(vector, self.lows, strict=True)]
 
     def path(self, number: int, among: Bools, bounds: Floats) -> list[int]:
         """Nodes of `among` (nodes,), each a direct generalization of the one before, of least `bounds`."""

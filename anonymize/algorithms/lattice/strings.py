@@ -9,9 +9,9 @@ and 5.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,9 @@ class Strings:
     def __len__(self) -> int:
         return len(self.totals)
 
-    @property
-    def midpoint(self) -> Vector:
-        """The string in the middle, the upper one of two."""
-        return tuple(self.levels[:, len(self) // 2].tolist())
+    def ranked_at(self, share: float = 0.5) -> Vector:
+        """The string that so many of the others are before, of two the upper one: by default the one in the middle."""
+        return tuple(self.levels[:, int(len(self) * share)].tolist())
 
     def after(self, outcome: NodeCheck, total: float) -> Strings:
         """What is left to be looked at once a string, of this research value, has been checked.
@@ -92,18 +91,20 @@ def every_string(choices: Sequence[Sequence[int]]) -> Columns:
     return np.stack([grid.ravel() for grid in grids])
 
 
-@dataclass(frozen=True)
+@dataclass
 class StringSearch:
     """What the searches have in common.
 
     `values`: per attribute (levels,) the research values. `judge`: the check of a string. `report`: is given how many
-    strings are left. `tested`: the outcome of every string that was checked, in order.
+    strings are left. `tested`: the outcome of every string that was checked, in order. `bound`: no string has a higher
+    research value, as far as that is known.
     """
 
     values: Sequence[Floats]
     judge: Callable[[Vector], NodeCheck]
     report: Callable[[int], None] = lambda left: None
     tested: dict[Vector, NodeCheck] = field(default_factory=dict)
+    bound: float = math.inf
 
     @property
     def successes(self) -> list[Vector]:
@@ -121,18 +122,25 @@ class StringSearch:
             self.tested[vector] = self.judge(vector)
         return self.tested[vector]
 
-    def globally(self, levels: Columns) -> None:
-        """Global search: the middle one of the strings that are left is checked until none is left.
+    def globally(self, levels: Columns, late: Callable[[], bool] = lambda: False, share: float = 0.5) -> None:
+        """Global search: one of the strings that are left, by default the middle one, is checked until none is left, or
+        it is `late`. `share`: of the strings that are left, those below the one that is checked.
 
         The best string is among the successes then, if any of the strings is safe. What was checked before counts.
+        Where it is late before any success, the most general string is checked, and if that is not safe either, the
+        search goes on to a success. `bound` is that of the strings which are left then.
         """
         strings = Strings.of(levels, self.values)
         for outcome in self.tested.values():
             strings = strings.after(outcome, self.total(outcome.vector))
         while len(strings):
             self.report(len(strings))
-            outcome = self.check(strings.midpoint)
+            self.bound = float(strings.totals[-1])
+            if late() and (self.successes or self.check(tuple(strings.levels.max(axis=1).tolist())).safe):
+                return
+            outcome = self.check(strings.ranked_at(share))
             strings = strings.after(outcome, self.total(outcome.vector))
+        self.bound = max((self.total(vector) for vector in self.successes[:1]), default=-math.inf)
 
     def locally(self, choices: Sequence[Sequence[int]]) -> None:
         """Local search: a binary search in every attribute at once, all of them up or all down.
@@ -151,42 +159,3 @@ class StringSearch:
             if moved == middle:
                 return
             middle = moved
-
-    def lower(self, vector: Vector, choices: Sequence[Sequence[int]]) -> None:
-        """From a safe string down: always to the safe one of highest research value of those one step below."""
-        while True:
-            below = [
-                (*vector[:index], level - 1, *vector[index + 1 :])
-                for index, level in enumerate(vector)
-                if level - 1 in choices[index]
-            ]
-            best = next((each for each in sorted(below, key=self.total, reverse=True) if self.check(each).safe), None)
-            if best is None:
-                return
-            vector = best
-
-
-def joined(parts: Sequence[Sequence[Vector]]) -> Columns:
-    """(attributes, n) every combination of a string of each part, the parts being consecutive attributes."""
-    combined = [sum(strings, ()) for strings in product(*parts)]
-    return np.array(combined, np.int16).T
-
-
-def spread(strings: Sequence[Vector], count: int) -> list[Vector]:
-    """At most so many of the strings, evenly chosen, the last one among them."""
-    if len(strings) <= count:
-        return list(strings)
-    picked = np.linspace(len(strings) - 1, 0, count).round().astype(int)
-    return [strings[place] for place in sorted(picked.tolist())]
-
-
-def subsets(counts: Sequence[int], limit: int) -> list[range]:
-    """Consecutive attributes put together as long as the number of their strings, the product of the counts of their
-    levels, is at most the limit; one attribute alone is always a subset."""
-    parts, first, size = [], 0, 1
-    for index, count in enumerate(counts):
-        if index > first and size * count > limit:
-            parts.append(range(first, index))
-            first, size = index, 1
-        size *= count
-    return [*parts, range(first, len(counts))]

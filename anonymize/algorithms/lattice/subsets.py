@@ -36,16 +36,16 @@ def safe_nodes(checker: Checker) -> Bools:
 
 def _order(grid: NodeGrid) -> Ints:
     """Numbers of the nodes: by how many attributes are below their roots, then by height, then lexicographically."""
-    top = np.array(grid.shape) - 1
+    top = np.array(grid.lows) + np.array(grid.shape) - 1
     used = (grid.vectors < top).sum(axis=1)
     return np.lexsort((grid.vectors.sum(axis=1, dtype=np.int64), used))
 
 
 def _parts(grid: NodeGrid, number: int) -> list[int]:
     """Numbers of the nodes with one attribute less."""
-    levels = grid.vectors[number].tolist()
+    steps = (grid.vectors[number] - grid.lows).tolist()
     return [
-        number + (size - 1 - level) * stride
-        for level, size, stride in zip(levels, grid.shape, grid.strides, strict=True)
-        if level < size - 1
+        number + (size - 1 - step) * stride
+        for step, size, stride in zip(steps, grid.shape, grid.strides, strict=True)
+        if step < size - 1
     ]

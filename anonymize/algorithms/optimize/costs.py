@@ -27,6 +27,13 @@ class Cost(Protocol):
         """(n,) the least that the rows of each group cost in any class that has all of them and is not suppressed. For
         the union of two groups it is never less than the sum for both."""
 
+    def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
+        """(n,) the least that the rows of each group cost where they are parted among at most so many classes that are
+        not suppressed, and others that are. Labels may have more axes; the last is that of the labels."""
+
+    def rises(self, sizes: Ints) -> Bools:
+        """(n,) which groups may have a higher `least` with another group, that is not among them, than both alone."""
+
     def no_gain(self, kept: Ints, lost: Ints) -> Bools:
         """(n,) whether it never pays to suppress `lost` rows, or any of them, to part them from `kept` rows, or any."""
 
@@ -52,6 +59,18 @@ class Discernibility:
         """See `Cost`."""
         return sizes * np.maximum(sizes, self.minimum)
 
+    def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
+        """See `Cost`: even parts cost least. To suppress one row more costs `rows`, and saves no more than the class
+        that it leaves loses, 2 x - 1 for one of x rows; where that might be more, nothing is known."""
+        parts = np.maximum(pieces, 1)
+        each, over = sizes // parts, sizes % parts
+        even = parts * each * each + over * (2 * each + 1)
+        return np.where(2 * each + 1 <= self.rows, even, 0)
+
+    def rises(self, sizes: Ints) -> Bools:
+        """See `Cost`: both must have more than `minimum` rows together."""
+        return np.asarray(2 * sizes > self.minimum)
+
     def no_gain(self, kept: Ints, lost: Ints) -> Bools:
         """See `Cost`: for a class of a + b rows (a + b)^2 <= a^2 + rows * b if and only if 2 a + b <= rows."""
         return np.asarray(2 * kept + lost <= self.rows)
@@ -71,13 +90,22 @@ class Classification:
 
     def kept(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
-        most = np.maximum.reduceat(labels, self.first[:-1], axis=1) if len(labels) else labels
-        return np.asarray(sizes * self.suppressed - most.sum(axis=1))
+        most = np.maximum.reduceat(labels, self.first[:-1], axis=-1) if len(labels) else labels
+        return np.asarray(sizes * self.suppressed - most.sum(axis=-1))
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
         return self.kept(sizes, labels)
 
+    def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
+        """See `Cost`: one class costs what all rows cost together, as a row that is suppressed saves no more than it
+        costs; of several nothing is known."""
+        return np.where(np.asarray(pieces) <= 1, self.kept(sizes, labels), 0)
+
+    def rises(self, sizes: Ints) -> Bools:
+        """See `Cost`: any may have another label than its neighbour."""
+        return np.ones(len(sizes), np.bool_)
+
     def no_gain(self, kept: Ints, lost: Ints) -> Bools:
         """See `Cost`: rows that join a class cost at most 1 each for a target."""
-        return np.ones(len(kept), np.bool_)
+        return np.ones(np.shape(kept), np.bool_)

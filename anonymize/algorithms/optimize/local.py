@@ -1,4 +1,4 @@
-"""Local search for a good set of splits: tabu search from the empty set, which adds or leaves out a split a step.
+"""Local search for a good set of splits: tabu search from the best one known, which adds or leaves out a split a step.
 
 Each step takes the split whose change gives the lowest cost, though it be a rise, and of several the first; it stays as
 it is for some steps. Sets that suppress more rows than allowed come after all others, by how many too many. After long
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.optimize.moves import SplitProblem, SplitView
+from anonymize.algorithms.optimize.best import BestSplits
+from anonymize.algorithms.optimize.moves import SplitProblem, View
 from anonymize.classes import Bools, Ints
 
 TENURE = 7
@@ -25,31 +26,12 @@ KICK = 3
 
 
 @dataclass
-class BestSplits:
-    """The best set that any part of the search has seen; no set at first. `work`: numbers read so far."""
-
-    cost: int | None = None
-    mask: Bools | None = None
-    work: int = 0
-
-    def offer(self, cost: int, mask: Bools) -> bool:
-        """Takes a set that is feasible, where it is better."""
-        better = self.cost is None or cost < self.cost
-        if better:
-            self.cost, self.mask = cost, mask.copy()
-        return better
-
-    def reached(self, bound: int) -> bool:
-        """Whether nothing below a bound can be better."""
-        return self.cost is not None and bound >= self.cost
-
-
-@dataclass
 class Local:
-    """A tabu search. `idle`: steps since the best set was last bettered."""
+    """A tabu search within an `allset`. `idle`: steps since the best set was last bettered."""
 
     problem: SplitProblem
     best: BestSplits
+    allset: Bools
     steps: int = 0
     idle: int = 0
     mask: Bools = field(init=False)
@@ -59,6 +41,12 @@ class Local:
         self.mask = np.zeros(self.problem.splits.count, np.bool_)
         self.until = np.zeros(len(self.mask), np.int64)
         self._random = np.random.default_rng(0)
+        self._choice = np.flatnonzero(self.allset)
+
+    def restart(self) -> None:
+        """Goes on from the best set."""
+        if self.best.mask is not None:
+            self.mask = self.best.mask.copy()
 
     @property
     def settled(self) -> bool:
@@ -72,22 +60,22 @@ class Local:
 
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
-        every = self.problem.view(self.mask, np.ones(len(self.mask), np.bool_))
-        own = self.problem.view(self.mask, self.mask)
+        every = self.problem.view(self.mask, self.allset)
+        own = self.problem.view(self.mask, self.mask, every)
         self.best.work += every.work + own.work
         self.idle += 1
         self._offer(own, 0, 0, self.mask)
-        if not len(self.mask):
+        if not len(self._choice):
             return
-        added, (removed, freed) = every.additions(), own.removals()
-        cost = own.cost + np.where(self.mask, removed, added.cost)
-        suppressed = own.suppressed + np.where(self.mask, freed, added.suppressed)
+        (added, lost), (removed, freed) = every.changes(), own.removals()
+        cost = own.cost + np.where(self.mask, removed, added)
+        suppressed = own.suppressed + np.where(self.mask, freed, lost)
         self._go(cost, np.maximum(suppressed - self.problem.allowed, 0))
 
     def _go(self, cost: Ints, excess: Ints) -> None:
-        better = (excess == 0) & (cost < (np.inf if self.best.cost is None else self.best.cost))
+        better = self.allset & (excess == 0) & (cost < (np.inf if self.best.cost is None else self.best.cost))
         free = (self.until <= self.steps) | better
-        ranked = np.lexsort((cost, excess, ~free))
+        ranked = np.lexsort((cost, excess, ~free, ~self.allset))
         chosen = int(ranked[0])
         self.steps += 1
         self.mask = self.mask.copy()
@@ -98,13 +86,13 @@ class Local:
         elif self.idle and self.idle % PATIENCE == 0:
             self._kick()
 
-    def _offer(self, view: SplitView, cost: int, suppressed: int, mask: Bools) -> None:
+    def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:
         if view.suppressed + suppressed <= self.problem.allowed and self.best.offer(view.cost + cost, mask):
             self.idle = 0
 
     def _kick(self) -> None:
         if self.best.mask is not None:
             self.mask = self.best.mask.copy()
-            chosen = self._random.choice(len(self.mask), min(KICK, len(self.mask)), replace=False)
+            chosen = self._random.choice(self._choice, min(KICK, len(self._choice)), replace=False)
             self.mask[chosen] = ~self.mask[chosen]
             self.until[:] = 0

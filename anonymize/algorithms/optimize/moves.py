@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
+from anonymize.algorithms.optimize.additions import Additions
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Cost
 from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
 from anonymize.algorithms.optimize.judge import SplitJudge
+from anonymize.algorithms.optimize.sized import SizedCells
+from anonymize.algorithms.optimize.sized_view import Rules, SizedView
 from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 
@@ -25,6 +29,13 @@ OVERHEAD = 50_000
 """The least work of a look at one attribute, in numbers read."""
 JUDGING = 20
 """The work per sensitive value of a cell, in numbers read, where the size of a class alone does not decide."""
+
+
+DENSE = 1 << 22
+"""How many numbers a table of classes and intervals may hold."""
+
+View: TypeAlias = "SplitView | SizedView"
+"""A node, however its figures are found."""
 
 
 @dataclass(frozen=True)
@@ -42,25 +53,37 @@ class SplitProblem:
         """Rows that a set may suppress: never all."""
         return min(self.limit, int(self.cells.counts.sum()) - 1)
 
-    def view(self, head: Bools, allset: Bools) -> SplitView:
-        """The node of a head and an allset, which has all splits of the head."""
+    @cached_property
+    def sized(self) -> SizedCells | None:
+        """The cells where the size of a class alone decides."""
+        plain = self.judge.by_size and self.cells.tally.members is None and SizedCells.fits(self.cells)
+        return SizedCells.of(self.cells) if plain else None
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What is known of a class by its size."""
+        return Rules(self.judge.minimum, self.cost, self.allowed)
+
+    def view(self, head: Bools, allset: Bools, within: View | None = None) -> View:
+        """The node of a head and an allset, which has all splits of the head; quicker `within` a node whose allset has
+        all splits of this one."""
+        if self.sized is None:
+            return self.full(head, allset)
+        cells = within.cells if isinstance(within, SizedView) else self.sized
+        if np.count_nonzero(allset) < len(cells.inner):
+            cells = cells.joined(allset)[0]
+        classes, class_of = cells.joined(head)
+        if len(classes.counts) * cells.intervals * (cells.labels.shape[1] + 1) > DENSE:
+            return self.full(head, allset)
+        return SizedView(self.rules, head, allset, cells, classes, class_of)
+
+    def full(self, head: Bools, allset: Bools) -> SplitView:
+        """The same, whatever the models are."""
         parted = self.splits.per_attribute
         cells = self.cells if allset.all() else self.cells.joined(parted(allset))[0]
         kept = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]
         classes, class_of = cells.joined(kept)
         return SplitView(self, head, allset, cells, classes, class_of)
-
-
-@dataclass(frozen=True)
-class Additions:
-    """One more split in the head, (splits,) each: how much the cost, the rows that are suppressed, those that are
-    hopeless and the bound grow. `useful`: classes whose parting can pay, here or below."""
-
-    cost: Ints
-    suppressed: Ints
-    hopeless: Ints
-    bound: Ints
-    useful: Ints
 
 
 @dataclass(frozen=True)
@@ -129,6 +152,8 @@ class SplitView:
         """No set below costs less."""
         return int(self.least.sum()) + self.hopeless * self.problem.cost.suppressed
 
+    floor = bound
+
     def _costs(self, sizes: Ints, labels: Ints, failing: Bools) -> Ints:
         cost = self.problem.cost
         return np.where(failing, sizes * cost.suppressed, cost.kept(sizes, labels))
@@ -146,7 +171,13 @@ class SplitView:
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
                 figures[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
-        return Additions(*figures)
+        cost, suppressed, hopeless, bound, useful = figures
+        return Additions(cost, suppressed, hopeless, bound, useful, self.bound + bound)
+
+    def changes(self) -> tuple[Ints, Ints]:
+        """(splits,) how much cost and suppressed rows grow with each further split of the allset."""
+        added = self.additions()
+        return added.cost, added.suppressed
 
     def exclusions(self) -> Ints:
         """(splits,) how much the bound grows without each split of the allset; meaningless for those in the head."""

@@ -11,7 +11,7 @@ from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, N
 from anonymize.recoding.saved.places import MISSING
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails, Window
-from anonymize.spec import Dates, Mask, Output, Prefix, QuasiIdentifier
+from anonymize.spec import Dates, Mask, Output, Prefix, QuasiIdentifier, Rare, Times
 from anonymize.table import Attribute
 
 
@@ -29,7 +29,14 @@ def cut_attribute(
     low, high = number_range(domain)
     coding = domain.coding
     return NumericAttribute(
-        name=attribute.name, low=low, high=high, cuts=cuts, missing=missing, bottom=coding.bottom, top=coding.top
+        name=attribute.name,
+        low=low,
+        high=high,
+        cuts=cuts,
+        missing=missing,
+        bottom=coding.bottom,
+        top=coding.top,
+        step=coding.step,
     )
 
 
@@ -112,4 +119,8 @@ def _builder(hierarchy: Taxonomy, definition: QuasiIdentifier) -> Builder | None
         return Builder(mask=source.mask, width=max(map(len, present), default=0))
     if isinstance(source, Prefix):
         return Builder(prefix=source.prefix)
-    return Builder(dates=source.dates) if isinstance(source, Dates) else None
+    if isinstance(source, Rare):
+        return Builder(rare=source.rare.label)
+    if isinstance(source, Times):
+        return Builder(times=source.levels, format=source.format)
+    return Builder(dates=source.levels, format=source.format) if isinstance(source, Dates) else None

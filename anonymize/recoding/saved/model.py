@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError, Problem, SpecError
+from anonymize.spec.hierarchy import DatePart, TimePart
 from anonymize.table.files import reason
 
 FORMAT = "anonymize recoding"
@@ -44,7 +45,7 @@ class NumericAttribute(Part):
     `low`, `high`: lowest and highest number that the recoding was made from; None where there was none. `cuts`: the
     lowest number of each segment but the first; or `ranges`: the only numbers that have a segment, ascending.
     `missing`: the segment of missing values, None where they have none. `any`: one segment for whatever there may be.
-    `bottom`, `top`: numbers at or beyond them are taken for them.
+    `bottom`, `top`: numbers at or beyond them are taken for them, once they are rounded to multiples of `step`.
     """
 
     type: Literal["numeric"] = "numeric"
@@ -57,6 +58,7 @@ class NumericAttribute(Part):
     any: bool = False
     bottom: Number | None = None
     top: Number | None = None
+    step: Number | None = None
 
     @property
     def segments(self) -> int:
@@ -66,11 +68,15 @@ class NumericAttribute(Part):
 
 
 class Builder(Part):
-    """The builder of a hierarchy, as a spec has it; `width`: for a mask, the characters of the longest value."""
+    """The builder of a hierarchy, as a spec has it; `width`: for a mask, the characters of the longest value.
+    `format`: of dates or times. `rare`: the label of the pool, where every value belongs that the hierarchy has not."""
 
     mask: Literal["right", "left"] | None = None
     prefix: Indices | None = None
-    dates: tuple[Literal["day", "month", "quarter", "year", "decade"], ...] | None = None
+    dates: tuple[DatePart, ...] | None = None
+    times: tuple[TimePart, ...] | None = None
+    format: str | None = None
+    rare: str | None = None
     width: int = 0
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Ints
-from anonymize.domain.build import DATE_STEPS, is_date, mask, prefix
+from anonymize.domain.build import mask, prefix
 from anonymize.domain.coding import Coding
+from anonymize.domain.moments import Moments
 from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute
 from anonymize.table.encode import DistinctValues
 
@@ -54,7 +55,7 @@ def places(attribute: NumericAttribute | CategoricalAttribute, column: DistinctV
 
 
 def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
-    values = Coding(attribute.bottom, attribute.top).clipped(np.asarray(column.values))
+    values = Coding(attribute.bottom, attribute.top, step=attribute.step).clipped(np.asarray(column.values))
     segment, beyond = _segments(attribute, values), np.zeros(len(values), np.bool_)
     if attribute.low is not None and attribute.high is not None and attribute.ranges is None and not attribute.any:
         beyond = (values < attribute.low) | (values > attribute.high)
@@ -127,8 +128,13 @@ def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[
     """What a builder makes of a value, level by level, and whether it can make anything of one."""
     if builder.mask is not None:
         return mask(builder.mask, builder.width), lambda text: len(text) <= builder.width
-    if builder.dates is not None:
-        return [DATE_STEPS[part] for part in builder.dates], is_date
+    if builder.rare is not None:
+        label = builder.rare
+        return [lambda text: label], lambda text: True
+    if builder.dates is not None or builder.times is not None:
+        levels: Sequence[str] = (builder.times if builder.dates is None else builder.dates) or ()
+        moments = Moments("times" if builder.dates is None else "dates", levels, builder.format)
+        return moments.steps, moments.fits
     return prefix(builder.prefix or ()), lambda text: True
 
 

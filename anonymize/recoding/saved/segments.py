@@ -113,6 +113,7 @@ def _labelled(
         missing=missing,
         bottom=coding.bottom,
         top=coding.top,
+        step=coding.step,
     )
 
 

@@ -1,0 +1,144 @@
+"""Strings of some attributes, the others at the top of the lattice, judged while they are built attribute by attribute.
+
+Such a string is a node of the lattice like any other, and every string that has its levels in those attributes is at or
+below it: where it is hopeless, so are they. Adding an attribute parts the classes that there are; nothing is sorted.
+Rows of classes that are too small for every model are counted at once; only where they are no more than may be
+suppressed is the judge of nodes asked, unless size is all that is required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.lattice.frequency import FrequencySet
+from anonymize.algorithms.lattice.ladders import Ladder
+from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.classes import Floats, Ints, KeyGroups, mixed_radix
+from anonymize.domain.generalization import Generalization
+from anonymize.privacy import Requirement
+from anonymize.table import Attribute, Table
+
+
+class Face(NamedTuple):
+    """The distinct rows as a string shows them. `group` (m,): the class of each. `classes`: how many there are."""
+
+    group: Ints
+    classes: int
+
+
+@dataclass(frozen=True)
+class Faces:
+    """What judges strings. Can be sent to another process.
+
+    `heights`: the highest level of each attribute. `columns`: per attribute and level (m,) the node that each distinct
+    row shows. `sizes`: nodes of each level. `counts` (m,): rows that each distinct row stands for, None where that is
+    one. `minimum`: the fewest rows of a class that meets the requirements. `limit`: rows that may be suppressed.
+    `bottom`: what the judge of nodes is made of, None where size is all that is required.
+    """
+
+    heights: Vector
+    columns: Sequence[Sequence[NDArray[np.int64]]]
+    sizes: Sequence[Sequence[int]]
+    counts: Floats | None
+    rows: int
+    minimum: int
+    limit: int
+    bottom: FrequencySet | None
+    requirements: tuple[Requirement, ...]
+    table: Table
+
+    @classmethod
+    def of(cls, checker: Checker) -> Faces:
+        """Those of a checker's table."""
+        bottom, requirements = checker.bottom, checker.requirements
+        counts = bottom.counts.astype(np.float64)
+        sized = checker.table.units is None and all(_is_size(each) for each in requirements)
+        return cls(
+            checker.lattice.top,
+            [_columns(ladder, column) for ladder, column in zip(bottom.ladders, bottom.columns, strict=True)],
+            [ladder.sizes for ladder in bottom.ladders],
+            None if (counts == 1).all() else counts,
+            checker.rows,
+            _fewest(requirements),
+            checker.suppression_limit,
+            None if sized else _bare(bottom),
+            requirements,
+            replace(checker.table, attributes=(), sensitive=(), targets=(), source=_nothing()),
+        )
+
+    @property
+    def distinct(self) -> int:
+        """Distinct rows: what a refinement reads."""
+        return len(self.columns[0][0])
+
+    def whole(self) -> Face:
+        """Every attribute at its highest level. That is seldom another one than the root, which parts nothing."""
+        keys, span = mixed_radix(
+            [columns[level] for columns, level in zip(self.columns, self.heights, strict=True)],
+            [sizes[level] for sizes, level in zip(self.sizes, self.heights, strict=True)],
+        )
+        grouping = KeyGroups.of(keys, span)
+        return Face(grouping.group, len(grouping.starts))
+
+    def refined(self, face: Face, index: int, level: int) -> Face | None:
+        """The classes once an attribute has come down to a level; None where too many rows are in ones too small.
+
+        A class is numbered by its old class and the new node, so that one `bincount` finds all sizes; the numbers in
+        use are then made consecutive, which keeps them small.
+        """
+        size = self.sizes[index][level]
+        keys = face.group * size + self.columns[index][level]
+        rows = np.bincount(keys, self.counts, minlength=face.classes * size)
+        lost = int(rows[rows < self.minimum].sum())
+        if lost > self.limit or lost == self.rows:
+            return None
+        numbers = np.cumsum(rows > 0) - 1
+        return Face(numbers[keys], int(numbers[-1]) + 1)
+
+    def judge(self) -> Checker | None:
+        """A judge of nodes, where size is not all."""
+        if self.bottom is None:
+            return None
+        return Checker.over(self.table, self.bottom, self.requirements, self.limit)
+
+
+def _fewest(requirements: tuple[Requirement, ...]) -> int:
+    """The rows that every class has to have at the least, by k-anonymity: a class of fewer rows has fewer units too."""
+    return max([1, *(int(getattr(each.parameters, "k", 1)) for each in requirements if _is_size(each))])
+
+
+def _is_size(requirement: Requirement) -> bool:
+    return requirement.model == "k-anonymity" and requirement.population is None
+
+
+def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    return [ladder.step(0, level)[column].astype(np.int64) for level in range(ladder.height + 1)]
+
+
+def _bare(bottom: FrequencySet) -> FrequencySet:
+    """The same without codes of rows, and without what is made when it is asked for, which cannot be sent."""
+    return replace(
+        bottom, ladders=tuple(replace(ladder, attribute=_made(ladder.attribute)) for ladder in bottom.ladders)
+    )
+
+
+def _made(attribute: Attribute) -> Attribute:
+    """An attribute whose hierarchy has been made."""
+    generalize = partial(_same, attribute.generalization)
+    return replace(attribute, codes=attribute.codes[:0], rules=(), generalize=generalize, categorize=None)
+
+
+def _same(generalization: Generalization) -> Generalization:
+    return generalization
+
+
+def _nothing() -> Any:
+    """In place of a source, which the judge does not look at."""
+    return None

@@ -1,0 +1,199 @@
+"""A few nodes of the set-enumeration tree over splits, below one of them: a task that knows nothing of other tasks.
+
+A node is a head and a tail: the sets below it have all splits of the head and some of the tail. At each node
+
+- a split of the tail goes where it is useless: in the classes that it parts it can only part off rows that are
+  suppressed here and below;
+- a split of the tail goes where the bound with it in the head is no better than the best set known, or too many rows
+  would be suppressed;
+- a split of the tail moves to the head where the bound without it is no better than the best set known;
+
+over again, as every such step raises the bound. Then the tree branches: with and without the split of the tail for
+which both bounds rise most. As an order of the tail that is chosen anew at every node, this is the published tree with
+dynamic rearrangement; that splits are forced into the head is added. The cells of a node are made of those of the node
+above, which are fewer than those of the table.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from anonymize.algorithms.optimize.additions import Additions
+from anonymize.algorithms.optimize.best import BestSplits
+from anonymize.algorithms.optimize.lines import BIG, Line
+from anonymize.algorithms.optimize.moves import SplitProblem, View
+from anonymize.algorithms.optimize.sized_view import SizedView
+from anonymize.classes import Bools, Floats, Ints
+
+ENOUGH = 4
+"""A node is looked at again as soon as one split in so many of its tail is gone."""
+
+
+@dataclass(frozen=True)
+class SplitNode:
+    """`bound`: no set below costs less. `head`, `tail`: packed bits."""
+
+    bound: int
+    head: bytes
+    tail: bytes
+
+    @classmethod
+    def of(cls, bound: int, head: Bools, tail: Bools) -> SplitNode:
+        """The node of two sets of splits."""
+        return cls(bound, np.packbits(head).tobytes(), np.packbits(tail).tobytes())
+
+    def masks(self, splits: int) -> tuple[Bools, Bools]:
+        """Its head and its tail."""
+        head, tail = (np.frombuffer(packed, np.uint8) for packed in (self.head, self.tail))
+        return np.unpackbits(head, count=splits).astype(np.bool_), np.unpackbits(tail, count=splits).astype(np.bool_)
+
+
+@dataclass(frozen=True)
+class SubtreeTask:
+    """What is below a node, as far as so many `nodes` lead, given what the best set known `cost`s."""
+
+    node: SplitNode
+    nodes: int
+    cost: int | None
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What came of it: nodes that are still open, how many were looked at, numbers read, and a better set."""
+
+    open: list[SplitNode]
+    nodes: int
+    work: int
+    cost: int | None
+    mask: Bools | None
+
+    @classmethod
+    def nothing(cls, task: SubtreeTask) -> Explored:
+        """That of a task for which there was no time."""
+        return cls([task.node], 0, 0, None, None)
+
+
+def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
+    """Looks at nodes, that of the lowest bound first."""
+    best = BestSplits(task.cost)
+    search = Subtree(problem, best)
+    search.push(task.node, None)
+    nodes = 0
+    while search.open and nodes < task.nodes:
+        search.step()
+        nodes += 1
+    left = [node for _, _, node, _ in sorted(search.open, key=lambda entry: entry[:2]) if not best.reached(node.bound)]
+    return Explored(left, nodes, best.work, best.cost, best.mask)
+
+
+@dataclass
+class Subtree:
+    """Open nodes, each with the view of the node above."""
+
+    problem: SplitProblem
+    best: BestSplits
+    open: list[tuple[int, int, SplitNode, View | None]] = field(default_factory=list)
+    _pushed: int = 0
+
+    def push(self, node: SplitNode, above: View | None) -> None:
+        """Opens a node that may be better than the best set."""
+        if not self.best.reached(node.bound):
+            self._pushed += 1
+            heapq.heappush(self.open, (node.bound, -self._pushed, node, above))
+
+    def step(self) -> None:
+        """Looks at the open node of the lowest bound; ties go to the most recent."""
+        *_, node, view = heapq.heappop(self.open)
+        head, tail = node.masks(self.problem.splits.count)
+        bound = node.bound
+        while True:
+            view = self.problem.view(head, head | tail, view)
+            self.best.work += view.work
+            bound = max(bound, view.floor)
+            if self.best.reached(bound) or view.hopeless > self.problem.allowed:
+                return
+            added = view.additions()
+            self._offer(view, added, tail)
+            kept = tail & self._promising(view, added)
+            if np.count_nonzero(tail & ~kept) * ENOUGH <= np.count_nonzero(tail):
+                without = view.bound + view.exclusions()
+                forced = self._forced(kept, without)
+                if not forced.any():
+                    break
+                head, kept = head | forced, kept & ~forced
+            tail = kept
+        if kept.any():
+            bound, spared = self._along(bound, view, head, kept)
+            if not self.best.reached(bound):
+                self._branch(bound, head, kept, view, (added.within, without), spared)
+
+    def _along(self, bound: int, view: View, head: Bools, tail: Bools) -> tuple[int, Bools]:
+        """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those
+        of it, which are branched at only where no others are left."""
+        owner = self.problem.splits.attribute
+        attribute = int(np.bincount(owner[tail]).argmax())
+        own = owner == attribute
+        line = self._line(view, head, tail, attribute)
+        if line is None:
+            return bound, np.zeros_like(tail)
+        cost, splits = line.best()
+        if not self.best.reached(cost) and cost < BIG:
+            mask = head & ~own
+            mask[splits] = True
+            chosen = self.problem.view(mask, mask)
+            if chosen.suppressed <= self.problem.allowed:
+                self.best.offer(chosen.cost, mask)
+        alone = not (tail & ~own).any()
+        return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else own
+
+    def _line(self, view: View, head: Bools, tail: Bools, attribute: int) -> Line | None:
+        if not isinstance(view, SizedView):
+            return None
+        cells = view.cells.joined(head | tail)[0]
+        self.best.work += len(view.cells.counts) * len(cells.places)
+        return Line.of(self.problem.rules, cells, head, attribute)
+
+    def _forced(self, tail: Bools, without: Ints) -> Bools:
+        """(splits,) those without which no set is better."""
+        return np.zeros_like(tail) if self.best.cost is None else tail & (without >= self.best.cost)
+
+    def _promising(self, view: View, added: Additions) -> Bools:
+        """(splits,) whether a better set may have each split."""
+        promising = (added.useful > 0) & (view.hopeless + added.hopeless <= self.problem.allowed)
+        if self.best.cost is not None:
+            promising &= added.within < self.best.cost
+        return promising
+
+    def _offer(self, view: View, added: Additions, tail: Bools) -> None:
+        """The head, and the head with one split of the tail."""
+        allowed = self.problem.allowed
+        if view.suppressed <= allowed:
+            self.best.offer(view.cost, view.head)
+        fine = np.flatnonzero(tail & (view.suppressed + added.suppressed <= allowed))
+        if len(fine):
+            chosen = fine[np.argmin(added.cost[fine])]
+            mask = view.head.copy()
+            mask[chosen] = True
+            self.best.offer(view.cost + int(added.cost[chosen]), mask)
+
+    def _branch(self, bound: int, head: Bools, tail: Bools, view: View, bounds: Bounds, spared: Bools) -> None:
+        """With and without the split for which the product of the rises is highest, the first of several."""
+        within, without = bounds
+        rises = _rises(within, bound) * _rises(without, bound)
+        chosen = int(np.argmax(np.where(tail & ~spared, rises, -1.0)))
+        rest, more = tail.copy(), head.copy()
+        rest[chosen], more[chosen] = False, True
+        self.push(SplitNode.of(max(bound, int(without[chosen])), head, rest), view)
+        self.push(SplitNode.of(max(bound, int(within[chosen])), more, rest), view)
+
+
+Bounds: TypeAlias = tuple[Ints, Ints]
+"""(splits,) the bound with each, and without."""
+
+
+def _rises(bounds: Ints, bound: int) -> Floats:
+    return np.asarray(np.maximum(bounds - bound, 0) + 1.0)

@@ -1,0 +1,141 @@
+"""The best cut through one attribute, while those through all others stay: exactly, and as a bound.
+
+With the other attributes' intervals given, what a class costs depends on its own interval of the attribute alone. So
+the cost is a sum over the intervals that the attribute is cut into, and the best cut is a shortest path through its
+places: an arc from one place to another is an interval, and as long as all classes within it cost. That is how one
+attribute of many values, such as age, is settled without trying its splits one by one.
+
+Where others' splits are still open, an arc is as long as its classes cost at least, however they are parted further: a
+class of n rows in an interval leaves n // k classes at most, and no more than it has cells of the others; each of these
+cells costs at least what its rows in the interval do. The shortest path is then a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from anonymize.algorithms.optimize.sized import SizedCells
+from anonymize.algorithms.optimize.sized_view import Rules
+from anonymize.classes import Bools, Ints, KeyGroups
+
+BIG = 1 << 54
+"""The length of an arc that must not be taken."""
+MOST = 1 << 21
+"""Numbers that a table of arcs may hold."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """An attribute, by its number, with the classes of the others' head and the cells of their allset. `splits`: those
+    of the attribute that there are. `rows` (classes, arcs), `labels`: what each class has in each interval; `counts`
+    (classes,): how many cells there are in each; `least` (classes, arcs): what these cost at least there. `crossed`
+    (arcs,): whether an interval has a split of the head inside."""
+
+    rules: Rules
+    splits: Ints
+    rows: Ints
+    labels: Ints
+    counts: Ints
+    least: Ints
+    crossed: Bools
+
+    @classmethod
+    def of(cls, rules: Rules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
+        """That of a node; None where its tables would be too large."""
+        own = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
+        span = len(own) + 1
+        free = np.ones_like(head)
+        free[own] = False
+        others, cell_of = cells.joined(free)
+        classes, class_of = others.joined(head & free)
+        if len(others.counts) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > MOST:
+            return None
+        grouping = KeyGroups.of(class_of, len(classes.counts))
+        place = cells.places[attribute] - cells.first[attribute]
+        key = _rank(grouping)[cell_of] * span + place
+        rows, *labels = (
+            _arcs(np.bincount(key, weights, len(others.counts) * span).astype(np.int64).reshape(-1, span))
+            for weights in (cells.counts, *cells.labels.T)
+        )
+        stacked = np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
+        begin, end = _ends(span)
+        fixed = np.concatenate(([0], np.cumsum(head[own]), [0]))
+        starts = grouping.starts
+        return cls(
+            rules=rules,
+            splits=own,
+            rows=np.add.reduceat(rows, starts, axis=0),
+            labels=np.add.reduceat(stacked, starts, axis=0),
+            counts=np.diff(starts, append=len(others.counts)),
+            least=np.add.reduceat(rules.cost.least(rows, stacked), starts, axis=0),
+            crossed=fixed[end - 1] > fixed[begin],
+        )
+
+    @property
+    def alone(self) -> bool:
+        """Whether all splits that are open are of this attribute."""
+        return bool((self.counts == 1).all())
+
+    def best(self) -> tuple[int, Ints]:
+        """The least cost with no further splits of the others, and the splits of the attribute that have it. Where rows
+        may be suppressed, more of them may be than is allowed."""
+        return self._path(self.rules.cost.kept(self.rows, self.labels))
+
+    def bound(self) -> int:
+        """No set below costs less."""
+        whole = self.rules.cost.whole
+        pieces = np.minimum(self.rows // self.rules.minimum, self.counts[:, None])
+        return self._path(np.maximum(whole(self.rows, self.labels, pieces), self.least))[0]
+
+    def _path(self, kept: Ints) -> tuple[int, Ints]:
+        failing = self.rows < self.rules.minimum
+        costs = np.where(failing, self.rows * self.rules.cost.suppressed, kept).sum(axis=0)
+        if not self.rules.allowed:
+            costs[(failing & (self.rows > 0)).any(axis=0)] = BIG
+        costs[self.crossed] = BIG
+        length, places = shortest(costs, len(self.splits) + 1)
+        return length, self.splits[places - 1]
+
+
+def shortest(costs: Ints, span: int) -> tuple[int, Ints]:
+    """The shortest path from the first place to the last over `span` steps, given the cost (arcs,) of each arc in the
+    order of `_ends`; and the places in between that it touches, ascending. Of several, the one of the earliest last
+    place, and so on back from the end."""
+    back = [0]
+    lengths = np.zeros(span + 1, np.int64)
+    for end in range(1, span + 1):
+        ways = lengths[:end] + costs[end * (end - 1) // 2 : end * (end + 1) // 2]
+        back.append(int(ways.argmin()))
+        lengths[end] = min(int(ways[back[-1]]), BIG)
+    reach: list[int] = []
+    place = back[span]
+    while place:
+        reach.append(place)
+        place = back[place]
+    return int(lengths[span]), np.array(reach[::-1], np.int64)
+
+
+@lru_cache(maxsize=256)
+def _ends(span: int) -> tuple[Ints, Ints]:
+    """(arcs,) where each interval begins, and where it ends: by their ends, then by where they begin."""
+    end = np.arange(1, span + 1).repeat(np.arange(1, span + 1))
+    begin = np.arange(len(end)) - end * (end - 1) // 2
+    return begin, end
+
+
+def _arcs(table: Ints) -> Ints:
+    """(cells, arcs) sums over intervals, from those of single places (cells, places)."""
+    total = np.zeros((len(table), table.shape[1] + 1), np.int64)
+    table.cumsum(axis=1, out=total[:, 1:])
+    begin, end = _ends(table.shape[1])
+    return total[:, end] - total[:, begin]
+
+
+def _rank(grouping: KeyGroups) -> Ints:
+    """(n,) the place of each position in the order of its group."""
+    rank = np.empty(len(grouping.order), np.int64)
+    rank[grouping.order] = np.arange(len(rank))
+    return rank

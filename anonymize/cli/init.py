@@ -1,0 +1,105 @@
+"""The command `init`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from anonymize.cli.options import FORCE, PATH, THREADS, use_threads, with_options
+
+if TYPE_CHECKING:
+    from anonymize.profiling.capacity import LossAtK
+    from anonymize.profiling.roles import Guess
+
+
+@click.command()
+@with_options(
+    click.argument("table", type=PATH),
+    click.option("-o", "--output", type=PATH, default="-", help="The spec; - is standard output."),
+    click.option("--interactive", is_flag=True, help="Ask for each column's role and for k; Enter takes the guess."),
+    click.option(
+        "--show-values",
+        is_flag=True,
+        help="Some values of each column in its comment. The spec is private then, and of mode 0600.",
+    ),
+    click.option(
+        "--hierarchies",
+        type=PATH,
+        metavar="FOLDER",
+        help="Also write the hierarchies of categories as files, to be edited. They hold values, and have mode 0600.",
+    ),
+    click.option("--separator", help="Separator of a CSV; else that of its header."),
+    click.option("--encoding", help="Encoding of a CSV; else UTF-8 or, where it is not that, cp1252."),
+    FORCE,
+    THREADS,
+)
+def init(
+    table: str,
+    output: str,
+    interactive: bool,
+    show_values: bool,
+    hierarchies: str | None,
+    separator: str | None,
+    encoding: str | None,
+    force: bool,
+    threads: int | None,
+) -> None:
+    """Profile a table and write a first spec for it, which runs as it is.
+
+    Each column has a role and the reason for it: what names its rows, or seems to be names, contact data or free text,
+    is left out; dates, places, ages, codes and what singles people out are quasi-identifiers; a few words in names tell
+    what people would keep to themselves. Uniqueness is counted over all rows, of columns by themselves and of sets of
+    them; forms of values are recognized in a sample. Quasi-identifiers get a hierarchy from a builder. k is the largest
+    of 5, 10 and 20 that costs at most 25 % of the precision, or 5.
+
+    Guesses are marked `# decide:`. None of them knows what people outside can know: a wrong role is a leak that no
+    later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of a fixed list
+    that mean missing, such as NA, are in it where they occur, and widths of intervals tell the order of magnitude of
+    numbers.
+    """
+    use_threads(threads)
+    from anonymize.init import Init
+    from anonymize.init import init as road
+
+    if interactive and table == "-":
+        raise click.UsageError("--interactive asks on standard input: name the table's file.")
+    request = Init(table, output, show_values, hierarchies, force, separator, encoding)
+    road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+
+
+def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
+    """The guesses with the roles that are typed; Enter takes what is guessed."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.prompt import Prompt
+
+    from anonymize.profiling.roles import ROLES
+
+    console = Console(stderr=True)
+    letters = {role[0] if role != "insensitive" else "n": role for role in ROLES}
+    console.print("i: identifier, q: quasi-identifier, s: sensitive, n: insensitive; Enter takes the guess")
+    decided = []
+    for guess in guesses:
+        letter = next(key for key, role in letters.items() if role == guess.role)
+        question = f"{escape(guess.name)} [dim]({escape(guess.reason)})[/dim]"
+        answer = Prompt.ask(question, console=console, choices=list(letters), default=letter)
+        role = letters[answer]
+        decided.append(guess if role == guess.role else guess.as_role(role, "decided"))
+    return decided
+
+
+def _chosen(costs: Sequence[LossAtK], k: int, rows: int) -> int:
+    """The k that is typed, from 1 to the number of rows; Enter takes the one that is proposed."""
+    from rich.console import Console
+    from rich.prompt import IntPrompt
+
+    console = Console(stderr=True)
+    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in costs)
+    while True:
+        answer = IntPrompt.ask(f"k [dim]({figures})[/dim]", console=console, default=k)
+        if 1 <= answer <= rows:
+            return answer
+        console.print(f"k is a number of rows, from 1 to {rows:,}")

@@ -1,0 +1,153 @@
+"""The road of a first spec: a table is measured, its columns are guessed, and what anonymity costs is tried.
+
+table    ─▶ facts      exact counts of what singles people out, and a sample (`anonymize.profiling.measure`)
+facts    ─▶ guesses    a role for each column, with its reason; whoever runs it may decide otherwise
+guesses  ─▶ proposal   hierarchies, sets of columns that single people out, k and its cost
+proposal ─▶ spec       text with a comment for each guess (`anonymize.profiling.document`)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from anonymize.domain.export import as_csv
+from anonymize.errors import UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.profiling.capacity import LossAtK, proposed, tried
+from anonymize.profiling.document import Proposal, text_of
+from anonymize.profiling.hierarchies import settings
+from anonymize.profiling.joint import growing, together
+from anonymize.profiling.layout import layout_of
+from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
+from anonymize.profiling.roles import Guess, guesses
+from anonymize.spec import Spec, make
+from anonymize.table import OutputFile, Source, commit, read
+
+SMALL, TRIAL = 200_000, 4_000
+"""Of tables with more rows than the one, anonymity is tried on as many as the other: reading them takes long enough."""
+
+Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
+Choose = Callable[[Sequence[LossAtK], int, int], int]
+"""Of what several k cost, the one that is proposed, and the rows: the k that is taken."""
+
+
+@dataclass(frozen=True)
+class Init:
+    """A table, and where its first spec goes.
+
+    `path`: of the table, `-` for standard input. `output`: of the spec, `-` for standard output. `show_values`: values
+    of the table stand in comments, and only the file's owner may read it. `hierarchies`: a folder for hierarchy files,
+    which hold values; None: builders alone. `decide`: what makes other guesses of those that were made; `choose`: what
+    makes another k of the one that is proposed.
+    """
+
+    path: str
+    output: str = "-"
+    show_values: bool = False
+    hierarchies: str | None = None
+    force: bool = False
+    separator: str | None = None
+    encoding: str | None = None
+    decide: Decide = lambda made: made
+    choose: Choose = lambda facts, k, rows: k
+
+
+def init(request: Init) -> str:
+    """Writes a first spec; returns its text. Raises UsageError, DataError and WriteError; then nothing is written."""
+    with ExitStack() as stack:
+        values = layout_of(request.path, request.separator, request.encoding)
+        reading = make({"version": 1, "input": values, "quasi_identifiers": {"a": {}}}, PARAMETERS)
+        source = stack.enter_context(Source.open(reading, request.path))
+        target = OutputFile(request.output, force=request.force, private=request.show_values)
+        outputs = [stack.enter_context(target)]
+        facts = measure(source)
+        made = list(request.decide(guesses(list(facts.columns.values()))))
+        if not any(guess.role == "quasi-identifier" for guess in made):
+            raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
+        proposal = _proposal(request, facts, made, values)
+        if request.hierarchies is not None:
+            proposal, files = _with_files(request, proposal, source)
+            outputs = [*(stack.enter_context(file) for file in files), *outputs]
+        text = text_of(proposal)
+        outputs[-1].write_text(text)
+        source.unchanged()
+        commit(outputs)
+    return text
+
+
+def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: dict[str, Any]) -> Proposal:
+    quasi = [guess for guess in made if guess.role == "quasi-identifier"]
+    given: dict[str, Any] = {} if request.path == "-" else {"path": _relative(request.path, request.output)}
+    given |= values | ({"missing": ["", *facts.unknown]} if facts.unknown else {})
+    proposal = Proposal(
+        path=request.path,
+        rows=facts.rows,
+        input=given,
+        guesses=made,
+        settings={guess.name: settings(guess, facts.hashes.get(guess.name)) for guess in quasi},
+        listed={guess.name: _values(guess.facts) for guess in made} if request.show_values else {},
+    )
+    proposal = _with_joint(proposal, facts, quasi)
+    rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))
+    losses = tried(_spec(proposal), rows)
+    k = proposed(losses) if losses else min(5, facts.rows)
+    sampled = rows.height if rows.height < facts.rows else None
+    return replace(proposal, costs=losses, k=request.choose(losses, k, facts.rows), sampled=sampled)
+
+
+def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -> Proposal:
+    names = [guess.name for guess in sorted(quasi, key=lambda guess: -guess.facts.singles - guess.facts.distinct / 1e9)]
+    if not set(facts.columns) <= set(facts.hashes):
+        return proposal
+    passing = [*proposal.names("sensitive"), *proposal.names("insensitive")]
+    both = together(facts.hashes, names), together(facts.hashes, [*names, *passing])
+    return replace(proposal, joint=growing(facts.hashes, names), all_together=both)
+
+
+def _spec(proposal: Proposal) -> Spec:
+    """The spec without the file; what is guessed is what will be read."""
+    content = {
+        "version": 1,
+        "input": {key: value for key, value in proposal.input.items() if key != "path"},
+        "identifiers": proposal.names("identifier"),
+        "quasi_identifiers": {name: dict(own) for name, own in proposal.settings.items()},
+        "sensitive": {
+            guess.name: {"type": "numeric"} if guess.facts.numbers is not None else {}
+            for guess in proposal.guesses
+            if guess.role == "sensitive"
+        },
+        "insensitive": proposal.names("insensitive"),
+    }
+    return make(content, PARAMETERS)
+
+
+def _relative(path: str, output: str) -> str:
+    """The table's path as the spec says it: relative to the spec's folder, or to the present one."""
+    folder = "." if output in ("-", "/dev/stdout") else os.path.dirname(os.path.abspath(output))
+    return path if os.path.isabs(path) else os.path.relpath(path, folder)
+
+
+def _values(facts: ColumnFacts) -> str:
+    return ", ".join(text if len(text) <= 30 else f"{text[:27]}..." for text in facts.texts[:5])
+
+
+def _with_files(request: Init, proposal: Proposal, source: Source) -> tuple[Proposal, list[OutputFile]]:
+    """The hierarchies of categories as files in a folder, made from the values of the table."""
+    table = read(_spec(proposal), source)
+    folder = Path(str(request.hierarchies))
+    folder.mkdir(mode=0o700, exist_ok=True)
+    changed, files = dict(proposal.settings), []
+    for number, attribute in enumerate(table.attributes):
+        if "hierarchy" not in proposal.settings[attribute.name] or attribute.domain.kind == "numeric":
+            continue
+        stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in attribute.name)[:60]
+        file = OutputFile(folder / f"{number + 1:03}-{stem}.csv", force=request.force, private=True)
+        file.write_text(as_csv(attribute.hierarchy))
+        files.append(file)
+        changed[attribute.name] = {"hierarchy": _relative(file.name, request.output)}
+    return replace(proposal, settings=changed), files

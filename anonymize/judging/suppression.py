@@ -1,0 +1,141 @@
+"""Which classes of a release are suppressed, where whole classes are: those that fail, and no more than it takes.
+
+Suppressed rows are published, as one class that shows nothing, or they are dropped. That makes a difference to models
+that compare a class with all rows that are released (t-closeness and the like), and to models of the table as a whole
+(`risk: marketer`, `sample-uniqueness`).
+
+1. Published. The failing classes are those that fail compared with all rows. Where the table as a whole is not within a
+   limit, the smallest classes are suppressed as well, as many as it takes. The class of all suppressed rows has to meet
+   the models like any other.
+2. Dropped: where the spec says so, where a population is asked about, where that class does not meet the models, or
+   where fewer rows go that way. The classes that are left are compared with each other alone; those that fail then are
+   dropped too, and so on until none fails.
+
+No set of published classes that is legal lacks a class of the first kind: whatever is suppressed beside it, the whole
+that it is compared with is the same. Of dropped classes there may be other sets that are legal, some with fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.classes import Bools, Ints
+from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """`limit`: how many rows may be suppressed. `published`: they are, as one class, if that is safe."""
+
+    requirements: Sequence[Requirement]
+    limit: int
+    published: bool = True
+
+    @property
+    def compares(self) -> bool:
+        """Whether it matters to a class which rows are released beside it."""
+        models = ((MODELS[each.model], each.parameters) for each in self.requirements)
+        return any(model.compares or model.needs_everybody(given) for model, given in models)
+
+    @property
+    def of_table(self) -> tuple[Requirement, ...]:
+        """The requirements that ask something of the table as a whole."""
+        return tuple(each for each in self.requirements if MODELS[each.model].asks_table(each.parameters))
+
+    def failing(self, groups: Groups, rows: Ints) -> Bools:
+        """(C,) which classes are suppressed; `rows` (C,) of each. More rows than the limit where no choice within it
+        was found; then they are those that fail by themselves, and maybe others.
+
+        Ties: classes of one size in their own order; published rather than dropped where as many rows go.
+        """
+        failing = ~of_classes(groups, self.requirements)
+        if not self.of_table and not (self.compares and failing.any()):
+            return failing
+        choices = []
+        if self.published:
+            published = self._published(groups, failing)
+            if published is not None:
+                if self.compares or (published == failing).all():
+                    return published
+                choices.append(published)
+        choices.append(self._withheld(groups, rows, failing))
+        return min(choices, key=lambda choice: int(rows[choice].sum()))
+
+    def at_least(self, groups: Groups, rows: Ints, failing: Bools) -> int:
+        """The fewest rows that are suppressed at this node, and at every node below it, where the classes of `failing`
+        (C,) are: to suppress what is left costs the table's figures no less than nothing."""
+        fewest, kept = 0, groups.sizes[~failing]
+        for each in self.of_table:
+            fewest = max(fewest, MODELS[each.model].rows_over(kept, int(groups.sizes.sum()), each.parameters))
+        return fewest + int(rows[failing].sum())
+
+    def _published(self, groups: Groups, failing: Bools) -> Bools | None:
+        """The classes to be suppressed if they are published; None where these are not safe as one class."""
+        if self.of_table:
+            return self._extended(groups, failing, published=True)
+        return failing if self._hides(groups, failing) else None
+
+    def _hides(self, groups: Groups, suppressed: Bools) -> bool:
+        """Whether suppressed classes, if there are any, are safe as the one class that they are published as."""
+        if not suppressed.any():
+            return True
+        return bool(of_classes(_together(groups, suppressed), self.requirements).all())
+
+    def _withheld(self, groups: Groups, rows: Ints, failing: Bools) -> Bools:
+        """The classes to be suppressed if they are dropped."""
+        suppressed = failing.copy()
+        while int(rows[suppressed].sum()) <= self.limit and not suppressed.all():
+            again = suppressed.copy()
+            again[~suppressed] = ~of_classes(groups.subset(~suppressed).by_itself(), self.requirements)
+            if (again == suppressed).all() and self.of_table:
+                extended = self._extended(groups, suppressed, published=False)
+                again = np.ones_like(suppressed) if extended is None else extended
+            if (again == suppressed).all():
+                break
+            suppressed = again
+        return suppressed
+
+    def _extended(self, groups: Groups, failing: Bools, *, published: bool) -> Bools | None:
+        """With the smallest classes that are left, as many as it takes for the table to be within its limits.
+
+        Every class more brings each figure of the table down, or leaves it as it is (without the smallest classes, the
+        mean class is larger), and a growing model that the class of the suppressed rows meets is met with more of them;
+        so bisection finds the fewest. What it finds was measured: where this does not hold, more may be suppressed than
+        it takes, and never less. None where not even all classes are enough.
+        """
+        left = np.flatnonzero(~failing)
+        smallest = left[np.argsort(groups.sizes[left], kind="stable")]
+
+        def taken(count: int) -> Bools:
+            suppressed = failing.copy()
+            suppressed[smallest[:count]] = True
+            return suppressed
+
+        def fine(count: int) -> bool:
+            suppressed = taken(count)
+            within = of_table(_released(groups, suppressed, published=published), self.of_table)
+            return within and (not published or self._hides(groups, suppressed))
+
+        low, high = 0, len(smallest) - (not published)  # of dropped classes, one has to stay
+        if high < 0 or not fine(high):
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fine(middle) else (middle + 1, high)
+        return taken(high)
+
+
+def _together(groups: Groups, suppressed: Bools) -> Groups:
+    """The suppressed classes as the one class that they are published as."""
+    some = groups.subset(suppressed)
+    return some.merge(np.zeros(some.sizes.size, np.int64), 1)
+
+
+def _released(groups: Groups, suppressed: Bools, *, published: bool) -> Groups:
+    """All classes of a release as far as their sizes go."""
+    kept = groups.sizes[~suppressed]
+    hidden = _together(Groups(groups.sizes, members=groups.members), suppressed).sizes if published else kept[:0]
+    return Groups(np.append(kept, hidden[hidden > 0]))

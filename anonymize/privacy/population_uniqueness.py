@@ -1,0 +1,84 @@
+"""Population uniqueness: at most a share of a population is unique, estimated from the table as a sample of it.
+
+Guarantees: of the population that the table is a random sample of, the estimated share of people who are the only ones
+to read as they do, if everybody were released like this, is at most `share`.
+
+Does not bound: anything for a single row, which may be unique in the population, nor for rows that a few people share.
+It is an estimate from a model of how large classes are: the estimators differ, sometimes by a factor of ten, and hold
+for random samples alone. A person who is known to be in the table is protected by sample uniqueness or k-anonymity, not
+by this. Sensitive values that a class has in common, columns that pass through and several releases of the same people
+are not covered.
+
+Formula: by `estimator`, of the numbers of classes of each size and the sampling `fraction`; 0 where no row is alone in
+its class. `zayatz`: how likely a class of one row is one of the population, if classes had the sizes of the sample's.
+`pitman`: Pitman's sampling formula, fitted by maximum likelihood. `snb`: a shifted negative binomial distribution,
+fitted to the classes of one and of two rows. `dankar`: pitman up to a fraction of 0.1, else the smaller one of zayatz
+and snb. Where another has no fit, zayatz answers.
+
+How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
+(`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
+as they may. The others, and `incognito --iterate`, ask every class for two rows, unless the share is 1: enough, though
+a release with some unique rows may be within the share too, which the check and `audit` grant.
+
+Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, at least 1e-10, at
+most 1),
+`estimator` (dankar, zayatz, pitman or snb; dankar if left out).
+
+Example: with share: 0, fraction: 0.1, the class (flu, flu) passes and the class (flu) fails.
+
+Monotone: yes, as far as a search asks it of every class. The estimate itself may rise when classes are merged.
+
+Missing values: a missing quasi-identifier is a value like any other.
+
+Reference: F. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets",
+BMC Medical Informatics and Decision Making 12, 2012.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from anonymize.classes import Bools
+from anonymize.privacy import base
+from anonymize.privacy.groups import Groups
+from anonymize.privacy.uniques import share_of_uniques
+
+
+class Parameters(base.Parameters):
+    share: float = Field(ge=0, le=1, description="estimated share of the population that may be unique")
+    fraction: float = Field(ge=base.SMALLEST_FRACTION, le=1, description="share of the population that is in the table")
+    estimator: Literal["dankar", "zayatz", "pitman", "snb"] = Field(
+        default="dankar", description="how the share is estimated"
+    )
+
+
+def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
+    return groups.sizes.astype(np.float64)
+
+
+class PopulationUniquesModel(base.ClassModel):
+    """A class is measured by its rows, the table by what they let expect of the population."""
+
+    def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
+        return measured >= self.minimum_rows(parameters)
+
+    def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
+        sizes = measured[measured > 0].astype(np.int64)
+        share = share_of_uniques(sizes, parameters.fraction, parameters.estimator)[0] if sizes.size else None
+        return {"share": share, "fraction": parameters.fraction, "estimator": parameters.estimator}
+
+
+MODEL = PopulationUniquesModel(
+    id="population-uniqueness",
+    parameters=Parameters,
+    measure=measure,
+    limits=(base.Limit("share", "at most", rows=lambda share: 1 + (share < 1)),),
+    given=("fraction", "estimator"),
+    scope="table",
+    sensitive="none",
+    grows=True,
+    by_size=True,
+)

@@ -1,0 +1,85 @@
+"""What anonymity costs: the loss of a quick Mondrian for several k, on the table or on a sample of its rows.
+
+A sample loses more than the table that it is of, so that the figures of one are bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from anonymize import temporary
+from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.errors import AnonymizeError
+from anonymize.privacy import requirements
+from anonymize.recoding import Recoding
+from anonymize.spec import Spec, override
+from anonymize.table import Source, read
+
+KS = (3, 5, 10, 20)
+LEAST = 5
+"""The k that is proposed where no larger one is cheap, if there are so many rows."""
+CHEAP = 0.25
+"""The gcp up to which a larger k is proposed."""
+
+
+@dataclass(frozen=True)
+class LossAtK:
+    """What k costs: the share of the quasi-identifiers' precision that is lost."""
+
+    k: int
+    gcp: float
+
+
+def costs(spec: Spec, sample: pl.DataFrame) -> list[LossAtK]:
+    """The cost of each k that the rows allow. Raises what `read` raises where the spec does not fit the rows.
+
+    `sample`: rows as text, read with the spec's roles and hierarchies.
+    """
+    with _as_file(sample) as path:
+        source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
+        own = spec.model_copy(update={"input": source_of})
+        with Source.open(own, path) as source:
+            table = read(own, source)
+    algorithm, costs_by_k = ALGORITHMS["mondrian"], []
+    for k in [k for k in KS if k <= table.rows] or [1]:
+        required = requirements(override(own, k=k))
+        result = algorithm.run(table, required, algorithm.Options(), Context())
+        assert isinstance(result, Recoding)
+        sizes = result.partition.sizes
+        lost = sum(
+            float(attribute.domain.cost(*result.partition.boxes(attribute.codes)) @ sizes)
+            for attribute in table.attributes
+        )
+        suppressed = len(result.suppressed) * len(table.attributes)
+        costs_by_k.append(LossAtK(k, (lost + suppressed) / (table.rows * len(table.attributes))))
+    return costs_by_k
+
+
+def proposed(costs_by_k: Sequence[LossAtK]) -> int:
+    """The largest k that is cheap; where none of `LEAST` or more is, that, or the largest that the rows allow."""
+    cheap = [cost.k for cost in costs_by_k if cost.gcp <= CHEAP and cost.k >= LEAST]
+    return max(cheap) if cheap else min(max(cost.k for cost in costs_by_k), LEAST)
+
+
+@contextmanager
+def _as_file(sample: pl.DataFrame) -> Iterator[Path]:
+    """The rows as a CSV that nobody else can read and that has no name, where the system allows it."""
+    path = temporary.unnamed("anonymize.", ".csv")
+    try:
+        sample.write_csv(path)
+        yield path
+    finally:
+        temporary.remove(path)
+
+
+def tried(spec: Spec, sample: pl.DataFrame) -> list[LossAtK]:
+    """The costs; none where the rows do not fit the spec, which a sample may not."""
+    try:
+        return costs(spec, sample)
+    except AnonymizeError:
+        return []

@@ -1,0 +1,228 @@
+"""A spec as text that is written for its reader: what was found, what was guessed, and what is to be decided.
+
+It is a function of names, counts and guesses; `Proposal.listed` holds values where they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anonymize.profiling.capacity import LossAtK
+from anonymize.profiling.joint import Singled
+from anonymize.profiling.roles import Guess, GuessedRole
+
+DECIDE = "decide:"
+WIDTH = 118
+WIDE = 4
+"""So many columns that are called alike are one line, if the spec is long enough to need it."""
+LONG = 40
+_PLAIN = re.compile(r"[A-Za-z_À-ÿ][A-Za-z0-9_.À-ÿ]*(?: [A-Za-z0-9_.À-ÿ]+)*")
+_WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"])
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed of a table.
+
+    `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `joint`: sets of columns that
+    single rows out; `all_together`: the share that all quasi-identifiers do, and these with what passes through.
+    `costs`: of several k; `sampled`: on so many rows, None for all. `listed`: values of columns, where they are asked
+    for.
+    """
+
+    path: str | None
+    rows: int
+    input: Mapping[str, Any]
+    guesses: Sequence[Guess]
+    settings: Mapping[str, Mapping[str, Any]]
+    joint: Sequence[Singled] = ()
+    all_together: tuple[float, float] | None = None
+    costs: Sequence[LossAtK] = ()
+    k: int = 5
+    sampled: int | None = None
+    listed: Mapping[str, str] = field(default_factory=dict)
+
+    def names(self, role: GuessedRole) -> list[str]:
+        """The columns of a role."""
+        return [guess.name for guess in self.guesses if guess.role == role]
+
+
+def text_of(proposal: Proposal) -> str:
+    """The spec."""
+    groups = _groups(proposal)
+    blocks = [
+        _head(proposal),
+        _input(proposal),
+        _list(proposal, groups, "identifier", "identifiers", "left out of the release: what names a person, alone"),
+        _quasi(proposal, groups),
+        _sensitive(proposal, groups),
+        _list(proposal, groups, "insensitive", "insensitive", "pass through untouched: neither known nor secret"),
+        _others(),
+        _privacy(proposal),
+    ]
+    return "\n".join("\n".join(block) + "\n" for block in blocks if block)
+
+
+def scalar(text: str) -> str:
+    """A name or a text as YAML has it, in quotes where it needs them."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+def flow(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(key)}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        return scalar(value)
+    return json.dumps(value)
+
+
+def _comment(text: str) -> str:
+    """A text as part of a comment: on one line, whatever a name has in it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _line(text: str, note: str) -> str:
+    return f"{text:<48} # {_comment(note)}" if note else text
+
+
+# --- groups of columns ------------------------------------------------------------------------------------------------
+
+
+def _groups(proposal: Proposal) -> dict[str, str]:
+    """The pattern that stands for each column of a wide table that is called like others of its role and settings.
+
+    A pattern matches no column that does not belong to its group.
+    """
+    if len(proposal.guesses) < LONG:
+        return {}
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for guess in proposal.guesses:
+        match = re.match(r"(.*?[A-Za-z]{2,}[_. -]?)(?=[^A-Za-z]|$)", guess.name)
+        if match and match[1] != guess.name and "*" not in guess.name:
+            key = (guess.role, flow(proposal.settings.get(guess.name, {})), match[1])
+            alike.setdefault(key, []).append(guess.name)
+    groups: dict[str, str] = {}
+    for (_, _, stem), names in alike.items():
+        matched = [guess.name for guess in proposal.guesses if guess.name.startswith(stem)]
+        if len(names) >= WIDE and matched == names:
+            groups |= dict.fromkeys(names, f"{stem}*")
+    return groups
+
+
+def _entries(
+    proposal: Proposal, groups: Mapping[str, str], role: GuessedRole
+) -> Iterator[tuple[str, Guess, Sequence[Guess]]]:
+    """What names the columns of a role: a name or a pattern, its first column, and all of them."""
+    done = set()
+    members = [guess for guess in proposal.guesses if guess.role == role]
+    for guess in members:
+        entry = groups.get(guess.name, guess.name)
+        if entry not in done:
+            done.add(entry)
+            yield entry, guess, [each for each in members if groups.get(each.name, each.name) == entry]
+
+
+def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
+    reason = guess.reason if len(group) == 1 else f"{len(group)} columns; the first: {guess.reason}"
+    facts, more = guess.facts, []
+    if facts.bad:
+        more.append(f"{facts.bad:,} values are not numbers")
+    if facts.missing:
+        more.append(f"{facts.missing:,} missing")
+    if guess.shape is not None and guess.shape.ambiguous and guess.role == "quasi-identifier":
+        more.append(f"or is it {guess.shape.ambiguous}?")
+    values = [f"values: {proposal.listed[guess.name]}"] if guess.name in proposal.listed else []
+    return f"{DECIDE} {'; '.join([reason, *more, *values])}"
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
+
+
+def _head(proposal: Proposal) -> list[str]:
+    lines = [
+        "# Made by `anonymize init`: a first guess at what the columns of this table are. It runs as it is, and it is",
+        f"# not done: whoever knows the data has to look at each `{DECIDE}`.",
+        "#",
+        "#   anonymize validate SPEC            checks this file against the table",
+        "#   anonymize mondrian SPEC -o released.csv -r report.md",
+        "",
+        "version: 1",
+    ]
+    return [line.replace("SPEC", "THIS-FILE") for line in lines]
+
+
+def _input(proposal: Proposal) -> list[str]:
+    if not proposal.input:
+        return []
+    lines = ["input:"]
+    for key, value in proposal.input.items():
+        note = f"{DECIDE} texts that seem to mean missing; the first one is what a release shows"
+        lines.append(_line(f"  {key}: {flow(value)}", note if key == "missing" else ""))
+    return lines
+
+
+def _list(proposal: Proposal, groups: Mapping[str, str], role: GuessedRole, section: str, meaning: str) -> list[str]:
+    entries = [
+        _line(f"  - {scalar(entry)}", _note(proposal, guess, group))
+        for entry, guess, group in _entries(proposal, groups, role)
+    ]
+    return [f"# {section}: {meaning}.", f"{section}:", *entries] if entries else []
+
+
+def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
+    lines = ["# quasi_identifiers: what others may know of a person; generalized. Together they name one."]
+    for single in proposal.joint:
+        names = ", ".join(map(_comment, single.columns))
+        lines.append(f"# {single.share:.1%} of the {proposal.rows:,} rows are alone by {names}.")
+    if proposal.all_together is not None:
+        own, passing = proposal.all_together
+        lines.append(f"# {own:.1%} are alone by all of them, {passing:.1%} by these and what passes through.")
+    lines.append("quasi_identifiers:")
+    for entry, guess, group in _entries(proposal, groups, "quasi-identifier"):
+        settings = proposal.settings.get(guess.name, {})
+        lines.append(f"  {scalar(entry)}:" + ("" if settings else " {}"))
+        lines[-1] = _line(lines[-1], _note(proposal, guess, group))
+        lines += [f"    {key}: {flow(value)}" for key, value in settings.items()]
+    return lines
+
+
+def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
+    lines = ["# sensitive: what nobody may learn of a person; released as it is.", "sensitive:"]
+    entries = list(_entries(proposal, groups, "sensitive"))
+    for entry, guess, group in entries:
+        kind = {"type": "numeric"} if guess.facts.numbers is not None else {}
+        lines.append(_line(f"  {scalar(entry)}: {flow(kind)}", _note(proposal, guess, group)))
+    return lines if entries else []
+
+
+def _others() -> list[str]:
+    return [_line("# others: drop", "what a column is that is not listed here; an error as it is")]
+
+
+def _privacy(proposal: Proposal) -> list[str]:
+    lines = ["privacy:"]
+    if proposal.costs:
+        of = "the table" if proposal.sampled is None else f"a sample of {proposal.sampled:,} rows; the table loses less"
+        figures = ", ".join(f"k={cost.k}: {cost.gcp:.1%}" for cost in proposal.costs)
+        lines.append(f"  # Precision of the quasi-identifiers that a mondrian loses (gcp), on {of}:")
+        lines.append(f"  # {figures}")
+    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} rows that read alike, at least"))
+    if proposal.names("sensitive"):
+        lines.append("  # l: 2                                         # values of each sensitive column in each class")
+    lines.append("  # suppression: 0.01                            # the share of rows that may be suppressed")
+    return lines

@@ -1,0 +1,108 @@
+"""The settings of a quasi-identifier: its type, and the builder of a hierarchy that suits it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from anonymize.domain.grid import Grid
+from anonymize.profiling.measure import ColumnFacts, Hashes, Numbers
+from anonymize.profiling.roles import Guess
+from anonymize.profiling.shapes import TextShape
+from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS
+from anonymize.spec.hierarchy import MOST_WIDTH
+
+LABELS = ("Other", "Others", "All others", "Rest", "(pooled)")
+LEAST_POOL, MOST_POOL = 5, 50
+FEW_NUMBERS = 5
+"""So many different numbers or more are put into intervals."""
+
+MASKED = 8
+"""Up to so many characters a code is masked one by one."""
+
+
+def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
+    """What the spec says of a quasi-identifier: `type` and `hierarchy`, as far as they differ from the defaults."""
+    facts, shape = guess.facts, guess.shape
+    if not facts.distinct:
+        return {}
+    if facts.typed or (shape is not None and shape.kind in ("date", "time") and guess.reason == shape.name):
+        return _moments(shape, guess)
+    if facts.numbers is not None and not (shape is not None and shape.kind == "code"):
+        few = facts.distinct < FEW_NUMBERS
+        return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
+    if shape is not None and (shape.kind == "code" or guess.words & PLACES) and _one_length(facts):
+        return _prefixes(facts, shape)
+    return _pool(facts, hashes)
+
+
+def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
+    if shape is None or shape.kind not in ("date", "time"):
+        return {}
+    kind = "dates" if shape.kind == "date" else "times"
+    levels = ["hour", "six-hours", "half-day"]
+    if kind == "dates":
+        finer = {"minute": ["day", "month"], "day": ["month"], "month": []}[shape.finest]
+        levels = [*finer, "quarter", "year", *(["decade"] if guess.words & BIRTHS else [])]
+    return {"hierarchy": {kind: {"format": shape.format, "levels": levels} if shape.format else levels}}
+
+
+def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
+    """Intervals of round widths: some twenty over the bulk of the values, then coarser ones."""
+    if words & AGES:
+        widths = [5.0, 10.0, 20.0]
+    elif words & YEARS or (numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100):
+        widths = [5.0, 10.0]
+    elif words & COORDINATES:
+        widths = [0.01, 0.1, 1.0]
+    else:
+        spread = numbers.high - numbers.low
+        if not math.isfinite(spread) or spread <= 0 or not 1e-200 < spread < 1e200:
+            return {}
+        grid = Grid.near(spread / 20, at_least=2.0 if numbers.whole else 0.0)
+        widths = [grid.step, grid.step * 2, grid.step * 4] if grid.step * 4 < spread * 4 else [grid.step]
+    if numbers.largest / widths[0] >= MOST_WIDTH / 4 or widths[-1] >= MOST_WIDTH:
+        return {}
+    return {"hierarchy": {"intervals": [int(width) if width == int(width) else width for width in widths]}}
+
+
+def _one_length(facts: ColumnFacts) -> bool:
+    """Whether texts are codes: of one length or nearly so, without spaces, with a digit somewhere."""
+    lengths = {len(text) for text in facts.texts}
+    digits = any(character.isdigit() for text in facts.texts for character in text)
+    return digits and max(lengths) - min(lengths) <= 2 and max(lengths) > 2 and not any(" " in x for x in facts.texts)
+
+
+def _prefixes(facts: ColumnFacts, shape: TextShape) -> dict[str, Any]:
+    width = max(map(len, facts.texts))
+    if shape.lengths:
+        return {"hierarchy": {"prefix": list(shape.lengths)}}
+    if width <= MASKED and len({len(text) for text in facts.texts}) == 1:
+        return {"hierarchy": {"prefix": list(range(width - 1, 0, -1))}}
+    return {"hierarchy": {"prefix": sorted({max(width - 2, 1), max(width // 2, 1), 1}, reverse=True)}}
+
+
+def _pool(facts: ColumnFacts, hashes: Hashes | None) -> dict[str, Any]:
+    """Rare values under one label, where some are rare and others are not."""
+    below = min(max(facts.rows // 100, LEAST_POOL), MOST_POOL)
+    rare = int(np.searchsorted(facts.counts, below))
+    label = _label(facts.texts, hashes)
+    if facts.distinct < 4 or rare < 2 or rare == facts.distinct or label is None:
+        return {}
+    return {"hierarchy": {"rare": {"below": below, "label": label}}}
+
+
+def _label(texts: Collection[str], hashes: Hashes | None) -> str | None:
+    """A label that is no value of the column; None where that cannot be told."""
+    import polars as pl
+
+    if hashes is None:
+        return None
+    taken = {text.strip().lower() for text in texts}
+    for label in LABELS:
+        if label.lower() not in taken and not np.isin(pl.Series([label]).hash().to_numpy(), hashes).any():
+            return label
+    return None

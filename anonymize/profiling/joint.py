@@ -1,0 +1,72 @@
+"""What columns give away together: how many rows are alone with what they say in several of them.
+
+Counted over all rows, by hashes of the columns that are mixed into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.profiling.measure import Hashes
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+MOST = 4
+"""So many columns are in the largest set that is shown."""
+WORK = 12_000_000
+"""So many rows are sorted, of all sets together; but three columns are tried in any case."""
+
+
+@dataclass(frozen=True)
+class Singled:
+    """A set of columns, and the share of the rows that are alone in it."""
+
+    columns: tuple[str, ...]
+    share: float
+
+
+def together(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> float:
+    """The share of the rows that are alone with what they say in all of some columns."""
+    mixed = _mixed([hashes[name] for name in columns])
+    return _alone(mixed)
+
+
+def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Singled]:
+    """Sets of one column, two, and more, each the one before and the column with which most rows are alone;
+    sets with which no more are than with the one before are left out.
+
+    Of many columns the first are tried, as many as `WORK` allows.
+    """
+    sets: list[Singled] = []
+    chosen: list[str] = []
+    mixed: Hashes | None = None
+    rows = max(len(hashes[columns[0]]), 1) if columns else 1
+    left = list(columns[: min(max(WORK // rows // MOST, 3), 12)])
+    while left and len(chosen) < MOST and (not sets or sets[-1].share < 0.9):
+        tried = {name: _mixed([hashes[name]] if mixed is None else [mixed, hashes[name]]) for name in left}
+        shares = {name: _alone(each) for name, each in tried.items()}
+        best = max(left, key=lambda name: shares[name])
+        chosen.append(best)
+        left.remove(best)
+        mixed = tried[best]
+        sets.append(Singled(tuple(chosen), shares[best]))
+    return [each for before, each in zip([None, *sets], sets, strict=False) if not before or each.share > before.share]
+
+
+def _mixed(columns: Sequence[Hashes]) -> Hashes:
+    """(rows,) one hash of several; the order of columns counts, so that two equal columns do not cancel."""
+    mixed = np.zeros_like(columns[0])
+    for each in columns:
+        mixed = (mixed ^ each) * _ODD
+        mixed ^= mixed >> _SHIFT
+    return mixed
+
+
+def _alone(hashes: Hashes) -> float:
+    """The share of values that stand once: those that differ from both neighbours in order."""
+    ordered = np.sort(hashes)
+    changes = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
+    return float((changes[1:] & changes[:-1]).sum() / max(len(ordered), 1))

@@ -1,0 +1,55 @@
+"""How a CSV is written: the separator of its header, and the encoding of its first bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SEPARATORS = (",", ";", "\t", "|")
+HEAD = 1 << 16
+_MAGIC = (b"PAR1", b"ARROW1", b"\x1f\x8b")
+
+
+def layout_of(path: str, separator: str | None, encoding: str | None) -> dict[str, Any]:
+    """The keys of the spec's `input` that differ from the defaults; what is given is not guessed.
+
+    Standard input, and what is compressed, cannot be looked at in advance: a comma and UTF-8, unless given.
+    """
+    head = b""
+    if path != "-":
+        try:
+            with open(path, "rb") as file:
+                head = file.read(HEAD)
+        except OSError:
+            pass  # whoever opens it says what is wrong
+    if head.startswith(_MAGIC):
+        head = b""
+    encoding = encoding or _encoding(head)
+    text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
+    separator = separator or _separator(text)
+    given = {"separator": separator, "encoding": encoding}
+    return {key: value for key, value in given.items() if value not in (",", "utf8")}
+
+
+def _encoding(head: bytes) -> str:
+    """UTF-8 if the first bytes are that, but for a character that is cut short; else the one that takes any byte."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        head[: HEAD - 4].decode("utf-8")
+    except UnicodeDecodeError as error:
+        if len(head) < HEAD or error.start < HEAD - 8:
+            return "cp1252" if not any(byte in head for byte in b"\x81\x8d\x8f\x90\x9d") else "latin-1"
+    return "utf8"
+
+
+def _separator(text: str) -> str:
+    """The mark that parts the header into most fields, outside of quotes; of equal ones the first."""
+    line, quoted = "", False
+    for character in text:
+        quoted ^= character == '"'
+        if character == "\n" and not quoted:
+            break
+        line += "" if quoted else character
+    counts = {mark: line.count(mark) for mark in SEPARATORS}
+    best = max(SEPARATORS, key=lambda mark: counts[mark])
+    return best if counts[best] else ","

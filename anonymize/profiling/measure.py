@@ -1,0 +1,297 @@
+"""One reading of a table: what has to be exact is counted over all rows, what need not be comes from a sample.
+
+Values are counted by 64-bit hashes: two values of a million share one with a probability of 3 in 100 million. A table
+too large for the hashes of all its columns at once is read once for each group of columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.errors import DataError, Problem
+from anonymize.profiling.words import MISSING_WORDS
+from anonymize.spec.missing import UNKNOWN
+from anonymize.table.encode import is_text
+from anonymize.table.named import column, unnamed
+from anonymize.table.source import Source
+from anonymize.table.texts import tidy
+
+Hashes = NDArray[np.uint64]
+
+SAMPLE = 10_000
+"""So many rows, or up to twice as many, are in a sample; a smaller table is its own."""
+HEAD = 2_000
+TEXTS = 400
+"""So many distinct texts of the sample say what form a column's values have."""
+BATCH = 200_000
+MEMORY = 1 << 30
+_TYPED = (pl.Date, pl.Datetime, pl.Time)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a column, every value of which is one: whether all are whole, the largest absolute value, and
+    quantiles of the sample (5 %, 95 %)."""
+
+    whole: bool
+    largest: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column, measured.
+
+    `missing`: rows without a value. `distinct`, `singles`: its values, and the rows that are alone with theirs; exact.
+    `counts` ascending, the rows of each value. `texts`: distinct values of the sample, in no particular order. `bad`:
+    values that are no numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
+    """
+
+    name: str
+    rows: int
+    missing: int
+    distinct: int
+    singles: int
+    counts: NDArray[np.int64]
+    texts: tuple[str, ...]
+    numbers: Numbers | None = None
+    bad: int = 0
+    typed: bool = False
+
+    @property
+    def present(self) -> int:
+        """Rows with a value."""
+        return self.rows - self.missing
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table, measured. `hashes`: those of each column's rows, where they are few enough to be kept. `sample`: rows at
+    equal distances, as text. `unknown`: texts of the sample that read as missing."""
+
+    rows: int
+    columns: Mapping[str, ColumnFacts]
+    hashes: Mapping[str, Hashes]
+    sample: pl.DataFrame
+    unknown: tuple[str, ...]
+
+
+class Thinned:
+    """Rows of a stream at equal distances, at most twice `SAMPLE`, whatever its length."""
+
+    def __init__(self) -> None:
+        self._step, self._next, self._pieces = 1, 0, list[pl.DataFrame]()
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        kept = batch.gather_every(self._step, self._next) if self._next < batch.height else batch.clear()
+        self._next += kept.height * self._step - batch.height
+        self._pieces.append(kept)
+        while sum(piece.height for piece in self._pieces) > 2 * SAMPLE:
+            kept = pl.concat(self._pieces)
+            self._pieces = [kept.gather_every(2)]
+            self._next += self._step * (kept.height % 2)
+            self._step *= 2
+
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        return pl.concat(self._pieces) if self._pieces else pl.DataFrame()
+
+
+def measure(source: Source, memory: int = MEMORY) -> TableFacts:
+    """Reads a table, as often as the hashes of all columns take so many bytes of memory.
+
+    Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be used.
+    """
+    for name, dtype in source.schema.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+            raise DataError(Problem(f"column {name!r} is of a type that is not supported", source.name))
+    numeric = _likely_numbers(source)
+    thinned, names = Thinned(), list(source.columns)
+    counted: dict[str, _RowCount] = {}
+    first = _first_group(source, names, memory)
+    groups = [names[start : start + first] for start in range(0, len(names), first)]
+    for group in groups:
+        counting = {name: _RowCount(source, name, name in numeric) for name in group}
+        for batch in _batches(source, names if group is groups[0] else group, checked=group is groups[0]):
+            if group is groups[0]:
+                thinned.add(batch)
+            for name, each in counting.items():
+                each.add(batch[name])
+        for each in counting.values():
+            each.finish(keep=len(groups) == 1)
+        counted |= counting
+    if not source.rows:
+        raise DataError(Problem("no rows: a header alone", file=source.name))
+    sample = thinned.frame().select(column(name).cast(pl.String) for name in names)
+    seen = frozenset().union(*(each.unknown for each in counted.values()))
+    unknown = tuple(word for word in MISSING_WORDS if word in seen)
+    columns = {name: each.facts(source.rows, sample[name], unknown) for name, each in counted.items()}
+    kept = {name: each.hashes for name, each in counted.items() if each.hashes is not None}
+    return TableFacts(source.rows, columns, kept, sample, unknown)
+
+
+def _first_group(source: Source, names: Sequence[str], memory: int) -> int:
+    """How many columns are counted in one reading: as many as there is room for hashes, of 8 bytes a row."""
+    size = source.path.stat().st_size
+    with open(source.path, "rb") as file:
+        head = file.read(1 << 16)
+    lines = head.count(b"\n") if source.format == "csv" else len(names) and len(head) // (2 * len(names))
+    rows = size * max(lines, 1) // max(len(head), 1) + 1
+    return len(names) if len(names) * rows * 8 <= memory else max(memory // (8 * rows), 1)
+
+
+def _batches(source: Source, names: Sequence[str], *, checked: bool) -> Iterator[pl.DataFrame]:
+    wanted = [column(name) for name in names]
+    return source.examine(wanted, BATCH, hashing=False) if checked else source.batches(names, BATCH)
+
+
+def _likely_numbers(source: Source) -> set[str]:
+    """Columns whose first values are numbers; whether all are is measured."""
+    try:
+        head = source.scan().head(HEAD).collect()
+    except (pl.exceptions.PolarsError, OSError):
+        source.check()
+        raise
+    return {name for name in source.columns if _reads_as_numbers(head[name])}
+
+
+def _reads_as_numbers(values: pl.Series) -> bool:
+    if not is_text(values.dtype):
+        return values.dtype.is_numeric()
+    texts = tidy(unnamed(values).cast(pl.String).drop_nulls())
+    texts = texts.filter(~texts.str.to_lowercase().is_in([*UNKNOWN, ""]))
+    wrong = texts.cast(pl.Float64, strict=False).is_null().sum()
+    return len(texts) > 0 and wrong <= 0.05 * len(texts)
+
+
+class _RowCount:
+    """A column on its way: hashes of all rows, and whether they are numbers."""
+
+    def __init__(self, source: Source, name: str, numeric: bool) -> None:
+        self.name, self._numeric = name, numeric
+        self._dtype = source.schema[name]
+        self._text = is_text(self._dtype)
+        self._pieces: list[Hashes] = []
+        self._range = _Range()
+        self._words = _hashed_words()
+        self.hashes: Hashes | None = None
+        self.unknown: frozenset[str] = frozenset()
+
+    def add(self, values: pl.Series) -> None:
+        """Takes the next rows."""
+        plain = unnamed(values).cast(pl.String) if self._text else unnamed(values)
+        self._pieces.append(plain.hash().to_numpy())
+        if self._numeric and not self._range.wrong:
+            self._range.add(plain)
+
+    def finish(self, *, keep: bool) -> None:
+        """Counts; `keep`: the hashes are kept."""
+        hashes = np.concatenate(self._pieces) if self._pieces else np.zeros(0, np.uint64)
+        self._pieces = []
+        ordered = np.sort(hashes)
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else ordered
+        counts = np.diff(np.append(starts, len(ordered))).astype(np.int64)
+        values = ordered[starts.astype(np.int64)]
+        strong = {word for word in self._words if self._text and (self.is_numeric or word.lower() in STRONG)}
+        self.unknown = frozenset(word for word in strong if _among(self._words[word], values))
+        nothing = pl.Series([None, *([""] if self._text else [])], dtype=pl.String() if self._text else self._dtype)
+        absent = [*nothing.hash().to_list(), *(self._words[word] for word in self.unknown)]
+        present = ~np.isin(values, np.array(absent, np.uint64))
+        self._missing = int(counts[~present].sum())
+        self._counts = np.sort(counts[present])
+        self.hashes = hashes if keep else None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether every value is a number."""
+        return self._numeric and not self._range.wrong
+
+    def facts(self, rows: int, sample: pl.Series, unknown: Sequence[str]) -> ColumnFacts:
+        """What has been measured, with the forms of the sample; `unknown`: texts that mean missing."""
+        present = tidy(unnamed(sample).drop_nulls())
+        present = present.filter(~present.is_in(["", *unknown]))
+        numbers = None
+        if self.is_numeric and len(self._counts):
+            numbers = Numbers(self._range.whole, self._range.largest, *_spread(present))
+        distinct = present.unique(maintain_order=True)
+        return ColumnFacts(
+            self.name,
+            rows,
+            self._missing,
+            len(self._counts),
+            int((self._counts == 1).sum()),
+            self._counts,
+            tuple(distinct.gather_every(max(len(distinct) // TEXTS, 1)).to_list()),
+            numbers,
+            self._range.wrong,
+            self._dtype in _TYPED,
+        )
+
+
+@cache
+def _hashed_words() -> Mapping[str, int]:
+    """The hashes of the texts that read as missing."""
+    return dict(zip(MISSING_WORDS, pl.Series(MISSING_WORDS).hash().to_list(), strict=True))
+
+
+def _among(value: int, ordered: Hashes) -> bool:
+    place = int(np.searchsorted(ordered, np.uint64(value)))
+    return place < len(ordered) and int(ordered[place]) == value
+
+
+class _Range:
+    """Whether values are numbers as a spec's `type: numeric` has them, and how large.
+
+    `wrong`: values that are none, counted up to the first batch that has any; a column whose numbers no 64 bits hold
+    exactly has some as well.
+    """
+
+    def __init__(self) -> None:
+        self.wrong, self.largest, self.whole = 0, 0.0, True
+
+    def add(self, values: pl.Series) -> None:
+        """Takes the next rows."""
+        numbers = values.cast(pl.Float64, strict=False)
+        if numbers.null_count() > values.null_count():
+            rest = tidy(values.filter(numbers.is_null() & values.is_not_null()).cast(pl.String)).str.strip_chars()
+            rest = rest.filter(~rest.is_in(["", *MISSING_WORDS]))
+            more = rest.cast(pl.Float64, strict=False)
+            self.wrong += more.null_count()
+            self._take(more.drop_nulls().to_numpy())
+        self._take(numbers.drop_nulls().to_numpy())
+
+    def _take(self, numbers: NDArray[np.float64]) -> None:
+        if not len(numbers):
+            return
+        largest = float(np.abs(numbers).max())
+        if not math.isfinite(largest):
+            self.wrong += int((~np.isfinite(numbers)).sum())
+            return
+        self.largest = max(self.largest, largest)
+        self.whole = self.whole and bool(np.all(numbers == np.floor(numbers)))
+        if self.largest >= (_LARGEST_WHOLE if self.whole else _EXACT):
+            self.wrong += 1
+
+
+_EXACT, _LARGEST_WHOLE = 2.0**53, 2.0**63
+
+
+def _spread(texts: pl.Series) -> tuple[float, float]:
+    values: Any = texts.cast(pl.Float64, strict=False).drop_nulls()
+    if not len(values):
+        return 0.0, 0.0
+    return float(values.quantile(0.05)), float(values.quantile(0.95))
+
+
+STRONG = frozenset({"na", "n/a", "n.a.", "nan", "null", "nil", "missing", "?", "-", "--", "."})
+"""Words that mean missing among categories as well, where others, such as none, may be a value."""

@@ -1,0 +1,159 @@
+"""What role a column seems to have, and why: from its form, its name, and how far it singles people out.
+
+What cannot be known from a table, such as what others know, is guessed on the side of caution: what identifies is left
+out, what singles people out or is known of them is generalized. Each guess is to be decided by whoever knows the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from anonymize.profiling.measure import ColumnFacts
+from anonymize.profiling.shapes import TextShape, shape_of
+from anonymize.profiling.words import (
+    AGES,
+    BIRTHS,
+    DEMOGRAPHICS,
+    FREE,
+    IDENTIFIERS,
+    PLACES,
+    SECRETS,
+    YEARS,
+    is_name,
+    parts,
+)
+
+GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
+ROLES: tuple[GuessedRole, ...] = ("identifier", "quasi-identifier", "sensitive", "insensitive")
+
+ALIKE = 0.98
+"""The share of values that differ in a column that names its rows."""
+HARDLY_TWO = 0.2
+MANY_TEXTS = 1000
+ALONE = 0.05
+"""The share of rows alone with their value that makes a column of the others a quasi-identifier."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column with its role and the reason for it. `shape`: of its texts, None where there are none."""
+
+    facts: ColumnFacts
+    role: GuessedRole
+    reason: str
+    shape: TextShape | None = None
+    words: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def name(self) -> str:
+        """The column's."""
+        return self.facts.name
+
+    def as_role(self, role: GuessedRole, reason: str) -> Guess:
+        """The same column with another role."""
+        return replace(self, role=role, reason=reason)
+
+
+def guess(facts: ColumnFacts) -> Guess:
+    """The role of a column, by the first rule that speaks of it."""
+    shape = shape_of(facts.texts)
+    words = parts(facts.name)
+    for rule in (_empty, _moment, _contact, _naming, _place, _known, _alone):
+        for role, reason in rule(facts, shape, words):
+            return Guess(facts, role, reason, shape, words)
+    return Guess(facts, "insensitive", f"{_count(facts.distinct, 'value')}, which single out few rows", shape, words)
+
+
+def guesses(columns: list[ColumnFacts]) -> list[Guess]:
+    """The roles of all columns, of which one at least is a quasi-identifier: a spec needs one."""
+    made = [guess(column) for column in columns]
+    if not any(each.role == "quasi-identifier" for each in made):
+        order: tuple[GuessedRole, ...] = ("insensitive", "sensitive", "identifier")
+        best = min(made, key=lambda each: (order.index(each.role), -each.facts.distinct))
+        reason = f"nothing looks like one, and a spec needs one; else it were {best.role}"
+        made = [each.as_role("quasi-identifier", reason) if each is best else each for each in made]
+    return made
+
+
+Rulings = Iterator[tuple[GuessedRole, str]]
+
+
+def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if not facts.distinct:
+        yield "insensitive", "no row has a value"
+
+
+def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    eight = shape is not None and shape.format == "%Y%m%d"
+    if facts.typed or (shape is not None and shape.kind in ("date", "time") and (facts.numbers is None or eight)):
+        yield "quasi-identifier", shape.name if shape is not None else "dates"
+
+
+def _contact(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if shape is not None and shape.kind == "contact" and facts.numbers is None:
+        yield "identifier", shape.name
+    if facts.numbers is None and is_name(facts.name):
+        yield "identifier", "called as names of people are"
+    if facts.numbers is None and facts.distinct > 20 and ((shape and shape.kind == "free text") or words & FREE):
+        yield "identifier", "free text, which no role protects"
+
+
+def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What names rows: hardly two alike."""
+    share = facts.distinct / max(facts.present, 1)
+    called = bool(words & IDENTIFIERS)
+    whole = facts.numbers is None or facts.numbers.whole
+    numbered = facts.numbers is not None and facts.numbers.largest <= 2 * facts.rows
+    if whole and called and share >= 0.5 and facts.distinct > 10:
+        more = "" if share >= ALIKE else "; where rows share one, `unit:` may name it"
+        yield "identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}"
+    if words & (AGES | PLACES) and not (facts.numbers is None and share >= ALIKE and facts.present >= 200):
+        return
+    enough = facts.present >= (200 if facts.numbers is not None and not numbered else 20)
+    if whole and share >= ALIKE and enough:
+        yield "identifier", f"{_percent(share)} of its values differ"
+    crowd = facts.distinct >= MANY_TEXTS and share >= HARDLY_TWO
+    if facts.numbers is None and (crowd or (share >= 0.5 and facts.present >= 50)):
+        yield "identifier", f"{facts.distinct:,} different texts in {facts.present:,} rows: names or free text"
+
+
+def _place(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if shape is not None and shape.name in ("ICD-10 codes", "ATC codes"):
+        yield "sensitive", shape.name
+    if shape is not None and shape.kind == "code":
+        yield "quasi-identifier", shape.name
+    if words & PLACES:
+        yield "quasi-identifier", "geography, by its name"
+
+
+def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What others know of a person, and what they should not learn."""
+    numbers = facts.numbers
+    if words & AGES and numbers is not None:
+        yield "quasi-identifier", "an age, by its name"
+    if words & BIRTHS:
+        yield "quasi-identifier", "about a birth, by its name"
+    if numbers is not None and numbers.whole and facts.distinct > 2 and 1850 <= numbers.low <= numbers.high <= 2100:
+        yield "quasi-identifier", "numbers that look like years"
+    if words & YEARS and numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
+        yield "quasi-identifier", "a year, by its name"
+    if words & DEMOGRAPHICS:
+        yield "quasi-identifier", "known of a person, by its name"
+    if words & SECRETS:
+        yield "sensitive", "what people would keep to themselves, by its name"
+
+
+def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    share = facts.singles / facts.rows
+    if share >= ALONE:
+        yield "quasi-identifier", f"{_percent(share)} of the rows are alone with their value"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if 0.01 <= share <= 0.995 or share in (0.0, 1.0) else f"{share:.1%}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,178 @@
+"""What texts are by their form: dates and their formats, times, codes of known lists, contact data, free text.
+
+A form is recognized where nearly all distinct texts of a sample have it; whether all of a column have it is checked
+where a spec depends on that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from anonymize.domain.moments import Moments
+from anonymize.profiling.words import COUNTRIES, STATES
+
+NEARLY = 0.98
+"""The share of distinct texts that have to have a form."""
+
+Kind = Literal["date", "time", "contact", "code", "free text", "text"]
+
+
+@dataclass(frozen=True)
+class TextShape:
+    """The form of a column's texts.
+
+    `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
+    tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
+    masked. `ambiguous`: another format that fits as well.
+    """
+
+    kind: Kind
+    name: str
+    format: str | None = None
+    finest: str = "day"
+    lengths: tuple[int, ...] = ()
+    ambiguous: str | None = None
+
+
+_DAYS = (
+    *("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
+    *("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"),
+    *("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y", "%y-%m-%d"),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M", "T%H:%M:%S", " %H:%M:%S.%f")
+_MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%Y-%b", "%b-%y")
+_TIMES = ("%I:%M %p", "%I:%M:%S %p", "%H%M")
+
+_CONTACTS = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
+    "web addresses": re.compile(r"(https?://|www\.)\S+"),
+    "IP addresses": re.compile(r"\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F]{1,4}(:[0-9a-fA-F]{0,4}){2,7}"),
+    "UUIDs": re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+    "social security numbers": re.compile(r"\d{3}-\d{2}-\d{4}"),
+    "bank account numbers": re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"),
+    "telephone numbers": re.compile(
+        r"\+\d[\d ()/-]{6,}\d|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4}|0\d{2,4}[ /-]\d{5,}"
+    ),
+}
+_CODES: Sequence[tuple[str, re.Pattern[str], tuple[int, ...]]] = (
+    ("ICD-10 codes", re.compile(r"[A-TV-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4}|[0-9]{1,2})?"), (3, 1)),
+    ("ATC codes", re.compile(r"[A-Z]\d{2}[A-Z]{2}\d{2}"), (5, 4, 3, 1)),
+    ("ZIP+4 codes", re.compile(r"\d{5}-\d{4}"), (5, 3, 1)),
+    ("Canadian postal codes", re.compile(r"[A-Z]\d[A-Z] ?\d[A-Z]\d"), (3, 1)),
+    ("British postcodes", re.compile(r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}"), (4, 2)),
+)
+
+
+def shape_of(texts: Sequence[str]) -> TextShape | None:
+    """The form that nearly all distinct texts have; None where they have none, or there are none."""
+    if not texts:
+        return None
+    for recognize in (_contact, _date, _time, _listed, _code):
+        shape = recognize(texts)
+        if shape is not None:
+            return shape
+    return _words(texts)
+
+
+def _share(texts: Sequence[str], fits: Callable[[str], object]) -> float:
+    """Of texts that have a form, and of the first ones where these have none."""
+    first = texts[:20]
+    if sum(bool(fits(text)) for text in first) < 0.5 * len(first):
+        return 0.0
+    return sum(bool(fits(text)) for text in texts) / len(texts)
+
+
+def _contact(texts: Sequence[str]) -> TextShape | None:
+    for name, pattern in _CONTACTS.items():
+        if _share(texts, pattern.fullmatch) >= NEARLY:
+            return TextShape("contact", name)
+    return None
+
+
+# --- dates and times --------------------------------------------------------------------------------------------------
+
+
+def date_formats() -> Iterator[tuple[str, str]]:
+    """Formats of dates that are tried, and the finest part that each tells."""
+    for day, clock in product(_DAYS, _CLOCKS):
+        yield day + clock, "minute" if clock else "day"
+    yield from ((month, "month") for month in _MONTHS)
+    yield "%Y%m%d", "day"
+
+
+def _date(texts: Sequence[str]) -> TextShape | None:
+    if not any(character.isdigit() for character in texts[0]) or max(map(len, texts)) > 40:
+        return None
+    iso = Moments("dates", (), None)
+    if _share(texts, iso.fits) >= NEARLY:
+        return TextShape("date", "ISO dates", None, "minute" if any(len(text) > 10 for text in texts) else "day")
+    if not _LIKE_DATE.search(texts[0]):
+        return None
+    fitting = [
+        (form, finest)
+        for form, finest in date_formats()
+        if _fits(texts[0], form)
+        and (form != "%Y%m%d" or all(len(text) == 8 and text[:2] in ("19", "20") for text in texts))
+        and _share(texts, Moments("dates", (), form).fits) >= NEARLY
+    ]
+    if not fitting:
+        return None
+    (form, finest), *more = fitting
+    return TextShape("date", f"dates written {form}", form, finest, ambiguous=more[0][0] if more else None)
+
+
+_LIKE_DATE = re.compile(r"^\d{8}$|\d[-/. ](\d|[A-Za-z]{3})|[A-Za-z]{3}[-/. ]\d")
+
+
+def _fits(text: str, form: str) -> bool:
+    return Moments("dates", (), form).fits(text)
+
+
+def _time(texts: Sequence[str]) -> TextShape | None:
+    if _share(texts, Moments("times", (), None).fits) >= NEARLY:
+        return TextShape("time", "times of day", None, "minute")
+    for form in _TIMES:
+        fits = Moments("times", (), form).fits
+        if (form != "%H%M" or _zeros(texts)) and _share(texts, fits) >= NEARLY:
+            return TextShape("time", f"times of day written {form}", form, "minute")
+    return None
+
+
+def _zeros(texts: Sequence[str]) -> bool:
+    """Whether digits are a code: all of one length, some with a zero in front."""
+    return len({len(text) for text in texts}) == 1 and any(text.startswith("0") for text in texts)
+
+
+# --- codes and words --------------------------------------------------------------------------------------------------
+
+
+def _listed(texts: Sequence[str]) -> TextShape | None:
+    """Countries and states, of which there have to be several: two letters may be anything."""
+    upper = set(texts)
+    if len(upper) >= 5 and upper <= STATES:
+        return TextShape("code", "US states")
+    if len(upper) >= 5 and upper <= COUNTRIES:
+        return TextShape("code", "ISO country codes")
+    return None
+
+
+def _code(texts: Sequence[str]) -> TextShape | None:
+    for name, pattern, lengths in _CODES:
+        if len(texts) > 2 and _share(texts, pattern.fullmatch) >= NEARLY:
+            return TextShape("code", name, lengths=lengths)
+    digits = all(text.isascii() and text.isdigit() for text in texts)
+    if digits and _zeros(texts) and 3 <= len(texts[0]) <= 8:
+        return TextShape("code", f"codes of {len(texts[0])} digits, some with a zero in front")
+    return None
+
+
+def _words(texts: Sequence[str]) -> TextShape:
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    length = sum(map(len, texts)) / len(texts)
+    if (words >= 4 or length >= 40) and len(texts) > 20:
+        return TextShape("free text", "free text")
+    return TextShape("text", "text")

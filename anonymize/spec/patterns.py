@@ -1,0 +1,155 @@
+"""Columns that a spec names by a pattern, or leaves to `others`, against the columns that a table has.
+
+In a list of columns a `*` stands for any characters, and for nothing else there is a sign: brackets and question marks
+are common in names. An entry that is the name of a column is that column, whatever is in it. A column that is listed by
+name is matched by no pattern; of several patterns in one section the first counts; patterns of two sections that match
+the same column are a mistake, since a column has one role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from anonymize.errors import DataError, Problem
+from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.model import Spec
+
+WILDCARD = "*"
+SECTIONS = ("identifiers", "quasi_identifiers", "sensitive", "insensitive")
+"""Where columns may be named by patterns."""
+
+SECTION_PATHS = frozenset((section,) for section in SECTIONS)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether an entry stands for whatever it matches, unless a column has just this name."""
+    return WILDCARD in name
+
+
+def matches(pattern: str, column: str) -> bool:
+    """Whether a column's name is what a pattern describes.
+
+    >>> matches("lab_*", "lab_hdl"), matches("*[mg]", "iron [mg]"), matches("lab_*", "my lab_hdl")
+    (True, True, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(WILDCARD))), column, re.DOTALL) is not None
+
+
+def entry_of(names: Collection[str], column: str) -> str | None:
+    """The entry that names a column: its own, else the first pattern that matches it; None where there is none."""
+    if column in names:
+        return column
+    return next((name for name in names if is_pattern(name) and matches(name, column)), None)
+
+
+def is_open(spec: Spec) -> bool:
+    """Whether it takes a table to say which columns have a role, and which one."""
+    return spec.others != "error" or any(is_pattern(name) for section in SECTIONS for name in getattr(spec, section))
+
+
+def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec:
+    """The spec with the columns of a table in place of patterns and of `others`; columns in the table's order.
+
+    A pattern that matches nothing stays, for whoever asks whether all columns are there. Unless `lenient`, raises
+    DataError for columns that patterns of two sections match, and for an entry with a `*` that is a column's name where
+    columns that it would match as a pattern have no other role but that of `others`.
+    """
+    if not is_open(spec):
+        return spec
+    present = frozenset(columns)
+    explicit = {name for _, name, _ in spec.mentions() if not is_pattern(name) or name in present}
+    free = [column for column in columns if column not in explicit]
+    if not lenient:
+        _check_sections(spec, free, present)
+    update: dict[str, Any] = {}
+    places = {path: place for path, place in spec._places.items() if path[:1] not in SECTION_PATHS or len(path) == 1}
+    for section in SECTIONS:
+        origin = dict(_origins(getattr(spec, section), free, present))
+        update[section] = _section(getattr(spec, section), origin)
+        places |= _places(spec, section, origin)
+    known = explicit.union(*(update[section] for section in SECTIONS))
+    rest = tuple(column for column in columns if column not in known)
+    if rest and spec.others != "error":
+        if not lenient:
+            _refuse_ambiguous(spec, rest, present)
+        section = "insensitive" if spec.others == "insensitive" else "identifiers"
+        update[section] = (*update[section], *rest)
+        update["others"] = "error"
+    return spec.model_copy(update=update).located(spec.path, places, spec.overridden, (*spec.left_over, *rest))
+
+
+def _origins(names: Collection[str], free: Sequence[str], present: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each column of a section with the entry that names it: its own, or the first pattern that matches it."""
+    taken: set[str] = set()
+    for name in names:
+        own = [name] if name in present or not is_pattern(name) else [each for each in free if matches(name, each)]
+        for column in own or [name]:
+            if column not in taken:
+                taken.add(column)
+                yield column, name
+
+
+def _section(names: Any, origin: Mapping[str, str]) -> Any:
+    return {column: names[name] for column, name in origin.items()} if isinstance(names, dict) else tuple(origin)
+
+
+def _places(spec: Spec, section: str, origin: Mapping[str, str]) -> dict[KeyPath, Place]:
+    """Where the keys of a section stand: those of a pattern for each column that it matches."""
+    names = getattr(spec, section)
+    keyed = isinstance(names, dict)
+    position = {name: index for index, name in enumerate(names)}
+    below: dict[Any, list[KeyPath]] = {}
+    for path in spec._places:
+        if path[:1] == (section,) and len(path) > 1:
+            below.setdefault(path[1], []).append(path)
+    return {
+        (section, column if keyed else index, *path[2:]): spec._places[path]
+        for index, (column, name) in enumerate(origin.items())
+        for path in below.get(name if keyed else position[name], ())
+    }
+
+
+def _check_sections(spec: Spec, free: Sequence[str], present: Collection[str]) -> None:
+    """Raises DataError for columns that patterns of two sections match, one problem for each pair of patterns."""
+    both: dict[tuple[KeyPath, str, str, str], list[str]] = {}
+    for column in free:
+        hits = [
+            (section, name, path)
+            for section, name, path in spec.mentions()
+            if section in SECTIONS and is_pattern(name) and name not in present and matches(name, column)
+        ]
+        for section, name, path in hits:
+            if section != hits[0][0]:
+                both.setdefault((path, name, hits[0][1], hits[0][0]), []).append(column)
+                break
+    problems = [
+        spec.problem(
+            path,
+            f"{_listed(names)}: matched by `{name}` under {path[0]} and by `{first}` under {section}",
+            "a column has one role; list it by name where it belongs",
+        )
+        for (path, name, first, section), names in both.items()
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _refuse_ambiguous(spec: Spec, rest: Sequence[str], present: Collection[str]) -> None:
+    """Raises DataError where an entry may be meant for more columns than the one of that name."""
+    problems: list[Problem] = []
+    for section, name, path in spec.mentions():
+        more = [column for column in rest if is_pattern(name) and name in present and matches(name, column)]
+        if more and section in SECTIONS:
+            message = f"`{name}` is the name of a column, and as a pattern it would match {_listed(more)} as well"
+            problems.append(spec.problem(path, message, f"list them by name, or write `{name}{WILDCARD}` for all"))
+    if problems:
+        raise DataError(problems)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Columns for a message; of many, how many."""
+    return f"column{'s' if len(names) > 1 else ''} {', '.join(names[:10])}" + (
+        f" and {len(names) - 10} more" if len(names) > 10 else ""
+    )

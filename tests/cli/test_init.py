@@ -1,0 +1,199 @@
+"""`init`: the spec runs as it is, and shows no value of the table unless it is asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.init import Init, init
+from anonymize.privacy import PARAMETERS
+from anonymize.profiling.words import MISSING_WORDS
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import load
+from tests.cli.conftest import CELLS, Call, Desk
+
+
+def released(folder: Path, table: Path, spec: Path) -> dict[str, object]:
+    """The spec, on its table, with the algorithm that takes any."""
+    out = str(folder / "released.csv")
+    options = ALGORITHMS["mondrian"].Options()
+    return release(Request(load(spec, PARAMETERS), "mondrian", options, output=out, force=True, threads=1))
+
+
+def first_spec(folder: Path, frame: pl.DataFrame, suffix: str = "csv") -> tuple[Path, str]:
+    table = folder / f"table.{suffix}"
+    frame.write_csv(table) if suffix == "csv" else frame.write_parquet(table)
+    return table, init(Init(str(table), str(folder / "spec.yaml"), force=True))
+
+
+# --- any table --------------------------------------------------------------------------------------------------------
+
+CELL = st.one_of(
+    st.none(),
+    st.text(max_size=6),
+    st.sampled_from(["Other", " Other", "NA", "?", "none", "*", "missing", "", "2016-02-30", "2016/01/02", "12:30"]),
+    st.integers(-(2**70), 2**70).map(str),
+    st.floats(allow_nan=True).map(str),
+    st.dates().map(str),
+    st.emails(),
+)
+KINDS = [
+    CELL,
+    st.integers(-5, 120).map(str),
+    st.floats(-1e6, 1e6).map(lambda number: f"{number:.2f}"),
+    st.dates().map(lambda day: day.strftime("%d.%m.%Y")),
+    st.sampled_from(["cook", "clerk", "nun", "judge", "Other"]),
+    st.integers(0, 99999).map(lambda number: f"{number:05}"),
+]
+NAMES = st.one_of(
+    st.sampled_from(["age", "id", "Name", "zip", "born", "diagnosis", "*", "a*", "^a$", "yes", "a: b", "# x", "x #y"]),
+    st.text(min_size=1, max_size=8).filter(lambda name: name.strip() != "" and "\0" not in name),
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pl.DataFrame:
+    names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    rows = draw(st.integers(1, 25))
+    columns = {}
+    for name in names:
+        cells = draw(st.sampled_from(KINDS))
+        columns[name] = draw(st.lists(st.one_of(st.none(), cells), min_size=rows, max_size=rows))
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String), strict=False)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(tables(), st.sampled_from(["csv", "parquet"]))
+def test_the_spec_of_any_table_runs(frame: pl.DataFrame, suffix: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table, _ = first_spec(folder, frame, suffix)
+        report = released(folder, table, folder / "spec.yaml")
+        assert report["privacy"]["satisfied"] is True  # type: ignore[index]
+
+
+MARKED = st.integers(0, 10**6).map(lambda number: f"Qx{number}")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(MARKED, st.sampled_from(["Qxa", "Qxb", "Qxc"]), st.integers(770_000, 779_999)), min_size=1),
+    st.booleans(),
+)
+def test_no_value_is_in_the_spec_unless_it_is_asked_for(rows: list[tuple[str, str, int]], show: bool) -> None:
+    frame = pl.DataFrame(rows, schema=["code", "job", "age"], orient="row")
+    with tempfile.TemporaryDirectory() as name:
+        table = Path(name) / "t.csv"
+        frame.write_csv(table)
+        text = init(Init(str(table), f"{name}/spec.yaml", show_values=show))
+        mode = stat.S_IMODE(os.stat(f"{name}/spec.yaml").st_mode)
+    body = "\n".join(line for line in text.splitlines() if "path:" not in line)
+    assert bool(re.search(r"Qx|\b77\d{4}\b", body)) == show
+    assert mode == 0o600 or not show
+
+
+def test_the_spec_depends_on_counts_and_not_on_which_values_there_are(tmp_path: Path) -> None:
+    jobs = ["cook"] * 60 + ["clerk"] * 40 + ["nun"] * 3 + ["judge"] * 2
+    other = {"cook": "baker", "clerk": "smith", "nun": "monk", "judge": "thief"}
+    texts = [
+        first_spec(tmp_path, pl.DataFrame({"job": own, "sex": ["F", "M", "F"] * 35}))[1]
+        for own in (jobs, [other[job] for job in jobs])
+    ]
+    assert texts[0] == texts[1] and "rare: {below: 5, label: Other}" in texts[0]
+
+
+# --- what is recognized -----------------------------------------------------------------------------------------------
+
+
+def test_a_column_turns_out_not_to_be_of_numbers_beyond_the_first_rows(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [*map(str, range(3000)), "many"], "sex": ["F"] * 3001})
+    table, text = first_spec(tmp_path, frame)
+    assert "1 values are not numbers" in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
+def test_missing_texts_are_of_the_list_and_there(tmp_path: Path) -> None:
+    _, text = first_spec(tmp_path, pl.DataFrame({"age": ["31", "NA", "unknown", "52"], "job": ["none", "?", "a", "b"]}))
+    line = next(line for line in text.splitlines() if line.strip().startswith("missing:"))
+    assert '"?"' in line and "NA" in line and "unknown" in line and "none" not in line
+    assert {"NA", "unknown", "?"} <= set(MISSING_WORDS)
+
+
+def test_columns_called_alike_are_one_line_of_a_wide_table(tmp_path: Path) -> None:
+    frame = pl.DataFrame({f"lab_{n}": [1, 2] * 20 for n in range(42)} | {"labour": ["a", "b"] * 20, "age": range(40)})
+    table, text = first_spec(tmp_path, frame)
+    assert '"lab_*"' in text and "lab_1 " not in text and len(text.splitlines()) < 45
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
+def test_separators_and_encodings(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes("Größe;Ort\n".encode("cp1252") + "180;Köln\n".encode("cp1252") * 10)
+    text = init(Init(str(table), str(tmp_path / "spec.yaml")))
+    assert 'separator: ";"' in text and "encoding: cp1252" in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_from_a_table_to_a_release_in_three_commands(call: Call, desk: Desk) -> None:
+    assert call("init", "table.csv", "-o", "anonymize.yaml").code == 0
+    assert call("validate").code == 0
+    assert call("mondrian", "-o", "out.csv").code == 0
+    assert not CELLS.search((desk.folder / "anonymize.yaml").read_text().split("identifiers:", 1)[1])
+    assert call("audit", "-i", "out.csv").code == 0
+    assert call("evaluate", "out.csv").code == 0
+
+
+def test_hierarchy_files_are_private(call: Call, desk: Desk) -> None:
+    rows = "\n".join(f"0{n % 50 + 1000},{n % 7}" for n in range(200))
+    (desk.folder / "codes.csv").write_text(f"zip,age\n{rows}\n")
+    assert call("init", "codes.csv", "-o", "s.yaml", "--hierarchies", "h").code == 0
+    (file,) = (desk.folder / "h").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and file.read_text().startswith("01000;")
+    assert f"hierarchy: {'h/'}" in (desk.folder / "s.yaml").read_text().replace('"', "")
+    assert call("mondrian", "s.yaml", "-o", "out.csv").code == 0
+
+
+def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from anonymize.cli.init import init as command
+
+    monkeypatch.chdir(desk.folder)
+    frame = pl.DataFrame({"age": range(30), "flag": [0, 1, 1] * 10})
+    frame.write_csv("t.csv")
+    plain = CliRunner().invoke(command, ["t.csv"])
+    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n\n")
+    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n99\n7\n")
+    assert "  k: 7 " in changed.stdout
+    assert plain.stdout == taken.stdout and taken.exit_code == 0
+    assert "  flag: {type: numeric}" in changed.stdout.split("sensitive:")[2]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [("", 3), ("a,b\n", 3), ("a,b\n1\n", 3), ('a,b\n1,"2\n', 3), ("a,a\n1,2\n", 3)]
+)
+def test_tables_that_cannot_be_read(call: Call, desk: Desk, content: str, code: int) -> None:
+    (desk.folder / "t.csv").write_text(content)
+    assert call("init", "t.csv", "-o", "s.yaml").code == code
+    assert not (desk.folder / "s.yaml").exists()
+
+
+def test_answers_and_a_table_cannot_both_come_from_standard_input(call: Call) -> None:
+    assert call("init", "-", "--interactive").code == 2
+
+
+def test_a_spec_is_not_overwritten(call: Call, desk: Desk) -> None:
+    assert call("init", "table.csv", "-o", "spec.yaml").code == 2

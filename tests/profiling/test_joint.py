@@ -1,0 +1,36 @@
+"""What columns give away together, against counting by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.profiling.joint import growing, together
+
+ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=30)
+
+
+@given(ROWS)
+def test_together(rows: list[tuple[int, int, int]]) -> None:
+    columns = {name: pl.Series([row[place] for row in rows]).hash().to_numpy() for place, name in enumerate("abc")}
+    for names in ("a", "ab", "cb", "abc"):
+        seen = Counter(tuple(row["abc".index(name)] for name in names) for row in rows)
+        alone = sum(count == 1 for count in seen.values())
+        assert together(columns, names) == pytest.approx(alone / len(rows))
+
+
+def test_equal_columns_do_not_cancel() -> None:
+    same = pl.Series(range(10)).hash().to_numpy()
+    assert together({"a": same, "b": same}, ["a", "b"]) == 1.0
+
+
+def test_sets_grow_by_the_column_with_which_most_rows_are_alone() -> None:
+    columns = {"few": np.repeat(np.arange(2, dtype=np.uint64), 50), "many": np.arange(100, dtype=np.uint64) // 2}
+    columns["half"] = np.arange(100, dtype=np.uint64) % 2
+    sets = growing(columns, ["few", "half", "many"])
+    assert sets[-1].share == 1.0 and set(sets[-1].columns) >= {"half", "many"}
