@@ -49,6 +49,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
+        "example": ("example:example", "Write an example spec with its table and hierarchies."),
+        "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule or exit code."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
