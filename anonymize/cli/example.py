@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from anonymize.cli.following import say_next
 from anonymize.cli.options import FORCE, PATH, QUIET, with_options
 
 PACKAGE = Path(__file__).parents[1]
@@ -54,6 +55,8 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
             file.write(content)
     if not quiet:
         click.echo(f"wrote {len(files)} files to {folder}", err=True)
+        table = ("-i", "adult.csv") if name == "adult" else ()
+        say_next("validate", str(folder / f"{name}.yaml"), *table)
 
 
 def contents(name: str) -> dict[str, bytes]:

@@ -127,7 +127,7 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
         return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, AnonymizeError):
-        return error.exit_code, [f"error: {problem}" for problem in error.problems]
+        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *getattr(error, "__notes__", ())]
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):

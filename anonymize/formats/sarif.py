@@ -16,6 +16,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning"}
 MEANINGS = {
     "direct-identifier": "A column that identifies people directly is in the table.",
+    "spec": "The spec, or what it names, is not valid.",
     "regression": "A figure of privacy or risk is worse than in the baseline.",
     "warning": "Something to look at before the table is published.",
 }
