@@ -74,7 +74,13 @@ def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path)
         spec.write_text(SPEC + "# more\n")
         os.utime(spec, ns=(1, 1))
 
-    steps: Iterator[Callable[[], object]] = iter(
+    def change_hierarchy() -> None:
+        hierarchy.write_text("cook;*\n")
+
+    def nothing() -> None:
+        pass
+
+    steps: Iterator[Callable[[], None]] = iter([nothing, change_spec, nothing, change_hierarchy])
         [lambda: None, change_spec, lambda: None, lambda: hierarchy.write_text("cook;*\n") and None]
     )
 
