@@ -108,7 +108,10 @@ def test_a_safe_release(tmp_path: Path) -> None:
         ("entropy-l-diversity", "diagnosis"),
     ]
     assert models[0]["required"] == {"k": 2} and models[0]["achieved"] == {"k": 2}
-    assert found.report["classes"] == {"count": 1, "min_size": 2, "mean_size": 2.0, "max_size": 2, "suppressed_rows": 2}
+    assert found.report["classes"] == {
+        **{"count": 1, "min_size": 2, "mean_size": 2.0, "max_size": 2, "suppressed_rows": 2},
+        "sizes": [{"from": 2, "to": 2, "classes": 1, "rows": 2}],
+    }
     assert json.loads(json.dumps(found.report, allow_nan=False)) == found.report
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -38,6 +39,12 @@ privacy:
   suppression: 0.1
 """
 JOBS = "CANARY clerk;Office;*\nCANARY chief;Office;*\nCANARY cook;Kitchen;*\n"
+
+
+def unnamed(report: str) -> str:
+    """A JSON report without its block `marginals`, of which bins are named by round numbers, and by labels of hierarchy
+    files: they may read as cells do, and are tested by themselves."""
+    return json.dumps({key: block for key, block in json.loads(report).items() if key != "marginals"})
 
 
 def row(number: int) -> str:

@@ -123,6 +123,7 @@ def test_audit_of_a_release(desk: Desk, call: Call) -> None:
     assert call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json").code == 0
     audited = json.loads(call("audit", "spec.yaml", "-i", "out.csv", "--json").out)
     released = json.loads((desk.folder / "r.json").read_text())
+    assert released["risk"].pop("before")["uniques"]  # which the audit of a release cannot know
     order = audited["privacy"].pop("order")  # the audit has to read from the file what the release knows of itself
     assert order == {"judged": False, "sorted": True, "attributes": {}, "position": "tells nothing"}
     for block in ("privacy", "risk"):

@@ -110,7 +110,7 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["-o", "."], 2, "is a folder"),
         (["-o", "nowhere/out.csv"], 2, "there is no folder nowhere"),
         (["-o", "jobs.csv"], 2, "jobs.csv: is the spec, or a file that it names"),
-        (["-r", "jobs.csv"], 2, "a report is one of .json, .md by its suffix"),
+        (["-r", "jobs.csv"], 2, "a report is one of .json, .md, .html by its suffix"),
         (["-r", "spec.yaml.md", "-r", "./spec.yaml.md"], 2, "is given twice"),
         (["-o", "same.json", "-r", "same.json", "--force"], 2, "is given twice"),
         (["-r", "r.md", "-o", "table.csv"], 2, "is given twice"),

@@ -9,13 +9,14 @@ import io
 import json
 import math
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.cli.conftest import CELLS, HEADER, JOBS, SPEC, Call, Desk, table
+from tests.cli.conftest import CELLS, HEADER, JOBS, SPEC, Call, Desk, table, unnamed
 
 CONTRACT = {
     "schema_version": None,
@@ -56,7 +57,7 @@ def report_of(call: Call, desk: Desk, *arguments: object) -> dict[str, Any]:
     path = desk.folder / "report.json"
     assert call("mondrian", desk.spec, "-o", "out.csv", "-r", path, "--force", "-q", *arguments).code == 0
     text = path.read_text(encoding="utf-8")
-    assert not CELLS.search(text)
+    assert not CELLS.search(unnamed(text))
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -66,7 +67,7 @@ def test_both_ways_of_showing_categories_are_measured_whichever_is_shown(desk: D
     for way in ("node", "set"):
         desk.fill(spec=SPEC + f"output: {{categorical: {way}}}\n")
         (desk.folder / "jobs.csv").write_text(JOBS + "CANARY baker;Kitchen;*\n", encoding="utf-8")  # it does not occur
-        shown.append(report_of(call, desk)["utility"])
+        shown.append(report_of(call, desk, "--cut", "rate")["utility"])
         text = (desk.folder / "out.csv").read_text(encoding="utf-8")
         assert ("{" in text) == (way == "set")
     nodes, sets = shown
@@ -247,7 +248,20 @@ def test_markdown_and_json_at_once(desk: Desk, call: Call) -> None:
     assert call("mondrian", desk.spec, "-o", "out.csv", "-r", "r.md", "-r", "r.json").code == 0
     text = (desk.folder / "r.md").read_text(encoding="utf-8")
     assert text.startswith("# Anonymization report") and "every requirement is met" in text
-    assert not CELLS.search(text + (desk.folder / "r.json").read_text(encoding="utf-8"))
+    assert not CELLS.search(text + unnamed((desk.folder / "r.json").read_text(encoding="utf-8")))
+
+
+def test_bins_are_named_by_round_numbers_and_labels_alone(desk: Desk, call: Call) -> None:
+    marginals = report_of(call, desk)["marginals"]
+    assert set(marginals) == {"age", "job"}  # all postcodes of the table begin with the same four digits
+    numbers = [
+        float(word.strip("<")) for label in marginals["age"]["bins"] for word in label.split() if word[-1].isdigit()
+    ]
+    steps = {after - before for before, after in pairwise(sorted(set(numbers)))}
+    assert numbers and all(number % min(steps) == 0 for number in numbers)
+    labels = {label for line in JOBS.splitlines() for label in line.split(";")}
+    assert set(marginals["job"]["bins"]) <= labels
+    assert all(count >= 5 for block in marginals.values() for count in block["before"])
 
 
 @pytest.mark.parametrize("suffix", [".json", ".md"])
@@ -283,7 +297,10 @@ def test_options_of_the_algorithm_are_in_the_report(desk: Desk, call: Call) -> N
     assert report_of(call, desk, "--cut", "widest", "--relaxed", "--seed", 3)["algorithm"] == {
         "name": "mondrian",
         "family": "multidimensional",
-        "options": {"cut": "widest", "relaxed": True, "refine": False, "passes": 0, "time_limit": 0.0},
+        "options": {
+            **{"cut": "widest", "relaxed": True, "refine": False, "exact": True, "mask_minimality": False},
+            **{"passes": 0, "time_limit": 0.0},
+        },
         "seed": 3,
     }
 

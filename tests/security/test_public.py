@@ -75,7 +75,7 @@ def run(
             algorithm,
             options_of(algorithm, **options),
             output=str(folder / f"out{suffix}"),
-            reports=[str(folder / "report.json"), str(folder / "report.md")],
+            reports=[str(folder / f"report{kind}") for kind in RENDERERS],
             threads=1,
             seed=seed,
             public=public,

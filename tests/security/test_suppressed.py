@@ -101,10 +101,11 @@ def test_rows_at_the_root_count_in_every_figure(tmp_path: Path) -> None:
     report = run(tmp_path, "mondrian", path, 0.2)
     assert hidden(tmp_path / "mondrian.csv") == (3, 15)
     assert report["output"]["suppressed_rows"] == 3 and report["utility"]["suppression"] == 0.2
-    assert report["classes"] == {"count": 2, "min_size": 6, "mean_size": 6.0, "max_size": 6}
+    sizes = [{"from": 5, "to": 9, "classes": 2, "rows": 12}]
+    assert report["classes"] == {"count": 2, "min_size": 6, "mean_size": 6.0, "max_size": 6, "sizes": sizes}
     measured = measure(pl.read_csv(tmp_path / "mondrian.csv"), ["a"], [Check("k-anonymity", None, {"k": 3})])
     assert measured.suppressed_rows == 3 and not measured.blank
-    assert measured.classes == report["classes"]
+    assert {**measured.classes, "sizes": measured.sizes} == report["classes"]
 
 
 def test_everything_is_generalized_where_too_much_would_be_suppressed(tmp_path: Path) -> None:
