@@ -81,8 +81,6 @@ def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path)
         pass
 
     steps: Iterator[Callable[[], None]] = iter([nothing, change_spec, nothing, change_hierarchy])
-        [lambda: None, change_spec, lambda: None, lambda: hierarchy.write_text("cook;*\n") and None]
-    )
 
     def pause(seconds: float) -> None:
         if (step := next(steps, None)) is None:
