@@ -163,7 +163,7 @@ def release(
     allow_unsafe: bool = False,
     **options: Any,
 ) -> Release:
-    """A release of a table, made by an algorithm (`mondrian` for None), verified as the command verifies it.
+    """A release of a table, made by an algorithm (the recommended one for None), verified as the command verifies it.
 
     `k`, `l`, `t`, `suppression`: over the spec. `public`: the report is made from what is published alone. `options`:
     the algorithm's own, by the names of its command's (`--time-limit` is `time_limit`). The same data, spec, options
@@ -172,7 +172,7 @@ def release(
     Raises UnsafeError for a release that does not meet its requirements, unless `allow_unsafe`; InfeasibleError where
     there is none; SpecError, DataError and UsageError as the command does. Then nothing is returned.
     """
-    name = algorithm or "mondrian"
+    name = algorithm or "release"
     chosen = _options(name, options)
     model = specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression)
     with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:

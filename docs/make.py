@@ -109,6 +109,16 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize recode recoding.json -i next-month.csv -o next-month.released.csv -r recoded.json",
         "anonymize audit configs/patients.yaml -i next-month.released.csv",
     ),
+    "example": (
+        "anonymize example patients",
+        "anonymize example survey -o try",
+    ),
+    "explain": (
+        "anonymize explain",
+        "anonymize explain t-closeness",
+        "anonymize explain gcp",
+        "anonymize explain 4",
+    ),
     "schema": ("anonymize schema > spec.schema.json",),
     "reconstruct": (
         "anonymize reconstruct released.csv --attributes sex,diagnosis",
@@ -117,23 +127,6 @@ EXAMPLES: dict[str, Sequence[str]] = {
     ),
 }
 """Of the commands that make no release, or one of another kind."""
-
-ADVICE = {
-    exits.DONE: "",
-    exits.UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
-    "the same, with `satisfied: false` in its report and exit code 0. A requirement that could not be shown has "
-    "`satisfied: null`: the [report](report.md#what-could-not-be-shown) lists the cases.",
-    exits.USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",
-    exits.DATA: "A file that cannot be read, a column that is missing or has no role, a value outside its hierarchy, a "
-    "value that is not a number. The message names columns, counts and lines, never values.",
-    exits.INFEASIBLE: "The message names the requirement that binds, and the nearest one that is feasible.",
-    exits.BUG: "Please report it. The message says where in the program it happened and shows no value of the table.",
-    exits.NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
-    "container, or what the machine has free.",
-    exits.CANNOT_WRITE: "The disk is full, or permission is missing.",
-    exits.INTERRUPTED: "Ctrl-C, or a SIGTERM.",
-    exits.BROKEN_PIPE: "The reader of standard output went away.",
-}
 
 
 def main() -> None:
@@ -426,7 +419,7 @@ def metrics() -> str:
 
 def exit_codes() -> str:
     """How a process ends."""
-    rows = [(f"{code}", f"{capital(meaning)}.", ADVICE[code]) for code, meaning in exits.MEANINGS.items()]
+    rows = [(f"{code}", f"{capital(meaning)}.", exits.ADVICE[code]) for code, meaning in exits.MEANINGS.items()]
     lines = [
         NOTE,
         "",

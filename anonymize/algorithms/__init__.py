@@ -13,6 +13,7 @@ from anonymize.algorithms import (
     mondrian,
     mu_argus,
     randomize,
+    recommended,
     research_value,
     samarati,
     tds,
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 ALGORITHMS: dict[str, Algorithm] = {
+    recommended.ID: recommended,
     mondrian.ID: mondrian,
     top_down.ID: top_down,
     bottom_up.ID: bottom_up,

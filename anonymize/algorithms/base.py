@@ -17,6 +17,7 @@ from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
 from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
+from anonymize.spec import Output
 from anonymize.table import OutputFile, Table
 
 Found: TypeAlias = Recoding | Bucketized | Randomized
@@ -51,8 +52,8 @@ class Context:
     """What surrounds a search: how many rows it may give up, its seed, its threads, the callbacks for progress (further
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
-    be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, and what an
-    interrupted search has so far."""
+    be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, what an
+    interrupted search has so far, and how the release is written."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -65,6 +66,7 @@ class Context:
     suppressed: str = "*"
     published: bool = True
     standing: Standing = field(default_factory=Standing)
+    output: Output = field(default_factory=Output)
 
 
 class Algorithm(Protocol):

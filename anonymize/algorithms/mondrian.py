@@ -112,7 +112,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     rows = remaining_in_region(table, requirements, context)
     search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
-    cut = _best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
+    cut = best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
     history = History() if context.save else None
     partition = search.grow(rows.rows, cut, context.progress, history, selecting=selecting)
     tree = history.tree(partition) if history else None
@@ -133,7 +133,7 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     cut = MASKED if options.cut in ("auto", Selecting.ID) else options.cut
     check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
     partition = search.grow(rows, cut, context.progress, history, selecting=selecting, allowed=check)
-    free = search.grow(rows, _best_rule(search), lambda done: None)
+    free = search.grow(rows, best_rule(search), lambda done: None)
     most = len(rows) * sum(attribute.weight for attribute in table.attributes) or 1.0
     losses = {"gcp": search.loss(partition) / most, "gcp_without": search.loss(free) / most}
     tree = history.tree(partition) if history else None
@@ -232,7 +232,7 @@ class RuleSearch:
         return sum(a.weight * float(a.domain.cost(low, high) @ partition.sizes) for a, low, high in boxes)
 
 
-def _best_rule(search: RuleSearch) -> str:
+def best_rule(search: RuleSearch) -> str:
     """The rule that `auto` takes. With targets, their kinds decide. Otherwise the candidate that loses least on a
     sample of rows spread evenly over the table is taken (the first one at a tie); where only a minimum size is
     required, the first candidate is taken without a trial.

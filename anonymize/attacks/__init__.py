@@ -22,10 +22,10 @@ from anonymize.attacks import (
     singling_out,
     univariate,
 )
-from anonymize.attacks.scene import Scene, ShownRows, Targets
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
-__all__ = ["ATTACKERS", "Attacker", "ExcessEstimate", "Scene", "ShownRows", "Success", "Targets"]
+__all__ = ["ATTACKERS", "Attacker", "ExcessEstimate", "Scene", "ShownRows", "Success", "TargetPeople"]
 
 
 class Attacker(Protocol):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks.guessing import guessed, normalized, prior
-from anonymize.attacks.scene import Scene, Targets
+from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats
 
@@ -61,7 +61,7 @@ def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     return ratios
 
 
-def _told(people: Targets, model: list[Floats]) -> Floats:
+def _told(people: TargetPeople, model: list[Floats]) -> Floats:
     """(people, size) how much what is known of each person speaks for each sensitive value, the most being 1."""
     score = np.zeros((len(people), model[0].shape[1] if model else 1))
     for column, ratio in enumerate(model):

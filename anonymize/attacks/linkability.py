@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.scene import Scene, Targets
+from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats
 
@@ -37,7 +37,7 @@ def attack(scene: Scene) -> list[Success]:
     return [Success(targets, np.full(len(targets), 1 / max(len(targets), 1)), control)]
 
 
-def _chances(scene: Scene, people: Targets) -> Floats:
+def _chances(scene: Scene, people: TargetPeople) -> Floats:
     """(people,) the chance that the right entry of the second list is taken for each of the first."""
     some = people.of(np.unique(np.linspace(0, len(people) - 1, min(len(people), MOST)).astype(int)))
     if not len(some):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks.picking import picked, shares_of, weighed
-from anonymize.attacks.scene import Scene, Targets
+from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Ints
 
@@ -40,7 +40,7 @@ def attack(scene: Scene) -> list[Success]:
     return [Success(hits, baseline, figures={"balanced": int(whole)})]
 
 
-def _of_release(people: Targets) -> Targets:
+def _of_release(people: TargetPeople) -> TargetPeople:
     """Those who are known to be in it, or may be."""
     return people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.scene import ShownRows, Targets
+from anonymize.attacks.scene import ShownRows, TargetPeople
 from anonymize.classes import Floats
 
 
@@ -26,7 +26,7 @@ def shares_of(weights: Any) -> Any:
     return shares
 
 
-def picked(shares: Any, people: Targets, release: ShownRows) -> Floats:
+def picked(shares: Any, people: TargetPeople, release: ShownRows) -> Floats:
     """(people,) the chance that a row of the class whose rows have the largest share each is the person's. Where it is
     not known which row that is, the share itself. Of classes alike the first is taken."""
     if not len(people):

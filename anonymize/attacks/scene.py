@@ -97,8 +97,8 @@ def _spanned(codes: Ints, first: Ints, last: Ints) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class Targets:
-    """Targets, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
+class TargetPeople:
+    """TargetPeople, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
     sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
     none; None where that is not known."""
 
@@ -109,11 +109,11 @@ class Targets:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def of(self, chosen: Ints) -> Targets:
+    def of(self, chosen: Ints) -> TargetPeople:
         """Some of them."""
         values = {name: codes[chosen] for name, codes in self.values.items()}
         row_of = None if self.row_of is None else self.row_of[chosen]
-        return Targets(self.codes[chosen], values, row_of)
+        return TargetPeople(self.codes[chosen], values, row_of)
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ class Scene:
     sizes: tuple[int, ...]
     sensitive: Mapping[str, int]
     release: ShownRows
-    everybody: Targets
-    targets: Targets
-    control: Targets | None = None
+    everybody: TargetPeople
+    targets: TargetPeople
+    control: TargetPeople | None = None
     previous: ShownRows | None = None
     seed: int = 0
 
@@ -147,7 +147,7 @@ class Scene:
         assert self.control is not None
         return self.release.candidates(self.control.codes)
 
-    def groups(self) -> Iterator[tuple[Targets, Any]]:
+    def groups(self) -> Iterator[tuple[TargetPeople, Any]]:
         """The targets with their candidates, and the control with its own if there is one."""
         yield self.targets, self.candidates
         if self.control is not None:

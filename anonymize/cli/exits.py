@@ -42,6 +42,23 @@ MEANINGS = {
     BROKEN_PIPE: "broken pipe; nothing partial is left",
 }
 
+ADVICE = {
+    DONE: "",
+    UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
+    "the same, with `satisfied: false` in its report and exit code 0. A requirement that could not be shown has "
+    "`satisfied: null`: the [report](report.md#what-could-not-be-shown) lists the cases.",
+    USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",
+    DATA: "A file that cannot be read, a column that is missing or has no role, a value outside its hierarchy, a "
+    "value that is not a number. The message names columns, counts and lines, never values.",
+    INFEASIBLE: "The message names the requirement that binds, and the nearest one that is feasible.",
+    BUG: "Please report it. The message says where in the program it happened and shows no value of the table.",
+    NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
+    "container, or what the machine has free.",
+    CANNOT_WRITE: "The disk is full, or permission is missing.",
+    INTERRUPTED: "Ctrl-C, or a SIGTERM.",
+    BROKEN_PIPE: "The reader of standard output went away.",
+}
+"""What to do, as the pages say it. Links are those of docs/."""
 
 OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
 """How libraries say that memory was refused, in errors of other types."""
@@ -110,7 +127,7 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
         return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, AnonymizeError):
-        return error.exit_code, [f"error: {problem}" for problem in error.problems]
+        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *getattr(error, "__notes__", ())]
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):

@@ -13,12 +13,15 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from anonymize import __version__
 from anonymize.cli import exits
+from anonymize.cli.following import note_next
+from anonymize.errors import AnonymizeError
 
 COMPLETE = "_ANONYMIZE_COMPLETE"
 """The variable with which a shell asks for completions; `bash_source`, `zsh_source`, `fish_source` print its script."""
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
+        "release": ("release:command", "The recommended algorithm, by what the spec asks and a trial."),
         "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
         "top-down": ("release:command", "Local recoding: groups cut in two around far rows, then adjusted."),
         "bottom-up": ("release:command", "Local recoding: rows merged into groups of least certainty penalty."),
@@ -49,11 +52,29 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
+        "example": ("example:example", "Write an example spec with its table and hierarchies."),
+        "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule or exit code."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
 """Group -> command -> where it is made (a function that takes the command's name, or a command), and its line of
 help."""
+
+TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
+    "start here": ("release",),
+    "it should lose little, and regions may differ from group to group": ("mondrian", "top-down", "bottom-up"),
+    "every row should be generalized alike, or you weigh levels": (
+        "datafly",
+        "mu-argus",
+        "samarati",
+        "mingen",
+        "incognito",
+        "research-value",
+    ),
+    "something is to be predicted, or each value should read one way": ("tds", "bug", "k-optimize"),
+    "quasi-identifiers should stay exact, or values be drawn": ("anatomy", "randomize"),
+}
+"""When to take which release command, as the help has them."""
 
 
 class LazyGroup(click.Group):
@@ -89,7 +110,11 @@ class LazyGroup(click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, group in COMMANDS.items():
+        helps = {name: text for group in COMMANDS.values() for name, (_, text) in group.items()}
+        for reason, names in TAKE_IT_WHEN.items():
+            with formatter.section(f"Release: {reason}"):
+                formatter.write_dl([(name, helps[name]) for name in names])
+        for title, group in list(COMMANDS.items())[1:]:
             with formatter.section(title):
                 formatter.write_dl([(name, text) for name, (_, text) in group.items()])
 
@@ -101,13 +126,22 @@ def cli() -> None:
 
     A YAML spec says what the columns are and what a release must guarantee. The release is measured again from the
     written text before it takes its place.
+
+    \b
+    anonymize init TABLE -o spec.yaml                    a first spec, to be read and decided on
+    anonymize validate spec.yaml -i TABLE                mistakes, all at once
+    anonymize release spec.yaml -o out.csv -r out.html   the release and its report
     """
 
 
 def run(arguments: Sequence[str]) -> None:
     """Runs a command line and raises what goes wrong; to click's own `main` a broken pipe is exit code 1."""
     with cli.make_context("anonymize", list(arguments)) as context:
-        cli.invoke(context)
+        try:
+            cli.invoke(context)
+        except AnonymizeError as error:
+            note_next(error, arguments)
+            raise
 
 
 def main() -> None:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.cli.following import say_next
 from anonymize.cli.options import PATH, QUIET, SpecCommand, nearby_spec, with_options
+
+if TYPE_CHECKING:
+    from anonymize.cli.validating import Validated
+
+FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
+"""How `validate` prints: the forms of `audit`, without its page."""
 
 
 @click.command(cls=SpecCommand)
@@ -15,52 +24,59 @@ from anonymize.cli.options import PATH, QUIET, SpecCommand, nearby_spec, with_op
     click.option(
         "-i", "--input", "input_path", type=PATH, help="A table to check the spec against, or - for standard input."
     ),
+    click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print."),
+    click.option("--watch", "watching", is_flag=True, help="Check again whenever a file changes, until interrupted."),
     QUIET,
 )
-def validate(specs: tuple[str, ...], input_path: str | None, quiet: bool) -> None:
+def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching: bool, quiet: bool) -> None:
     """Check a spec, alone or against a table; or several specs, each alone.
 
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
     are numbers, hierarchies cover every value.
     """
-    from anonymize.errors import Problem, SpecError, UsageError
+    from anonymize.cli.validating import validated, watch
+    from anonymize.errors import UsageError
 
     if input_path is not None and len(specs) > 1:
         raise UsageError("--input: goes with one spec, and several were given")
-    problems: list[Problem] = []
+    if watching and input_path == "-":
+        raise UsageError("--watch: standard input cannot be read again")
     if not specs:
         nearby = nearby_spec(click.get_current_context())
         if nearby is None:
             raise UsageError("no spec: name one, or put anonymize.yaml in this folder or one above")
         specs = (nearby,)
-    for spec in specs:
-        try:
-            against = _validate(spec, input_path)
-        except SpecError as error:
-            problems += error.problems
-        else:
-            if not quiet:
-                click.echo(f"{spec} is valid{against}")
-    if problems:
-        raise SpecError(problems)
+    if watching:
+        paths = specs if input_path is None else (*specs, input_path)
+        watch(lambda: _say_again(validated(specs, input_path), form, quiet), paths)
+    result = validated(specs, input_path)
+    _say(result, form, quiet)
+    if result.error is not None:
+        if form == "text":
+            raise result.error
+        raise click.exceptions.Exit(result.error.exit_code)
+    if not quiet and form == "text":
+        table = [] if input_path in (None, "-") else ["-i", str(input_path)]
+        say_next("release", specs[0], *table, "-o", "released.csv", "-r", "report.html")
 
 
-def _validate(spec: str, input_path: str | None) -> str:
-    """What to add to the statement that a spec is valid."""
-    from anonymize import privacy
-    from anonymize.domain import files
-    from anonymize.spec import load
-    from anonymize.table import Source, read
+def _say(result: Validated, form: str, quiet: bool) -> None:
+    """The result on standard output; of text, only what is valid."""
+    from anonymize.cli.validating import render
 
-    loaded = load(spec, privacy.PARAMETERS)
-    privacy.requirements(loaded)
-    columns = {**loaded.quasi_identifiers, **loaded.sensitive}
-    files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
-    if input_path is None:
-        return ""
-    with Source.open(loaded, input_path) as source:
-        table = read(loaded, source)
-        return f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
+    if form != "text":
+        render(result, form, sys.stdout)
+    elif not quiet:
+        for statement in result.statements:
+            click.echo(statement)
+
+
+def _say_again(result: Validated, form: str, quiet: bool) -> None:
+    """The same with what is wrong, on standard error, as nothing is raised while files are watched."""
+    _say(result, form, quiet)
+    for problem in result.problems if form == "text" else ():
+        click.echo(f"error: {problem}", err=True)
+    sys.stdout.flush()
 
 
 @click.command()

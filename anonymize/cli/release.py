@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.cli.exits import reporting
+from anonymize.cli.following import say_next
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -26,23 +27,30 @@ from anonymize.cli.options import (
     with_options,
 )
 
-RELEASE_OPTIONS = (
+if TYPE_CHECKING:
+    from anonymize.request import Request
+
+COMMON_OPTIONS = (
     INPUT,
     click.option("-o", "--output", default="-", help="The release; - is standard output. The suffix says the format."),
-    OUTPUT_FORMAT,
     REPORTS,
+    *OVERRIDES,
+    FORCE,
+    QUIET,
+)
+"""What most releases are made with; help has them first."""
+FURTHER_OPTIONS = (
+    OUTPUT_FORMAT,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
     click.option(
         "--save-link",
         type=PATH,
         help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
     ),
-    *OVERRIDES,
     click.option(
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
     ),
     THREADS,
-    FORCE,
     click.option(
         "--public-report",
         "public",
@@ -56,10 +64,27 @@ RELEASE_OPTIONS = (
     ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
-    QUIET,
     VERBOSE,
     COLOR,
 )
+
+
+class ReleaseCommand(SpecCommand):
+    """Options in three sections: common ones, the algorithm's own, further ones."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
+        first, last = len(COMMON_OPTIONS), len(FURTHER_OPTIONS) + 1
+        sections = {
+            "Common options": records[:first],
+            f"Options of {self.name}": records[first:-last],
+            "Further options": records[-last:],
+        }
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def command(name: str) -> click.Command:
@@ -69,8 +94,8 @@ def command(name: str) -> click.Command:
     algorithm = ALGORITHMS[name]
     options = [_option(field) for field in fields(algorithm.Options)]
 
-    @click.command(name, cls=SpecCommand, help=_manual(algorithm.__doc__ or ""))
-    @with_options(SPEC, *options, *RELEASE_OPTIONS)
+    @click.command(name, cls=ReleaseCommand, help=_manual(algorithm.__doc__ or ""))
+    @with_options(SPEC, *COMMON_OPTIONS, *options, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
         _release(name, algorithm.Options(**own), spec, **given)
@@ -135,6 +160,18 @@ def _release(
     if not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose)
+        if "classes" in report:
+            _say_next(request, spec_path)
+
+
+def _say_next(request: Request, spec_path: str) -> None:
+    """What to do with a release that is in a file: measure what it has lost, where the input can be read again."""
+    if request.output == "-" or request.dry_run:
+        return
+    if request.input == "-":
+        say_next("audit", spec_path, "-i", request.output)
+    else:
+        say_next("evaluate", spec_path, request.output, *([] if request.input is None else ["-i", request.input]))
 
 
 def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:

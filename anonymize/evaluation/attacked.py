@@ -1,6 +1,6 @@
 """From files to what attackers may see: a release as spans of codes, and people as codes.
 
-Targets held out of the release, where there are some, are read with those of the original as one table, so that a value
+TargetPeople held out of the release, where there are some, are read with those of the original as one table, so that a value
 that only they have is a value like any other.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import temporary
-from anonymize.attacks import ShownRows, Targets
+from anonymize.attacks import ShownRows, TargetPeople
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
 from anonymize.domain.cells import numbers
@@ -209,6 +209,6 @@ def _column(release: AttackedTables, name: str) -> pl.Series:
     return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
 
 
-def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> Targets:
+def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> TargetPeople:
     """Some rows of the known people."""
-    return Targets(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)
+    return TargetPeople(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)

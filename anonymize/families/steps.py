@@ -55,7 +55,9 @@ def search(
     refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
     output = request.spec.output
     ending = (output.suppressed, output.suppressed_rows == "keep")
-    context = Context(limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending)
+    context = Context(
+        limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending, output=output
+    )
     try:
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
     except KeyboardInterrupt as interruption:

@@ -28,10 +28,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """A table that was checked: the report, and the findings that it comes down to."""
+    """A table that was checked: the report, and the findings that it comes down to. `command`: which one did it.
+    `verdict`: what there is to say where nothing is wrong; None: what the report says of privacy."""
 
     report: dict[str, Any]
     findings: tuple[Finding, ...]
+    command: str = "audit"
+    verdict: str | None = None
 
     @property
     def table(self) -> str:

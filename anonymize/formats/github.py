@@ -18,10 +18,10 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     for finding in findings:
         out.write(_command(finding) + "\n")
     if not checked.of_levels("error"):
-        verdict = (
+        verdict = checked.verdict or (
             "every requirement is met" if checked.report["privacy"]["satisfied"] else "measured; nothing was required"
         )
-        out.write(f"::notice title=anonymize audit::{_message(f'{checked.table}: {verdict}')}\n")
+        out.write(f"::notice title=anonymize {checked.command}::{_message(f'{checked.table}: {verdict}')}\n")
 
 
 def _command(finding: Finding) -> str:

@@ -16,7 +16,7 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     failures = len(checked.of_levels("error"))
     count = {"tests": str(len(checked.findings)), "failures": str(failures), "errors": "0", "skipped": "0"}
     suites = XML.Element("testsuites", count)
-    suite = XML.SubElement(suites, "testsuite", {"name": "anonymize audit", **count})
+    suite = XML.SubElement(suites, "testsuite", {"name": f"anonymize {checked.command}", **count})
     for finding in checked.findings:
         suite.append(_case(finding, checked.table))
     XML.indent(suites)

@@ -17,6 +17,7 @@ LEVELS = {"error": "error", "warning": "warning"}
 MEANINGS = {
     "direct-identifier": "A column that identifies people directly is in the table.",
     "max-excess": "An attacker learns more because of the release than is allowed, or that could not be measured.",
+    "spec": "The spec, or what it names, is not valid.",
     "regression": "A figure of privacy or risk is worse than in the baseline.",
     "warning": "Something to look at before the table is published.",
 }

@@ -31,7 +31,7 @@ class Regions(Recoding):
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
     by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
     `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
-    is no other release of the rows.
+    is no other release of the rows. `recommended`: which algorithm was chosen, and why, where that was asked for.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -42,6 +42,7 @@ class Regions(Recoding):
     tree: CutTree | None = None
     refinement: dict[str, Any] | None = None
     minimality: dict[str, Any] | None = None
+    recommended: dict[str, Any] | None = None
 
     @property
     def regions(self) -> Partition:
@@ -61,6 +62,7 @@ class Regions(Recoding):
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         optional = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
+        optional["recommended"] = self.recommended
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

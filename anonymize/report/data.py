@@ -119,6 +119,8 @@ def _kept(facts: ReleaseFacts) -> dict[str, Any]:
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
     """The report of a release of any family; keys are fixed, in the contract's order."""
+    recoding = dict(blocks.recoding)
+    chosen = {"recommended": recoding.pop("recommended")} if "recommended" in recoding else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
@@ -136,12 +138,13 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             "family": ALGORITHMS[request.algorithm].NEEDS.family,
             "options": asdict(request.options),
             "seed": request.seed,
+            **chosen,
         },
         "settings": settings(request.spec),
         **_with_before(blocks.measured, table),
         "utility": blocks.utility,
         **blocks.kept,
-        "recoding": blocks.recoding,
+        "recoding": recoding,
         "codebook": codebook(request.spec, table.columns, blocks.released, labels=blocks.labelled),
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
-from anonymize.report.section import Section, verdict_of
+from anonymize.report.section import Section, called, verdict_of
 from anonymize.report.tables import parameters, sections
 
 State = Literal["met", "unmet", "unknown", "neutral"]
@@ -147,6 +147,8 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     if "algorithm" in report:
         options = ", ".join(f"{name} = {value}" for name, value in report["algorithm"]["options"].items())
         yield "algorithm", f"{report['algorithm']['name']} ({options})" if options else report["algorithm"]["name"]
+        if recommended := report["algorithm"].get("recommended"):
+            yield "recommended", f"{called(recommended)}: {recommended['reason']}"
     for name in ("input", "output", "spec"):
         if text := _file(report.get(name, {})):
             yield name, text

@@ -48,6 +48,12 @@ def figure(value: Any) -> str:
     return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
 
 
+def called(recommended: dict[str, Any]) -> str:
+    """An algorithm with its options, as a command line has them, of the block `recommended`."""
+    flags = [f"--{name}" if value is True else f"--{name} {value}" for name, value in recommended["options"].items()]
+    return " ".join([recommended["algorithm"], *flags])
+
+
 def verdict_of(privacy: dict[str, Any]) -> str:
     """The block `privacy` in one sentence."""
     if privacy["satisfied"] is None:

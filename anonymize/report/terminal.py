@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anonymize.report.section import Section, verdict_of
+from anonymize.report.section import Section, called, verdict_of
 from anonymize.report.tables import sections
 
 FIGURES = frozenset(
@@ -30,6 +30,8 @@ def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
     style, verdict = _verdict(report)
     to.print(Text(verdict, style))
+    if recommended := report.get("algorithm", {}).get("recommended"):
+        to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
     for warning in report["warnings"]:
         to.print(Text(f"warning: {warning}", "yellow"))
     for section in sections(report):

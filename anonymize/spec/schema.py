@@ -17,6 +17,8 @@ from anonymize.spec.model import Spec
 
 FILE = Path(__file__).with_name("spec.schema.json")
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_ID = "urn:anonymize-toolkit:spec:1"
+"""Names the schema wherever it is kept; 1 is the spec's `version`."""
 _NOT_IN_FILES = ("parameters", "line")
 
 
@@ -28,7 +30,7 @@ def json_schema(models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     definitions["ModelEntry"] = _entries(models, definitions)
     schema = _tidied(schema)
     sections = {name: _section(name, section) for name, section in schema["properties"].items()}
-    return {"$schema": _DIALECT, "title": "anonymize spec", **schema, "properties": sections}
+    return {"$schema": _DIALECT, "$id": _ID, "title": "anonymize spec", **schema, "properties": sections}
 
 
 def text(models: Mapping[str, type[BaseModel]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks import Scene, ShownRows, Targets
+from anonymize.attacks import Scene, ShownRows, TargetPeople
 
 
 def random_scene(seed: int, *, linked: bool = True, spread: int = 2) -> Scene:
@@ -17,17 +17,17 @@ def random_scene(seed: int, *, linked: bool = True, spread: int = 2) -> Scene:
     order = draw.permutation(40)
     spans, class_of = np.unique(np.hstack([low, high])[order], axis=0, return_inverse=True)
     release = ShownRows(spans[:, :2], spans[:, 2:], class_of.ravel(), {"ill": values["ill"][order]})
-    people = Targets(codes, values, np.argsort(order) if linked else None)
+    people = TargetPeople(codes, values, np.argsort(order) if linked else None)
     return Scene(("a", "b"), (6, 6), {"ill": 3}, release, people, people)
 
 
 def of_rows(codes: np.ndarray, spans: np.ndarray, values: np.ndarray, sizes: tuple[int, ...]) -> Scene:
-    """Targets whose row n is released as row n. `spans` (rows, attributes, 2)."""
+    """TargetPeople whose row n is released as row n. `spans` (rows, attributes, 2)."""
     flat = spans.reshape(len(spans), -1)
     distinct, class_of = np.unique(flat, axis=0, return_inverse=True)
     ends = distinct.reshape(len(distinct), -1, 2)
     named = {"ill": values}
-    people = Targets(codes, named, np.arange(len(codes)))
+    people = TargetPeople(codes, named, np.arange(len(codes)))
     release = ShownRows(ends[:, :, 0], ends[:, :, 1], class_of.ravel(), named)
     names = tuple("abcdefgh"[: codes.shape[1]])
     return Scene(names, sizes, {"ill": int(values.max()) + 1}, release, people, people)

@@ -182,7 +182,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_exit_codes_are_all_explained() -> None:
-    assert make.ADVICE.keys() == exits.MEANINGS.keys()
+    assert exits.ADVICE.keys() == exits.MEANINGS.keys()
 
 
 PEOPLE = """name,email,age,zipcode,sex,illness,ward

@@ -20,6 +20,7 @@ def test_the_committed_schema_is_fresh() -> None:
 
 def test_names_its_dialect(models: Models) -> None:
     assert schema.json_schema(models)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema.json_schema(models)["$id"] == "urn:anonymize-toolkit:spec:1"
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:

@@ -27,11 +27,16 @@ def cluster(table: Table, requirements: tuple[Requirement, ...], method: Method,
     rows = remaining_in_region(table, requirements, context)
     if not len(rows):
         return Regions(Partition.of_blocks([], []), rows.suppressed)
-    codes, penalty = codes_of(table.attributes, rows.rows), Penalty.of(table.attributes)
+    return Regions(grouped(table, requirements, rows.rows, method), rows.suppressed)
+
+
+def grouped(table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32], method: Method) -> Partition:
+    """The groups that the method finds among some rows of the table, ascending, merged where they break a model."""
+    codes, penalty = codes_of(table.attributes, rows), Penalty.of(table.attributes)
     partition = method(penalty, codes, minimum_size(requirements))
     if beyond_size(table, requirements):
-        partition = mend(penalty, codes, partition, met_by(table, requirements, rows.rows))
-    return Regions(rows.renumbered(partition), rows.suppressed)
+        partition = mend(penalty, codes, partition, met_by(table, requirements, rows))
+    return partition.renumbered(rows)
 
 
 def met_by(table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32]) -> Met:

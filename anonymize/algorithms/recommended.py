@@ -1,0 +1,267 @@
+"""Release: the recommended algorithm, chosen by what the spec asks for and by a trial on a sample of the table.
+
+What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
+that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
+rows. Otherwise the same rows are released with less loss: `mondrian --refine`, `top-down` and `bottom-up` (both within
+Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses
+least weighted NCP there makes the release. A table of no more rows is released by the best of the three. In a large
+table, where one pass of refinement over all rows is too much work, the classes that lose most are refined.
+
+What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
+above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
+weights of attributes may bring about, Mondrian's is released. With targets or selections the release is Mondrian's,
+byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
+and a sample may mislead about the table.
+
+Budget. Counted in cells that a pass of refinement goes over: 1,000,000 and a sixth of those of the quasi-identifiers,
+times `--effort`; that is about ten times what it takes to copy the file, and some seconds at least. The same table,
+spec, options and seed give the same bytes. A `--time-limit` ends it earlier, and reruns may then differ.
+
+The block `algorithm` of a report that is not public says what was chosen and why, as `recommended`.
+
+Recoding model. Strict multidimensional where Mondrian's classes are released as they are; else local: equal rows may
+be released differently, and regions of classes may overlap.
+
+Cost. That of Mondrian, and the budget.
+
+Reference. Those of `mondrian`, `top-down` and `bottom-up`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms import bottom_up, mondrian, top_down
+from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.parts import in_parts, parts
+from anonymize.algorithms.clustering.run import Method, grouped
+from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.refining.partly import refined_partly
+from anonymize.algorithms.refining.refine import PASSES, Refinable, refined
+from anonymize.classes import Partition
+from anonymize.privacy import Requirement
+from anonymize.recoding import Regions, render
+from anonymize.table import Table
+
+ID = "release"
+NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True)
+
+LEAST_WORK = 1_000_000
+"""Cells of quasi-identifiers that passes of refinement may go over, however small the table is."""
+SHARE = 6
+"""One in so many cells of the table is added to that."""
+TRIAL_ROWS = 3_000
+TRIAL_PASSES = 2
+"""Passes of refinement in a trial on a sample."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the subcommand."""
+
+    local: bool = option(
+        True,
+        "Whether equal rows may be released differently, which loses less; or only what --save-recoding can save.",
+        off="reusable",
+        local=frozenset({True}),
+        random=frozenset({True}),
+        workload=frozenset({True, False}),
+    )
+    effort: float = option(1.0, "Times the usual budget of work; 0: mondrian as it is.", minimum=0)
+    time_limit: float = option(0.0, "Seconds of search at most; reruns may then differ; 0: no limit.", minimum=0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm that may be chosen. `start`: what it takes to find its first classes, in passes of refinement over
+    as many rows. `options`: those that it is named with. `method`: how classes are found; None for Mondrian's."""
+
+    name: str
+    start: int
+    options: dict[str, Any]
+    method: Callable[[Context], Method] | None = None
+
+
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
+    """The classes of the algorithm that is recommended; `recommended` of the recoding says which and why."""
+    deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
+    first = mondrian.run(table, requirements, mondrian.Options(), context)
+    settled = _settled(table, first, options)
+    if settled:
+        return replace(first, recommended={"algorithm": mondrian.ID, "options": {}, "reason": settled})
+    return Recommendation(table, requirements, first, options, context, deadline).made()
+
+
+def _settled(table: Table, first: Regions, options: Options) -> str | None:
+    """Why Mondrian's classes are released as they are; None where there is something to choose."""
+    if table.targets or table.selections:
+        wanted = " and ".join(name for name in ("targets", "selections") if getattr(table, name))
+        return f"the workload names {wanted}, which its cuts follow"
+    if not options.local:
+        return "a recoding that can be saved was asked for"
+    if not options.effort:
+        return "there is no budget for more"
+    return "there is one class at most" if first.partition.count < 2 else None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What a choice is made from. `first`: Mondrian's classes. `deadline`: on the monotonic clock."""
+
+    table: Table
+    requirements: tuple[Requirement, ...]
+    first: Regions
+    options: Options
+    context: Context
+    deadline: float
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint32]:
+        """Numbers of the rows that are released, ascending."""
+        return np.sort(self.first.partition.order)
+
+    @cached_property
+    def sample(self) -> NDArray[np.uint32]:
+        """Those of a trial, spread evenly."""
+        return self.rows[:: -(-len(self.rows) // TRIAL_ROWS)]
+
+    @property
+    def work(self) -> float:
+        """Cells that passes of refinement may go over."""
+        return self.options.effort * (LEAST_WORK + self._cells(self.rows) / SHARE)
+
+    def made(self) -> Regions:
+        """The recommended classes, whose gcp is never above Mondrian's."""
+        candidates = self._affordable()
+        trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
+        losses = {name: self._loss(classes) for name, classes in trial.items()}
+        chosen = min(candidates, key=lambda each: losses.get(each.name, 0.0))
+        if trial and self._whole:
+            classes = trial[chosen.name]
+        else:
+            left = self.work - sum(self._trial_work(each) for each in candidates if each.name in trial)
+            classes = self._classes(chosen, self.rows, left / self._cells(self.rows) - chosen.start, self.context)
+        account: dict[str, Any] = {"algorithm": chosen.name, "options": chosen.options}
+        account["reason"] = _reason(len(trial), len(self.sample), self._whole)
+        if trial:
+            account["trial"] = {"rows": len(self.sample), "loss": losses}
+        return self._never_worse(replace(classes, suppressed=self.first.suppressed), account)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the sample is the table."""
+        return len(self.sample) == len(self.rows)
+
+    def _cells(self, rows: NDArray[np.uint32]) -> int:
+        return len(rows) * len(self.table.attributes)
+
+    def _affordable(self) -> list[Candidate]:
+        """The candidates that leave work for a pass at least, trials included; Mondrian's refinement always."""
+        trials = sum(self._trial_work(each) for each in CANDIDATES)
+        left = self.work - (0 if self._whole else trials)
+        shared = left / len(CANDIDATES) if self._whole else left
+        enough = len(self.sample) >= 2 * minimum_size(self.requirements) and self._timely
+        return [
+            each
+            for each in CANDIDATES
+            if not each.start or (enough and shared >= self._cells(self.rows) * (each.start + 1))
+        ]
+
+    def _trial_work(self, candidate: Candidate) -> int:
+        return self._cells(self.sample) * (candidate.start + TRIAL_PASSES)
+
+    @property
+    def _timely(self) -> bool:
+        """Whether there is time left."""
+        return time.monotonic() < self.deadline
+
+    def _tried(self, candidate: Candidate, candidates: list[Candidate]) -> Regions:
+        """The classes of the sample; all of them that there will be, where it is the table."""
+        passes = self.work / len(candidates) / self._cells(self.rows) - candidate.start if self._whole else TRIAL_PASSES
+        silent = replace(self.context, progress=lambda rows: None, refining=lambda done, total: None, save=False)
+        return self._classes(candidate, self.sample, passes, silent)
+
+    def _classes(self, candidate: Candidate, rows: NDArray[np.uint32], passes: float, context: Context) -> Regions:
+        """The classes that a candidate makes of some rows, refined in as many passes; of less than one, in part."""
+        start = self._started(candidate, rows, context)
+        if not self._timely:
+            return start
+        left = 0.0 if self.deadline == np.inf else max(self.deadline - time.monotonic(), 1e-3)
+        refinable = Refinable(passes=min(max(int(passes), 1), PASSES[1]), time_limit=left)
+        if passes < 1:
+            return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
+        return refined(self.table, self.requirements, start, refinable, context)
+
+    def _started(self, candidate: Candidate, rows: NDArray[np.uint32], context: Context) -> Regions:
+        """A candidate's classes before refinement. One that begins when the time is up is Mondrian's."""
+        if candidate.method is not None and self._timely:
+            partition = grouped(self.table, self.requirements, rows, candidate.method(context))
+            return Regions(partition, self.first.suppressed)
+        if len(rows) == len(self.rows):
+            return self.first
+        search = mondrian.RuleSearch(self.table, self.requirements, False, context, rows)
+        cut = mondrian.best_rule(search)
+        return Regions(search.grow(rows, cut, context.progress), self.first.suppressed, cut)
+
+    def _loss(self, regions: Regions) -> float:
+        """Weighted NCP of a row and a unit of weight, in [0, 1]."""
+        attributes, rows = self.table.attributes, np.sort(regions.partition.order)
+        boxes = GroupBoxes.of(codes_of(attributes), regions.partition)
+        most = len(rows) * sum(attribute.weight for attribute in attributes)
+        return float(boxes.ncp(Penalty.of(attributes)).sum()) / most if most else 0.0
+
+    def _never_worse(self, classes: Regions, account: dict[str, Any]) -> Regions:
+        """The classes, or Mondrian's where these read as more loss, or more rows read as suppressed than may be."""
+        before, _ = self._rendered(self.first)
+        after, hidden = self._rendered(classes)
+        account |= {"gcp_of_mondrian": before}
+        if after <= before and hidden <= max(self.context.suppression_limit, len(self.first.suppressed)):
+            return replace(classes, recommended=account)
+        account |= {"algorithm": mondrian.ID, "options": {}}
+        account["reason"] = "what was tried loses more on the whole table, or suppresses more rows than may be"
+        return replace(self.first, recommended=account)
+
+    def _rendered(self, regions: Regions) -> tuple[float, int]:
+        """gcp as it will read, before rows are left out, and how many rows read as suppressed."""
+        released = render(regions, self.table, self.context.output, drop=False)
+        cells, hidden = self._cells(np.arange(self.table.rows, dtype=np.uint32)), released.suppressed_rows
+        loss = sum(float(each @ released.sizes) for each in released.ncp)
+        return (loss + hidden * len(self.table.attributes)) / cells, hidden
+
+
+def _reason(tried: int, rows: int, whole: bool) -> str:
+    if not tried:
+        return "the table leaves no budget, or no time, for another"
+    return f"it loses least of {tried} tried on {'the table' if whole else f'{rows:,} rows'}"
+
+
+def _top_down(context: Context) -> Method:
+    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+        start = parts(penalty, codes, k, context.threads)
+        return top_down.top_down(penalty, codes, k, top_down.Options(), context.seed or 0, context.threads, start)
+
+    return method
+
+
+def _bottom_up(context: Context) -> Method:
+    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+        inside = partial(bottom_up.bottom_up, penalty, k=k)
+        return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
+
+    return method
+
+
+CANDIDATES = (
+    Candidate(mondrian.ID, 0, {"refine": True}),
+    Candidate(top_down.ID, 2, {"start": "mondrian"}, _top_down),
+    Candidate(bottom_up.ID, 4, {"start": "mondrian"}, _bottom_up),
+)
+"""In the order in which they are taken where they lose the same."""

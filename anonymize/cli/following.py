@@ -1,0 +1,32 @@
+"""The command to run next, on standard error: after a success, and after what a user can mend. Never with -q."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+
+import click
+
+from anonymize.cli.exits import reporting
+from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError
+
+PREFIX = "next: "
+
+
+def say_next(*command: str) -> None:
+    """A line with the command that follows."""
+    if sys.stderr is not None:
+        with reporting():
+            click.echo(f"{PREFIX}anonymize {shlex.join(command)}", err=True)
+
+
+def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
+    """Adds to an error what to run next, unless the command line was quiet or nothing in particular helps."""
+    if {"-q", "--quiet"}.intersection(arguments) or not arguments:
+        return
+    if isinstance(error, UnsafeError | InfeasibleError | DataError):
+        error.add_note(f"{PREFIX}anonymize explain {error.exit_code}")
+    elif isinstance(error, SpecError) and arguments[0] != "validate":
+        specs = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))][:1]
+        error.add_note(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}")

@@ -1,0 +1,108 @@
+"""What `validate` makes of specs, in every form that it prints, once or whenever a file changes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from anonymize import __version__
+from anonymize.errors import AnonymizeError, DataError, Problem, SpecError
+from anonymize.formats import FORMATS, Checked, Finding
+
+PAUSE = 0.5
+"""Seconds between two looks at the files."""
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Specs that were checked. `statements`: one for each valid one. `error`: what is wrong with the others; None where
+    nothing is."""
+
+    specs: tuple[str, ...]
+    statements: tuple[str, ...]
+    error: AnonymizeError | None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All that is wrong."""
+        return () if self.error is None else self.error.problems
+
+
+def validated(specs: tuple[str, ...], input_path: str | None) -> Validated:
+    """Every spec, alone or against a table; the first kind of error that is met gives the exit code."""
+    statements: list[str] = []
+    problems: list[Problem] = []
+    kinds: list[type[AnonymizeError]] = []
+    for spec in specs:
+        try:
+            statements.append(f"{spec} is valid{_against(spec, input_path)}")
+        except (SpecError, DataError) as error:
+            problems += error.problems
+            kinds.append(type(error))
+    return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None)
+
+
+def _against(spec: str, input_path: str | None) -> str:
+    """What to add to the statement that a spec is valid."""
+    from anonymize import privacy
+    from anonymize.domain import files
+    from anonymize.spec import load
+    from anonymize.table import Source, read
+
+    loaded = load(spec, privacy.PARAMETERS)
+    privacy.requirements(loaded)
+    columns = {**loaded.quasi_identifiers, **loaded.sensitive}
+    files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
+    if input_path is None:
+        return ""
+    with Source.open(loaded, input_path) as source:
+        table = read(loaded, source)
+        return f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
+
+
+def render(result: Validated, form: str, out: IO[str]) -> None:
+    """Prints the result in a form other than text."""
+    if form == "json":
+        problems = [asdict(problem) for problem in result.problems]
+        content = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
+        out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    elif form == "markdown":
+        lines = [f"- {problem}" for problem in result.problems] or [f"- {each}" for each in result.statements]
+        out.write("\n".join(["# Not valid" if result.problems else "# Valid", "", *lines, ""]))
+    else:
+        FORMATS[form](_checked(result), out, "never")
+
+
+def _checked(result: Validated) -> Checked:
+    """The result in the shape of the forms that `audit` has as well."""
+    name = result.specs[0] if len(result.specs) == 1 else "specs"
+    findings = [
+        Finding("spec", "spec", str(Problem(each.message, hint=each.hint)), "error", each.file, each.line)
+        for each in result.problems
+    ]
+    valid = [Finding("spec", statement, statement, "pass") for statement in result.statements]
+    report = {"tool": {"name": "anonymize", "version": __version__}, "input": {"path": name}}
+    return Checked(report, (*findings, *valid), command="validate", verdict="valid")
+
+
+def watch(check: Callable[[], None], paths: Iterable[str], pause: Callable[[float], None] = time.sleep) -> None:
+    """Checks now, and whenever one of the files has changed, or a CSV or YAML file in the folder of a spec; until it is
+    interrupted."""
+    paths, before = list(paths), None
+    while True:
+        if (now := _changes(paths)) != before:
+            check()
+            before = now
+        pause(PAUSE)
+
+
+def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
+    """When each file was changed last, in ns, and each CSV or YAML file in the folder of a spec."""
+    files = {Path(path) for path in paths}
+    for spec in [path for path in files if path.suffix in (".yaml", ".yml")]:
+        files |= {path for path in spec.parent.iterdir() if path.suffix in (".csv", ".yaml", ".yml")}
+    return sorted((str(path), path.stat().st_mtime_ns) for path in files if path.exists())

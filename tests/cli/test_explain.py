@@ -1,0 +1,74 @@
+"""`explain`: the manual of everything that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.cuts import RULES
+from anonymize.cli import exits
+from anonymize.cli.explain import explain
+from anonymize.metrics import MEASURES, METRICS
+from anonymize.privacy import ALL
+
+KINDS: dict[str, Iterable[str | int]] = {
+    "privacy model": ALL,
+    "metric": METRICS,
+    "measure of evaluate": MEASURES,
+    "algorithm": ALGORITHMS,
+    "cut rule": RULES,
+    "exit code": exits.MEANINGS,
+}
+
+
+def explained(*arguments: str) -> str:
+    ended = CliRunner().invoke(explain, list(arguments), terminal_width=100)
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_that_is_registered_has_a_manual(kind: str) -> None:
+    for name in KINDS[kind]:
+        text = explained(str(name))
+        title = f"{name} ({kind})\n\n"
+        assert title in text
+        assert len(text.partition(title)[2].split()) > 2
+
+
+def test_without_a_name_all_are_listed() -> None:
+    listed = explained()
+    assert all(str(name) in listed for names in KINDS.values() for name in names)
+
+
+def test_a_name_of_two_things_is_explained_in_both() -> None:
+    assert "ncp (metric)" in explained("ncp") and "ncp (cut rule)" in explained("ncp")
+
+
+def test_underscores_and_capitals_make_no_difference() -> None:
+    assert explained("T_Closeness") == explained("t-closeness")
+    assert "t: " in explained("t-closeness").partition("Parameters:")[2]
+
+
+def test_links_of_the_pages_are_left_out() -> None:
+    assert "](" not in explained("1")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("k-anonimity", "k-anonymity"), ("recursive", "recursive-cl-diversity"), ("mondrain", "mondrian")],
+)
+def test_a_name_that_is_none_suggests_the_nearest(wrong: str, right: str) -> None:
+    with pytest.raises(click.UsageError, match=f"Did you mean '{right}'"):
+        explain.main([wrong], standalone_mode=False)
+
+
+def test_styled_on_a_terminal_alone() -> None:
+    plain = explained("gcp")
+    assert "\x1b" not in plain
+    styled = CliRunner().invoke(explain, ["gcp", "--color", "always"], color=True).output
+    assert "\x1b[1m" in styled and click.unstyle(styled).split() == plain.split()

@@ -1,0 +1,64 @@
+"""The next command: after a success, after a failure, and never with -q."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import COMMANDS, TAKE_IT_WHEN, run
+from anonymize.cli.release import COMMON_OPTIONS, command
+
+SPEC = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 2}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "t.csv").write_text("age\n31\n34\n52\n58\n")
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "following"),
+    [
+        (["release", "spec.yaml", "-o", "out.csv"], 0, "evaluate spec.yaml out.csv"),
+        (["mondrian", "spec.yaml", "-i", "t.csv", "-o", "o t.csv"], 0, "evaluate spec.yaml 'o t.csv' -i t.csv"),
+        (["mondrian", "spec.yaml", "-k", "5", "-o", "out.csv"], 4, "explain 4"),
+        (["audit", "spec.yaml", "-i", "none.csv"], 3, "explain 3"),
+        (["mondrian", "wrong.yaml"], 2, "validate wrong.yaml"),
+        (["example", "survey", "-o", "try"], 0, "validate try/survey.yaml"),
+        (["example", "adult"], 0, "validate adult/adult.yaml -i adult.csv"),
+    ],
+)
+def test_the_next_command(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, following: str
+) -> None:
+    (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
+    assert outcome(lambda: run(arguments)) == code
+    assert capsys.readouterr().err.splitlines()[-1] == f"next: anonymize {following}"
+    assert outcome(lambda: run([*arguments, "-q", *(["--force"] if code == 0 else [])])) == code
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_a_release_on_standard_output_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["mondrian", "spec.yaml"])) == 0
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_every_release_command_is_in_one_group_of_the_help() -> None:
+    grouped = [name for names in TAKE_IT_WHEN.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS["Release"])
+
+
+def test_common_options_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["mondrian", "--help"])) == 0
+    text = capsys.readouterr().out
+    common, own, further = (
+        text.index(title) for title in ("Common options:", "Options of mondrian:", "Further options:")
+    )
+    assert common < text.index("-o, --output") < text.index("-q, --quiet") < own < text.index("--cut [") < further
+    assert further < text.index("--seed INTEGER") < text.index("-h, --help  ")
+    assert len(COMMON_OPTIONS) < len(command("mondrian").params) / 2

@@ -1,0 +1,96 @@
+"""`validate`: its forms, and watching."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+from anonymize.cli.prepare import FORMS
+from anonymize.cli.validating import watch
+
+SPEC = "version: 1\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 2}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "right.yaml").write_text(SPEC)
+    (tmp_path / "wrong.yaml").write_text(SPEC.replace("k: 2", "k: 0") + "nonsense: 1\n")
+    (tmp_path / "t.csv").write_text("age,job\n31,cook\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = outcome(lambda: run(["validate", *arguments, "-q"]))
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_exit_code_is_the_same_in_every_form(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert printed(capsys, "right.yaml", "--format", form)[0] == 0
+    assert printed(capsys, "wrong.yaml", "right.yaml", "--format", form)[0] == 2
+    assert printed(capsys, "right.yaml", "-i", "t.csv", "--format", form)[0] == 3
+
+
+def test_json_has_every_problem_with_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = json.loads(printed(capsys, "wrong.yaml", "--format", "json")[1])
+    assert not result["valid"] and result["specs"] == ["wrong.yaml"]
+    assert [(problem["file"], problem["line"]) for problem in result["problems"]] == [
+        ("wrong.yaml", 3),
+        ("wrong.yaml", 4),
+    ]
+    assert json.loads(printed(capsys, "right.yaml", "--format", "json")[1])["valid"]
+
+
+def test_annotations_are_at_the_lines_of_the_spec(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "wrong.yaml", "--format", "github")[1].splitlines()
+    assert [line.partition(",title")[0] for line in lines] == [f"::error file=wrong.yaml,line={n}" for n in (3, 4)]
+    assert printed(capsys, "right.yaml", "--format", "github")[1] == (
+        "::notice title=anonymize validate::right.yaml: valid\n"
+    )
+
+
+def test_reports_for_other_tools(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suites = ElementTree.fromstring(printed(capsys, "wrong.yaml", "right.yaml", "--format", "junit")[1].encode())
+    assert (suites.get("tests"), suites.get("failures")) == ("3", "2")
+    found = json.loads(printed(capsys, "wrong.yaml", "--format", "sarif")[1])["runs"][0]["results"]
+    assert [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in found] == [3, 4]
+    assert printed(capsys, "wrong.yaml", "--format", "markdown")[1].startswith("# Not valid\n\n- wrong.yaml:3:")
+
+
+def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path) -> None:
+    """The pause between two looks is where the files change here; the last one interrupts."""
+    checks: list[str] = []
+    spec, hierarchy = folder / "right.yaml", folder / "jobs.csv"
+
+    def change_spec() -> None:
+        spec.write_text(SPEC + "# more\n")
+        os.utime(spec, ns=(1, 1))
+
+    def change_hierarchy() -> None:
+        hierarchy.write_text("cook;*\n")
+
+    def nothing() -> None:
+        pass
+
+    steps: Iterator[Callable[[], None]] = iter([nothing, change_spec, nothing, change_hierarchy])
+
+    def pause(seconds: float) -> None:
+        if (step := next(steps, None)) is None:
+            raise KeyboardInterrupt
+        step()
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(lambda: checks.append("checked"), ["right.yaml"], pause)
+    assert len(checks) == 3
+
+
+def test_watching_and_standard_input_exclude_each_other(folder: Path) -> None:
+    assert outcome(lambda: run(["validate", "right.yaml", "-i", "-", "--watch"])) == 2
