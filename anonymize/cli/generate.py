@@ -143,6 +143,7 @@ def _write(
     from anonymize.cli.progress import progress
     from anonymize.generate.spec import files
     from anonymize.table import OutputFile, commit
+    from anonymize.table.outputs import output_table
     from anonymize.table.write import check_table
 
     check_table(output, output_format)
@@ -150,7 +151,7 @@ def _write(
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed
     with ExitStack() as stack, progress(quiet) as report_progress:
-        target = stack.enter_context(OutputFile(output, force=force, form=output_format))
+        target = stack.enter_context(output_table(output, force=force, form=output_format))
         others = [
             (stack.enter_context(OutputFile(path, force=force)), text)
             for path, text in (files(roles, Path(spec), output) if spec else {}).items()
