@@ -15,7 +15,11 @@ PATH = click.Path(path_type=str)
 
 SPEC = click.argument("spec", type=PATH)
 INPUT = click.option(
-    "-i", "--input", "input_path", type=PATH, help="The table, or - for standard input; over the spec's input.path."
+    "-i",
+    "--input",
+    "input_path",
+    type=PATH,
+    help="The table: a file, - for standard input, or the URI of a database's table; over the spec's input.path.",
 )
 OVERRIDES = (
     click.option("-k", type=int, help="k of k-anonymity."),
@@ -29,7 +33,11 @@ COLOR = click.option(
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
 OUTPUT = click.option(
-    "-o", "--output", type=PATH, default="-", help="The table; - is standard output. The suffix says the format."
+    "-o",
+    "--output",
+    type=PATH,
+    default="-",
+    help="The table; - is standard output. The suffix says the format: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta; postgresql:// and duckdb:// are tables of databases.",
 )
 OUTPUT_FORMAT = click.option(
     "--output-format",

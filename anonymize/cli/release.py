@@ -28,7 +28,12 @@ from anonymize.cli.options import (
 
 RELEASE_OPTIONS = (
     INPUT,
-    click.option("-o", "--output", default="-", help="The release; - is standard output. The suffix says the format."),
+    click.option(
+        "-o",
+        "--output",
+        default="-",
+        help="The release; - is standard output. The suffix says the format: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta; postgresql:// and duckdb:// are tables of databases.",
+    ),
     OUTPUT_FORMAT,
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),

@@ -45,7 +45,7 @@ def database_of(uri: TableUri) -> Database:
     """The module of the database. Raises UsageError where its extra is absent."""
     kind = KINDS[uri.scheme]
     kind.require()
-    code: Database = kind.code  # type: ignore[assignment]
+    code: Database = kind.code
     return code
 
 

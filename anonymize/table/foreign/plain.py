@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import polars as pl
 
 EXACT = 2**53
@@ -17,8 +19,7 @@ def plain(frame: pl.DataFrame) -> pl.DataFrame:
 def _plain(column: pl.Series) -> pl.Series:
     kind = column.dtype
     if kind.is_integer():
-        low, high = column.min(), column.max()
-        exact = low is None or (int(low) >= -EXACT and int(high) <= EXACT)  # type: ignore[call-overload]
+        exact = column.is_between(-EXACT, EXACT).all()
         return column.cast(pl.Int64) if exact else column.cast(pl.String)
     if kind.is_float():
         return column.cast(pl.Float64)
@@ -39,7 +40,7 @@ def _natural(column: pl.Series) -> pl.Series:
     if kind == pl.String:
         return column.to_frame().select(pl.first().replace("", None)).to_series()
     if isinstance(kind, pl.Datetime) and column.len() > column.null_count():
-        return column.cast(pl.Date) if (column.dt.time().drop_nulls() == pl.time(0)).all() else column
+        return column.cast(pl.Date) if (column.dt.time().drop_nulls() == time()).all() else column
     if kind.is_float():
         present = column.drop_nulls()
         whole = present.is_finite().all() and (present.abs() <= EXACT).all() and (present == present.floor()).all()

@@ -47,19 +47,21 @@ def _session(uri: TableUri, error: Callable[[str], AnonymizeError]) -> Iterator[
     from adbc_driver_manager import dbapi as manager
     from adbc_driver_postgresql import dbapi
 
+    connected = False
     try:
         with dbapi.connect(uri.database) as connection, connection.cursor() as cursor:
+            connected = True
             cursor.execute("SET TIME ZONE 'UTC'")
             cursor.execute("SET datestyle TO ISO")
             yield cursor, connection
     except manager.Error as failure:
-        raise error(_reason(failure.sqlstate or "")) from None
+        raise error(_reason(failure.sqlstate or "", connected)) from None
 
 
-def _reason(state: str) -> str:
-    if not state:
+def _reason(state: str, connected: bool) -> str:
+    if not connected:
         return "the server cannot be reached, or does not accept database, user or password"
-    return REASONS.get(state) or REASONS.get(state[:2]) or f"the server refuses it (SQLSTATE {state})"
+    return REASONS.get(state) or REASONS.get(state[:2]) or f"the server refuses it (SQLSTATE {state or 'unknown'})"
 
 
 def read(uri: TableUri, path: Path) -> None:
@@ -101,6 +103,10 @@ def check_target(uri: TableUri, *, force: bool) -> None:
     with _session(uri, lambda reason: UsageError(f"{uri.name}: {reason}")) as (cursor, _):
         if _types(cursor, uri) is not None and not force:
             raise _taken(uri)
+        if uri.schema is not None:
+            cursor.execute(f"SELECT to_regnamespace({literal(quoted(uri.schema))}) IS NULL")
+            if cursor.fetchone()[0]:
+                raise UsageError(f"{uri.name}: {REASONS['3F']}")
 
 
 def _taken(uri: TableUri) -> UsageError:

@@ -1,7 +1,7 @@
 """What SPSS and Stata files have in common, as pyreadstat reads and writes them.
 
 A value with a label reads as its label, which is what a category means; a value without one as it is. Missing values of
-all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is replaced by a fixed one.
+all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is a fixed one.
 """
 
 from __future__ import annotations

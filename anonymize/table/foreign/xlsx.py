@@ -7,6 +7,7 @@ a link. The file names no author, and the time of its making is a fixed one.
 from __future__ import annotations
 
 import datetime
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ _MADE = datetime.datetime(2000, 1, 1)
 def read(path: Path, name: str) -> pl.DataFrame:
     """The first sheet. Raises DataError for a file that is no workbook, or columns without a name or with the same."""
     import fastexcel
+
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns without values
 
     try:
         book = fastexcel.read_excel(path.read_bytes())
