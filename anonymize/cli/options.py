@@ -19,7 +19,7 @@ INPUT = click.option(
     "--input",
     "input_path",
     type=PATH,
-    help="The table: a file, - for standard input, or the URI of a database's table; over the spec's input.path.",
+    help="The table: a file, - for standard input, or the URI of a table in a database; over the spec's input.path.",
 )
 OVERRIDES = (
     click.option("-k", type=int, help="k of k-anonymity."),
@@ -32,13 +32,11 @@ COLOR = click.option(
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
-OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    default="-",
-    help="The table; - is standard output. The suffix says the format: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta; postgresql:// and duckdb:// are tables of databases.",
+PLACES = (
+    f"a file, whose suffix says the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a table in a "
+    "database."
 )
+OUTPUT = click.option("-o", "--output", type=PATH, default="-", help=f"The table: {PLACES}")
 OUTPUT_FORMAT = click.option(
     "--output-format",
     type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),

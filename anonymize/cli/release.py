@@ -16,6 +16,7 @@ from anonymize.cli.options import (
     OUTPUT_FORMAT,
     OVERRIDES,
     PATH,
+    PLACES,
     QUIET,
     REPORTS,
     SPEC,
@@ -28,12 +29,7 @@ from anonymize.cli.options import (
 
 RELEASE_OPTIONS = (
     INPUT,
-    click.option(
-        "-o",
-        "--output",
-        default="-",
-        help="The release; - is standard output. The suffix says the format: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta; postgresql:// and duckdb:// are tables of databases.",
-    ),
+    click.option("-o", "--output", default="-", help=f"The release: {PLACES}"),
     OUTPUT_FORMAT,
     REPORTS,
     click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
