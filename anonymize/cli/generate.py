@@ -142,11 +142,14 @@ def _write(
     """The table, its spec and the hierarchies: all of them, or none."""
     from anonymize.cli.progress import progress
     from anonymize.generate.spec import files
+    from anonymize.places import is_uri
     from anonymize.table import OutputFile, commit
     from anonymize.table.outputs import output_table
     from anonymize.table.write import check_table
 
     check_table(output, output_format)
+    if spec is not None and is_uri(output):
+        raise UsageError("--spec: names the file that the table is; --output is a database's")
     if spec == "-":
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed

@@ -155,3 +155,30 @@ def test_what_the_transaction_refuses_leaves_neither_file_nor_report(desk: Desk,
     ended = call("mondrian", "spec.yaml", "-o", "duckdb://o.duckdb?table=nowhere.people", "-r", "o.json", "-q")
     assert ended.code == 74 and "cannot be written" in ended.err
     assert desk.files() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("mondrian", "spec.yaml", "{}"),
+        ("mondrian", "spec.yaml", "--suppression", "{}"),
+        ("mondrian", "{}"),
+        ("mondrian", "spec.yaml", "-r", "{}"),
+        ("mondrian", "spec.yaml", "-i", "{}", "-o", "o.csv"),
+        ("mondrian", "spec.yaml", "-o", "{}"),
+        ("audit", "spec.yaml", "spec.yaml", "{}"),
+        ("compare", "spec.yaml", "--algorithms", "mondrian", "-i", "{}"),
+        ("hierarchy", "check", "{}"),
+        ("recode", "{}", "-i", "table.csv"),
+        ("reconstruct", "{}"),
+        ("{}",),
+        ("generate", "agrawal", "--function", "1", "--rows", "5", "-o", "{}"),
+        ("generate", "agrawal", "--function", "1", "--rows", "5", "-o", "{}", "--spec", "s.yaml"),
+    ],
+)
+def test_no_message_has_a_password(arguments: tuple[str, ...], desk: Desk, call: Call) -> None:
+    uri = "postgresql://ann:hunter2@127.0.0.1:1/clinic?table=people"
+    before = desk.files()
+    ended = call(*(argument.format(uri) for argument in arguments))
+    assert ended.code in (2, 3) and ended.err and "hunter2" not in ended.err
+    assert desk.files() == before

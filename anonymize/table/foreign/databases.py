@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from anonymize.table.foreign import kinds
-from anonymize.table.foreign.kinds import Kind
+from anonymize.table.foreign.kinds import ForeignKind
 from anonymize.table.foreign.uris import TableUri
 
 PartFormat: TypeAlias = Literal["arrow", "parquet"]
 
-DUCKDB = Kind("a DuckDB database", "duck", "databases", ("duckdb",))
-POSTGRESQL = Kind("a PostgreSQL database", "postgres", "databases", ("adbc_driver_manager", "adbc_driver_postgresql"))
+DUCKDB = ForeignKind("a DuckDB database", "duck", "databases", ("duckdb",))
+POSTGRESQL = ForeignKind(
+    "a PostgreSQL database", "postgres", "databases", ("adbc_driver_manager", "adbc_driver_postgresql")
+)
 KINDS = {"duckdb": DUCKDB, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
 """By the scheme of a URI."""
 

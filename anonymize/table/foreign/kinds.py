@@ -18,7 +18,7 @@ from anonymize.table.files import reason
 
 
 @dataclass(frozen=True)
-class Kind:
+class ForeignKind:
     """A kind of file. `module`: has `read(path, name) -> DataFrame` and `write(frame, path)`; `extra`: of this package;
     `packages`: modules that it brings."""
 
@@ -39,10 +39,10 @@ class Kind:
             raise UsageError(Problem(f"{self.what} needs {' and '.join(absent)}", hint=hint))
 
 
-KINDS: dict[str, Kind] = {
-    "xlsx": Kind("an .xlsx file", "xlsx", "office", ("fastexcel", "xlsxwriter")),
-    "sav": Kind("an SPSS file (.sav)", "sav", "stats", ("pyreadstat",)),
-    "dta": Kind("a Stata file (.dta)", "dta", "stats", ("pyreadstat",)),
+KINDS: dict[str, ForeignKind] = {
+    "xlsx": ForeignKind("an .xlsx file", "xlsx", "office", ("fastexcel", "xlsxwriter")),
+    "sav": ForeignKind("an SPSS file (.sav)", "sav", "stats", ("pyreadstat",)),
+    "dta": ForeignKind("a Stata file (.dta)", "dta", "stats", ("pyreadstat",)),
 }
 """By format."""
 

@@ -44,8 +44,8 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
         return column
     if not values.is_in(known.implode()).any():
         return column
-    shown = values.replace_strict(known, list(texts.values()), default=None, return_dtype=pl.String)
-    return pl.select(pl.coalesce(shown, column.cast(pl.String))).to_series().alias(column.name)
+    of_cells = values.replace_strict(known, list(texts.values()), default=None, return_dtype=pl.String)
+    return pl.select(pl.coalesce(of_cells, column.cast(pl.String))).to_series().alias(column.name)
 
 
 def _distinct(labels: Mapping[Any, str]) -> dict[Any, str]:

@@ -145,7 +145,7 @@ def workbook(path: Path, rows: Sequence[Sequence[object]]) -> Path:
 
 
 def test_numbers_and_texts_of_one_column_are_text(tmp_path: Path) -> None:
-    rows = [["code"], *[[number] for number in range(1200)], ["A7"]]
+    rows: list[Sequence[object]] = [["code"], *([number] for number in range(1200)), ["A7"]]
     again = reading(workbook(tmp_path / "t.xlsx", rows))["code"]
     assert again.to_list() == [*map(str, range(1200)), "A7"]
 
@@ -182,6 +182,6 @@ def test_the_hash_is_that_of_the_file(tmp_path: Path) -> None:
 
 
 def test_an_extra_that_is_absent_is_named_with_its_command() -> None:
-    kind = kinds.Kind("an .xlsx file", "xlsx", "office", ("surely_not_installed",))
+    kind = kinds.ForeignKind("an .xlsx file", "xlsx", "office", ("surely_not_installed",))
     with pytest.raises(UsageError, match=r"pip install 'anonymize-toolkit\[office\]'"):
         kind.require()
