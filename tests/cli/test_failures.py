@@ -189,8 +189,8 @@ def test_what_a_spec_says_is_not_an_option(call: Call, command: list[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "known"),
     [
-        (["generate", "census"], ".ipc"),
-        (["anatomy", "spec.yaml"], ".ipc"),
+        (["generate", "census"], ".dta"),
+        (["anatomy", "spec.yaml"], ".dta"),
         (["hierarchy", "make", "spec.yaml", "zip"], ".csv, .yaml, .yml"),
     ],
 )
