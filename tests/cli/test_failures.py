@@ -119,7 +119,7 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (
             ["-o", "x.xls"],
             2,
-            "x.xls: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .dta by its suffix",
+            "an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .dta by its suffix",
         ),
         (["-o", "x.sas7bdat", "-r", "r.json"], 2, "x.sas7bdat: an output is one of"),
         (["-o", "x.csv", "--save-recoding", "x.yaml"], 2, "x.yaml: a saved recoding is one of .json by its suffix"),
