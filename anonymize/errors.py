@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from anonymize.places import masked
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -21,6 +23,11 @@ class Problem:
     line: int | None = None
     column: int | None = None
     hint: str | None = None
+
+    def __post_init__(self) -> None:
+        # Wherever the URI of a database comes from, its password goes no further than here.
+        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "file", None if self.file is None else masked(self.file))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal, TypeAlias
 
-OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow"]
+OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta"]
 SUFFIXES: dict[str, OutputFormat] = {
     ".csv": "csv",
     ".csv.gz": "csv.gz",
@@ -13,6 +13,9 @@ SUFFIXES: dict[str, OutputFormat] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "xlsx",
+    ".sav": "sav",
+    ".dta": "dta",
 }
 """The format that each suffix of a table asks for."""
 QIT, ST = ".qit", ".st"

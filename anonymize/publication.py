@@ -23,6 +23,7 @@ from anonymize.names import OutputFormat
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Source, commit
+from anonymize.table.outputs import output_table
 from anonymize.table.population import populations_of
 from anonymize.table.write import check_suffix, check_table
 
@@ -131,9 +132,9 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, paths.input))
         output = partial(OutputFile, force=paths.force)
-        table = partial(output, form=paths.output_format, separator=source.separator)
+        table = partial(output_table, force=paths.force, form=paths.output_format, separator=source.separator)
         release = [stack.enter_context(table(path)) for path in paths.release.tables]
-        release += [stack.enter_context(output(path)) for path in paths.release.texts]
+        release += [stack.enter_context(output_table(path, force=paths.force)) for path in paths.release.texts]
         reports = tuple(stack.enter_context(output(path)) for path in paths.reports)
         private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
         further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}

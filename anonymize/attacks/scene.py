@@ -98,7 +98,7 @@ def _spanned(codes: Ints, first: Ints, last: Ints) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class TargetPeople:
-    """TargetPeople, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
+    """People, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
     sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
     none; None where that is not known."""
 

@@ -58,7 +58,9 @@ _SIZE = _Size()
 @click.command()
 @with_options(
     click.argument("spec", type=PATH, required=False),
-    click.option("-i", "--input", "path", type=PATH, help="The table, or - for standard input."),
+    click.option(
+        "-i", "--input", "path", type=PATH, help="The table, or - for standard input; of a database, its URI."
+    ),
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import click
 from anonymize import temporary
 from anonymize.cli import early
 from anonymize.errors import AnonymizeError
+from anonymize.places import masked
 
 DONE = 0
 UNSAFE = 1
@@ -102,13 +104,15 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, click.exceptions.Exit):  # after --help
         return error.exit_code
     if isinstance(error, click.ClickException):
+        message = io.StringIO()
+        error.show(message)
         with reporting():
-            error.show()
+            click.echo(masked(message.getvalue()), err=True, nl=False)
         return USAGE
     code, lines = _described(error)
     with reporting():
         for line in lines:
-            click.echo(line, err=True)
+            click.echo(masked(line), err=True)
     return code
 
 

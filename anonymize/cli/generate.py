@@ -142,15 +142,19 @@ def _write(
     """The table, its spec and the hierarchies: all of them, or none."""
     from anonymize.cli.progress import progress
     from anonymize.generate.spec import files
+    from anonymize.places import is_uri
     from anonymize.table import OutputFile, commit
+    from anonymize.table.outputs import output_table
     from anonymize.table.write import check_table
 
     check_table(output, output_format)
+    if spec is not None and is_uri(output):
+        raise UsageError("--spec: names the file that the table is; --output is a database's")
     if spec == "-":
         raise UsageError("--spec: is a file, beside which its hierarchies go")
     drawn = secrets.randbits(32) if seed is None else seed
     with ExitStack() as stack, progress(quiet) as report_progress:
-        target = stack.enter_context(OutputFile(output, force=force, form=output_format))
+        target = stack.enter_context(output_table(output, force=force, form=output_format))
         others = [
             (stack.enter_context(OutputFile(path, force=force)), text)
             for path, text in (files(roles, Path(spec), output) if spec else {}).items()

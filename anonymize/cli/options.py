@@ -36,7 +36,11 @@ def _spec(context: click.Context, parameter: click.Parameter, value: str | None)
 
 SPEC = click.argument("spec", type=PATH, required=False, callback=_spec)
 INPUT = click.option(
-    "-i", "--input", "input_path", type=PATH, help="The table, or - for standard input; over the spec's input.path."
+    "-i",
+    "--input",
+    "input_path",
+    type=PATH,
+    help="The table: a file, - for standard input, or the URI of a table in a database; over the spec's input.path.",
 )
 OVERRIDES = (
     click.option("-k", type=int, help="k of k-anonymity."),
@@ -49,9 +53,11 @@ COLOR = click.option(
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
-OUTPUT = click.option(
-    "-o", "--output", type=PATH, default="-", help="The table; - is standard output. The suffix says the format."
+PLACES = (
+    f"a file, whose suffix says the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a table in a "
+    "database."
 )
+OUTPUT = click.option("-o", "--output", type=PATH, default="-", help=f"The table: {PLACES}")
 OUTPUT_FORMAT = click.option(
     "--output-format",
     type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),

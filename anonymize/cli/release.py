@@ -17,6 +17,7 @@ from anonymize.cli.options import (
     OUTPUT_FORMAT,
     OVERRIDES,
     PATH,
+    PLACES,
     QUIET,
     REPORTS,
     SPEC,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 COMMON_OPTIONS = (
     INPUT,
-    click.option("-o", "--output", default="-", help="The release; - is standard output. The suffix says the format."),
+    click.option("-o", "--output", default="-", help=f"The release: {PLACES}"),
     REPORTS,
     *OVERRIDES,
     FORCE,

@@ -25,7 +25,9 @@ from anonymize.cli.options import (
 @click.command()
 @with_options(
     click.argument("recoding", type=PATH),
-    click.option("-i", "--input", type=PATH, required=True, help="The table, or - for standard input."),
+    click.option(
+        "-i", "--input", type=PATH, required=True, help="The table, or - for standard input; of a database, its URI."
+    ),
     OUTPUT,
     OUTPUT_FORMAT,
     REPORTS,

@@ -1,6 +1,6 @@
 """From files to what attackers may see: a release as spans of codes, and people as codes.
 
-TargetPeople held out of the release, where there are some, are read with those of the original as one table, so that a value
+People held out of the release, where there are some, are read with those of the original as one table, so that a value
 that only they have is a value like any other.
 """
 

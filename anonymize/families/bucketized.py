@@ -29,7 +29,7 @@ from anonymize.rows import HeldColumns, Written, comparing, hold_column, null_te
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.named import unnamed
-from anonymize.table.write import check_table
+from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
@@ -51,6 +51,7 @@ def paths(request: Request) -> ReleasePaths:
         return ReleasePaths([output])
     if output in ("-", "/dev/stdout"):
         raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+    refuse_uri(output, "two tables, which a database would not take as one; --joined makes one")
     check_table(output, request.output_format)
     return ReleasePaths(pair_of(output))
 

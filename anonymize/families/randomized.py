@@ -27,6 +27,7 @@ from anonymize.risk import guessing
 from anonymize.rows import HeldColumns, Written, comparing, null_text, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 
@@ -43,6 +44,8 @@ def paths(request: Request) -> ReleasePaths:
     """
     refuse_seed(request)
     output, parameters = str(request.output), str(request.options.parameters)
+    if not parameters:
+        refuse_uri(output, "a table and its parameters: name a file for them with --parameters")
     if not parameters and output not in ("-", "/dev/stdout"):
         parameters = parameters_beside(output)
     return ReleasePaths([output], [parameters] if parameters else [])

@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema
 
+from anonymize.places import is_uri, relative_to
+
 KeyPath: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = tuple[int, int]
 
@@ -25,6 +27,17 @@ def _resolved(path: Path, info: ValidationInfo) -> Path:
     return Path(folder) / path if folder is not None else path
 
 
+def _table(place: Path | str, info: ValidationInfo) -> Path | str:
+    folder = (info.context or {}).get("folder")
+    if isinstance(place, Path):
+        return _resolved(place, info)
+    return place if folder is None else relative_to(folder, place)
+
+
+def _place_kind(place: object) -> str:
+    return "uri" if is_uri(place) else "path"
+
+
 def _value_kind(value: object) -> str | None:
     if isinstance(value, str):
         return "text"
@@ -34,6 +47,13 @@ def _value_kind(value: object) -> str | None:
 TEXT = {"type": ["string", "number", "boolean"]}  # YAML's 1 or true, taken as the text that is written there
 Text = Annotated[str, WithJsonSchema(TEXT)]
 SpecPath = Annotated[Path, AfterValidator(_resolved), WithJsonSchema({"type": "string"})]
+TablePath = Annotated[
+    Annotated[Path, Tag("path")] | Annotated[str, Tag("uri")],
+    Discriminator(_place_kind),
+    AfterValidator(_table),
+    WithJsonSchema({"type": "string"}),
+]
+"""A file, or as a text the URI of a table in a database."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Value = Annotated[

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
 
 from anonymize.errors import Problem
-from anonymize.spec.base import TEXT, Entry, KeyPath, Place, SpecPath, Text
+from anonymize.spec.base import TEXT, Entry, KeyPath, Place, TablePath, Text
 from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.missing import Missing, normalized
@@ -68,9 +68,10 @@ def _encoding(name: str) -> str:
 class Input(Entry):
     """The table that is read."""
 
-    path: SpecPath | None = Field(
+    path: TablePath | None = Field(
         default=None,
-        description="The table: .csv, .csv.gz, .parquet or .arrow, relative to this file. `--input` takes precedence.",
+        description="The table: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta, relative to this file; or a "
+        "database's, by URI. `--input` takes precedence.",
     )
     separator: Annotated[str, AfterValidator(_separator)] = Field(
         default=",", description="The character between two fields of a CSV; the release is written with it as well."

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from pydantic import BaseModel, ValidationError
 
 from anonymize.errors import Problem, UsageError
+from anonymize.places import is_uri
 from anonymize.spec import checks
 from anonymize.spec.load import strictly
 from anonymize.spec.messages import faults
@@ -39,7 +40,7 @@ def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
         raise TypeError(f"cannot override {', '.join(sorted(unknown))}")
     problems: list[Problem] = []
     privacy = _privacy(spec.privacy, given, problems)
-    source = spec.input.model_copy(update={"path": Path(given["path"])}) if "path" in given else spec.input
+    source = spec.input.model_copy(update={"path": _place(given["path"])}) if "path" in given else spec.input
     changed = spec.model_copy(update={"privacy": privacy, "input": source})
     places = {path: place for path, place in spec._places.items() if path not in _replaced(given)}
     changed = changed.located(spec.path, places, spec.overridden | given.keys())
@@ -47,6 +48,10 @@ def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
     if problems:
         raise UsageError(problems)
     return changed
+
+
+def _place(path: str | Path) -> str | Path:
+    return path if is_uri(path) else Path(path)
 
 
 def _replaced(given: dict[str, Any]) -> set[tuple[str, str]]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.places import is_uri
 from anonymize.table import explain, memory
 from anonymize.table.files import reason
 from anonymize.table.named import column
@@ -67,8 +68,8 @@ class Source:
         chosen = spec.input.path if path is None else path
         if chosen is None:
             raise UsageError("no input: give --input, or input.path in the spec")
-        place: Path | Literal["-"] = "-" if str(chosen) == "-" else Path(chosen)
-        opened = open_input(place, spec.input.encoding)
+        text = str(chosen)
+        opened = open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
         try:
             return cls(opened, spec.input.separator)
         except BaseException:

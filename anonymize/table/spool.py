@@ -16,19 +16,26 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
+from anonymize.places import is_uri
 from anonymize.table.files import chunks, reason, write_all
+from anonymize.table.foreign import databases, kinds
 
-Format: TypeAlias = Literal["csv", "parquet", "arrow"]
-Place: TypeAlias = Path | Literal["-"]
+Format: TypeAlias = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta"]
+Place: TypeAlias = Path | str
+"""A file; or, as a text, `-` for standard input, or the URI of a table in a database."""
 GZIP = b"\x1f\x8b"
 MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1\0\0": "arrow"}
+FOREIGN: dict[bytes, Format] = {b"PK\3\4": "xlsx", b"$FL2": "sav", b"$FL3": "sav", b"<stata_d": "dta"}
 SUFFIXES: dict[str, Format] = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+OLD_STATA = tuple(bytes([number]) for number in range(0x69, 0x74))
+"""First bytes of Stata files before version 13, which may as well begin a CSV: only their suffix tells."""
+CONVERTED: dict[str, Format] = {".xlsx": "xlsx", ".sav": "sav", ".zsav": "sav", ".dta": "dta"}
 
 
 @dataclass(frozen=True)
@@ -50,20 +57,35 @@ def open_input(place: Place, encoding: str) -> Opened:
     """Finds out what an input is, and copies it to a temporary file (mode 0600) where it cannot be read in place.
 
     Format and compression follow from the first bytes, not from the name. Raises DataError for what cannot be read or
-    is not what its suffix claims, and WriteError where there is no room for the copy.
+    is not what its suffix claims, WriteError where there is no room for the copy, and UsageError where an extra that
+    it needs is absent.
     """
+    if is_uri(place):
+        return Opened(*databases.spooled(str(place)), temporary=True)
     name = "<stdin>" if place == "-" else str(place)
     try:
         with _stream(place) as stream:
             tap = Tap(stream)
             form = format_of(tap.head)
             opened = Opened(Path(place), name, form)
-            if place == "-" or not _in_place(stream, tap.head, form, encoding):
+            if CONVERTED.get(Path(place).suffix.lower()) == "dta" and tap.head[:1] in OLD_STATA:
+                opened = replace(opened, format="dta")
+            elif place == "-" or not _in_place(stream, tap.head, form, encoding):
                 opened = _spooled(tap, name, encoding)
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
     _check_suffix(opened, Path(place).suffix)
-    return opened
+    return _converted(opened) if opened.format in kinds.KINDS else opened
+
+
+def _converted(opened: Opened) -> Opened:
+    """A workbook, or a file of SPSS or Stata, as an Arrow file without a name."""
+    try:
+        path = kinds.to_arrow(opened.format, opened.path, opened.name)
+        return Opened(path, opened.name, "arrow", True, opened.sha256 or kinds.digest(opened.path))
+    finally:
+        if opened.temporary:
+            temporary.remove(opened.path)
 
 
 @contextmanager
@@ -79,7 +101,7 @@ def _stream(place: Place) -> Iterator[BinaryIO]:
 
 def format_of(head: bytes) -> Format:
     """The format of a file that begins with these bytes."""
-    return next((form for magic, form in MAGIC.items() if head.startswith(magic)), "csv")
+    return next((form for magic, form in (MAGIC | FOREIGN).items() if head.startswith(magic)), "csv")
 
 
 def _in_place(stream: BinaryIO, head: bytes, form: Format, encoding: str) -> bool:
@@ -92,7 +114,7 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _check_suffix(opened: Opened, suffix: str) -> None:
-    claimed = SUFFIXES.get(suffix.lower())
+    claimed = (SUFFIXES | CONVERTED).get(suffix.lower())
     if claimed not in (None, opened.format):
         if opened.temporary:
             temporary.remove(opened.path)

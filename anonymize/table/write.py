@@ -27,7 +27,10 @@ from polars.io.plugins import register_io_source
 from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
+from anonymize.places import is_uri
 from anonymize.table.files import chunks, reason, write_all
+from anonymize.table.foreign import databases
+from anonymize.table.foreign.kinds import KINDS
 from anonymize.table.place import place
 from anonymize.table.rebuild import rebuilt
 
@@ -42,12 +45,24 @@ def format_of(path: str | Path) -> OutputFormat:
 
 
 def check_table(path: str, form: OutputFormat | None, more: Sequence[str] = ()) -> None:
-    """Raises UsageError for a table to be written whose suffix is not a format's, unless a form is given.
+    """Raises UsageError for a table to be written whose suffix is not a format's, unless a form is given, for a format
+    or a database whose extra is absent, and for the URI of no table.
 
     `more`: other suffixes that the command knows.
     """
-    if form is None:
+    kind = KINDS.get(form or format_of(path))
+    if is_uri(path):
+        databases.check(path)
+    elif kind is not None:
+        kind.require()
+    if form is None and not is_uri(path):
         check_suffix(path, "an output", (*SUFFIXES, *more))
+
+
+def refuse_uri(path: str, what: str) -> None:
+    """Raises UsageError for a table of a database, where `what` is written is more than a table."""
+    if is_uri(path):
+        raise UsageError(f"{path}: the release is {what}")
 
 
 def check_suffix(path: str, what: str, known: Sequence[str]) -> None:
@@ -185,10 +200,15 @@ class OutputFile:
         with self._writing():
             self.part.write_text(text, encoding="utf-8", newline="\n")
 
+    @property
+    def final(self) -> Path:
+        """The temporary file that takes the target's place."""
+        return self.part
+
     @cached_property
     def sha256(self) -> str:
         """The hash of what has been written: of the first time that it is asked for, before `commit`."""
-        with self._writing(), open(self.part, "rb") as file:
+        with self._writing(), open(self.final, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def seal(self) -> None:
@@ -202,7 +222,7 @@ class OutputFile:
         """Waits until what was written is on disk; once, as nothing is written after that."""
         if not self._synced:
             with self._writing():
-                _sync(self.part)
+                _sync(self.final)
             self._synced = True
 
     def commit(self) -> None:
@@ -212,7 +232,7 @@ class OutputFile:
             if self._copied or self._target is None:
                 self._copy()
                 return
-            os.chmod(self.part, self._mode & ~_umask())
+            os.chmod(self.final, self._mode & ~_umask())
             self._place(self._target)
             with suppress(OSError):  # some file systems cannot sync a folder
                 _sync(self._target.parent)
@@ -221,10 +241,10 @@ class OutputFile:
         """Raises UsageError for a target that came after the first look, unless files are to be replaced."""
         if self._force:
             self._published = target.exists()
-            os.replace(self.part, target)
+            os.replace(self.final, target)
             return
         try:
-            place(self.part, target)
+            place(self.final, target)
         except FileExistsError:
             raise self._exists() from None
         self._published = False
@@ -236,7 +256,7 @@ class OutputFile:
                 self._target.unlink()
 
     def _copy(self) -> None:
-        with open(self.part, "rb") as source:
+        with open(self.final, "rb") as source:
             if self._target is not None:
                 with open(self._target, "wb", buffering=0) as target:
                     _pour(source, target)

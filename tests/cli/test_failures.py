@@ -117,11 +117,11 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["-o", "spec.yaml", "--force"], 2, "spec.yaml: is the spec, or a file that it names"),
         (["-o", "./jobs.csv", "--force"], 2, "./jobs.csv: is the spec, or a file that it names"),
         (
-            ["-o", "x.xlsx"],
+            ["-o", "x.xls"],
             2,
-            "x.xlsx: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc by its suffix",
+            "an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .dta by its suffix",
         ),
-        (["-o", "x.dta", "-r", "r.json"], 2, "x.dta: an output is one of"),
+        (["-o", "x.sas7bdat", "-r", "r.json"], 2, "x.sas7bdat: an output is one of"),
         (["-o", "x.csv", "--save-recoding", "x.yaml"], 2, "x.yaml: a saved recoding is one of .json by its suffix"),
         (["-k", "0"], 2, "-k"),
         (["-k", "many"], 2, "'many' is not a valid integer"),
@@ -189,8 +189,8 @@ def test_what_a_spec_says_is_not_an_option(call: Call, command: list[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "known"),
     [
-        (["generate", "census"], ".ipc"),
-        (["anatomy", "spec.yaml"], ".ipc"),
+        (["generate", "census"], ".dta"),
+        (["anatomy", "spec.yaml"], ".dta"),
         (["hierarchy", "make", "spec.yaml", "zip"], ".csv, .yaml, .yml"),
     ],
 )
@@ -199,9 +199,9 @@ def test_no_command_writes_under_a_suffix_of_another_kind(
 ) -> None:
     desk.fill(spec=SPEC.replace("  k: 3\n", ""))
     before = desk.files()
-    ended = call(*arguments, "-o", "x.xlsx")
+    ended = call(*arguments, "-o", "x.xls")
     assert ended.code == 2
-    assert ended.err.startswith("error: x.xlsx: ") and ended.err.endswith(f"{known} by its suffix\n")
+    assert ended.err.startswith("error: x.xls: ") and ended.err.endswith(f"{known} by its suffix\n")
     assert desk.files() == before
 
 

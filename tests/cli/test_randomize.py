@@ -313,7 +313,11 @@ def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> No
         (("--where", "age >"), 2, "expected a number"),
         (("--attributes", "none"), 2, "'none' is no attribute"),
         (("--attributes", "sex", "--where", "sex = F"), 2, "--attributes: is about the joint table"),
-        (("-o", "x.xlsx"), 2, "x.xlsx: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .json by"),
+        (
+            ("-o", "x.xls"),
+            2,
+            "x.xls: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .dta, .json by",
+        ),
         (("--parameters", "none.json"), 3, "none.json: cannot be read"),
         (("--parameters", "out.json"), 3, "is no file of parameters"),
         (("--separator", ";"), 3, "has no column"),

@@ -146,7 +146,7 @@ def test_outputs_that_exist_are_kept(call: Call, desk: Desk) -> None:
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", "released.csv").code == 2
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", "recoding.json", "--force").code == 2
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", "x.csv", "-r", "x.txt").code == 2
-    refused = call("recode", "recoding.json", "-i", "table.csv", "-o", "x.xlsx")
-    assert refused.code == 2 and "x.xlsx: an output is one of .csv, " in refused.err
+    refused = call("recode", "recoding.json", "-i", "table.csv", "-o", "x.xls")
+    assert refused.code == 2 and "x.xls: an output is one of .csv, " in refused.err
     assert desk.files() == before
     assert Path(desk.folder / "released.csv").exists()

@@ -454,11 +454,12 @@ def test_a_private_file_is_the_owners_alone_whatever_was_there_before(tmp_path: 
 # --- suffixes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["x.xlsx", "x.dta", "x.csv.zst", "x.gz", "csv.txt", "released-1.0", "a/x.json"])
+@pytest.mark.parametrize("name", ["x.xls", "x.sas7bdat", "x.csv.zst", "x.gz", "csv.txt", "released-1.0", "a/x.json"])
 def test_a_suffix_that_is_not_a_format_is_refused(name: str, tmp_path: Path) -> None:
     path = str(tmp_path / name)
     with pytest.raises(
-        UsageError, match=r"is one of \.csv, \.csv\.gz, \.parquet, \.arrow, \.feather, \.ipc by its suffix"
+        UsageError,
+        match=r"is one of \.csv, \.csv\.gz, \.parquet, \.arrow, \.feather, \.ipc, \.xlsx, \.sav, \.dta by its suffix",
     ):
         check_table(path, None)
     check_table(path, "csv")
@@ -484,5 +485,5 @@ def test_a_pipe_may_have_any_suffix(tmp_path: Path) -> None:
 
 def test_more_suffixes_may_be_known(tmp_path: Path) -> None:
     check_table(str(tmp_path / "x.json"), None, (".json",))
-    with pytest.raises(UsageError, match=r"\.ipc, \.json by its suffix"):
+    with pytest.raises(UsageError, match=r"\.dta, \.json by its suffix"):
         check_table(str(tmp_path / "x.xml"), None, (".json",))

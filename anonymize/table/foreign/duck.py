@@ -1,0 +1,153 @@
+"""Tables of DuckDB files. DuckDB itself reads and writes the Parquet files that go with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anonymize import temporary
+from anonymize.errors import DataError, Problem, UsageError, WriteError
+from anonymize.table.foreign.kinds import compare
+from anonymize.table.foreign.uris import TableUri, literal, quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+PART = "parquet"
+
+KEPT = frozenset(
+    (
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+        *("FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"),
+    )
+)
+"""The types that are read as they are; all others, decimals among them, as their text."""
+
+_OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+
+
+def read(uri: TableUri, path: Path) -> None:
+    """See `Database.read`."""
+    import duckdb
+
+    if not os.path.isfile(uri.address):
+        raise DataError(Problem("cannot be read: there is no such file", file=uri.name))
+    try:
+        with _connected(uri, read_only=True) as connection:
+            _copy(connection, uri, path)
+    except duckdb.CatalogException:
+        raise DataError(Problem("cannot be read: there is no such table", file=uri.name)) from None
+    except duckdb.Error:
+        raise DataError(Problem(f"cannot be read: {_REFUSED}", file=uri.name)) from None
+
+
+_REFUSED = "DuckDB refuses; the file may be in use by another process, or of another version, or no database"
+
+
+@contextmanager
+def _connected(uri: TableUri, *, read_only: bool) -> Iterator[DuckDBPyConnection]:
+    import duckdb
+
+    connection = duckdb.connect(os.path.abspath(uri.address), read_only=read_only, config=dict(_OFFLINE))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _copy(connection: DuckDBPyConnection, uri: TableUri, path: Path) -> None:
+    """Writes the table's rows, in their order, to a Parquet file."""
+    types = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {uri.quoted}").fetchall()}
+    columns = ", ".join(
+        quoted(name) if kind in KEPT else f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
+        for name, kind in types.items()
+    )
+    options = "(FORMAT parquet, COMPRESSION lz4_raw, USE_TMP_FILE false)"
+    connection.execute(f"COPY (SELECT {columns} FROM {uri.quoted}) TO {literal(str(path))} {options}")
+
+
+def check_target(uri: TableUri, *, force: bool) -> None:
+    """See `Database.check_target`."""
+    import duckdb
+
+    folder = os.path.dirname(os.path.abspath(uri.address))
+    if not os.path.isdir(folder):
+        raise UsageError(f"{uri.name}: there is no folder {folder}")
+    if not os.path.lexists(uri.address):
+        return
+    try:
+        with _connected(uri, read_only=True) as connection:
+            there = _exists(connection, uri)
+    except duckdb.Error:
+        raise UsageError(f"{uri.name}: cannot be opened: {_REFUSED}") from None
+    if there and not force:
+        raise _taken(uri)
+
+
+def _taken(uri: TableUri) -> UsageError:
+    return UsageError(f"{uri.name}: exists already (--force overwrites it)")
+
+
+def _exists(connection: DuckDBPyConnection, uri: TableUri) -> bool:
+    # DuckDB's names are the same in any case. Asking for the table itself would end the transaction if there is none.
+    query = (
+        "SELECT count(*) FROM information_schema.tables WHERE table_catalog = current_catalog() "
+        "AND lower(table_schema) = lower(coalesce(?, current_schema())) AND lower(table_name) = lower(?)"
+    )
+    row = connection.execute(query, [uri.schema, uri.table]).fetchone()
+    return row is not None and row[0] > 0
+
+
+def write(uri: TableUri, path: Path, *, force: bool) -> bool:
+    """See `Database.write`. A file that did not exist is removed again where the transaction fails."""
+    import duckdb
+
+    fresh = not os.path.lexists(uri.address)
+    try:
+        with _connected(uri, read_only=False) as connection:
+            return _written(connection, uri, path, force=force)
+    except BaseException as error:
+        if fresh:
+            _remove(uri)
+        if isinstance(error, duckdb.Error):
+            raise WriteError(f"{uri.name}: cannot be written: {_REFUSED}") from None
+        raise
+
+
+def _remove(uri: TableUri) -> None:
+    for file in (uri.address, f"{uri.address}.wal"):
+        with suppress(OSError):
+            os.unlink(file)
+
+
+def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, *, force: bool) -> bool:
+    """Makes the table and reads it again, in one transaction."""
+    connection.execute("BEGIN TRANSACTION")
+    replaced = _exists(connection, uri)
+    if replaced and not force:
+        raise _taken(uri)
+    if replaced:
+        connection.execute(f"DROP TABLE {uri.quoted}")
+    connection.execute(f"CREATE TABLE {uri.quoted} AS SELECT * FROM read_parquet({literal(str(path))})")
+    again = temporary.unnamed("anonymize-")
+    try:
+        _copy(connection, uri, again)
+        kept = pl.read_parquet(again)
+        compare(pl.read_parquet(path), kept, "DuckDB table", uri.name, blank=False)
+    finally:
+        temporary.remove(again)
+    connection.execute("COMMIT")
+    return replaced
+
+
+def drop(uri: TableUri) -> None:
+    """See `Database.drop`."""
+    import duckdb
+
+    with suppress(duckdb.Error), _connected(uri, read_only=False) as connection:
+        connection.execute(f"DROP TABLE IF EXISTS {uri.quoted}")
