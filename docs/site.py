@@ -124,5 +124,3 @@ def _unfolded(entry: Any, folder: Path) -> Any:
         names = sorted(path.name for path in (folder / value).glob("*.md"))
         return {title: [value + name for name in sorted(names, key=lambda name: name != "README.md")]}
     return entry
-
-
