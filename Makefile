@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test browser bench docs figures format clean
+.PHONY: demo test browser bench docs site figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
@@ -29,6 +29,9 @@ bench: $(VENV)/installed-dev  ## ratios against a plain copy, in one run (ARGS=-
 
 docs: $(VENV)/installed-dev  ## write the pages made from docstrings
 	$(BIN)/python docs/make.py
+
+site: $(VENV)/installed-dev docs  ## build the site of the documentation into build/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 figures: $(VENV)/installed-dev  ## draw the pictures in docs/ from runs (ARGS=--stored: from the figures that are kept)
 	$(BIN)/python docs/figures.py $(ARGS)

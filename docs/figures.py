@@ -19,7 +19,7 @@ from typing import Any
 
 import measured
 import randomization_pages
-from charts import Axis, Chart, Line
+from plots import Axis, Chart, Line, bars
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -38,6 +38,8 @@ COLOURS = (
     *("#0b6e4f", "#1a4e8a", "#b3261e", "#e08e0b", "#2ca02c", "#4a90d9", "#e57368", "#7b4fa3", "#555555"),
     *("#8c564b", "#17a2b8", "#c2185b", "#7a8b00", "#3d5a1e"),
 )
+WHOLE_COLUMNS = {method.label for method in measured.LOSS if measured.FULL_DOMAIN[0] in method.options}
+"""Labels of the methods that show every column at one level."""
 WIDE, HIGH, RADIUS = 92, 64, 19
 Vector = tuple[int, ...]
 
@@ -52,6 +54,31 @@ def lattice() -> dict[str, Any]:
         subprocess.run(command, check=True, cwd=ROOT)
         found: dict[str, Any] = json.loads((folder / "lattice.json").read_text(encoding="utf8"))
         return found
+
+
+def tutorial() -> dict[str, str]:
+    """The pictures of the tutorial, from the reports of its three releases."""
+    runs = {"mondrian": (), "mondrian --cut rate": ("--cut", "rate"), "top-down": ()}
+    reports = {}
+    with tempfile.TemporaryDirectory() as name:
+        for label, options in runs.items():
+            report = Path(name) / "report.json"
+            files = ["-o", str(Path(name) / "released.csv"), "-r", str(report), "-q", "--force"]
+            command = [sys.executable, "-m", "anonymize", label.partition(" ")[0], "configs/patients.yaml"]
+            subprocess.run([*command, *options, *files], check=True, cwd=ROOT)
+            reports[label] = json.loads(report.read_text(encoding="utf8"))
+    sizes = {
+        label: {f"{each['from']} to {each['to']}": each["rows"] for each in report["classes"]["sizes"]}
+        for label, report in reports.items()
+    }
+    lost = {
+        label: {name: cell["ncp"] for name, cell in report["utility"]["attributes"].items()}
+        for label, report in reports.items()
+    }
+    return {
+        "tutorial-classes.svg": bars("Rows in classes of so many rows", sizes, "rows"),
+        "tutorial-loss.svg": bars("Loss by column", lost, "mean NCP of a cell"),
+    }
 
 
 def places(nodes: list[dict[str, Any]]) -> dict[Vector, tuple[int, int]]:
@@ -106,12 +133,11 @@ def loss(figures: dict[str, Any]) -> Chart:
     notes.append(measured.WITHOUT_FIGURE)
     if late:
         notes.append(f"Left out, as a run took more than {measured.LONGEST['gcp']} s: {', '.join(late)}.")
-    dashed = {method.label for method in measured.LOSS if measured.FULL_DOMAIN[0] in method.options}
     return Chart(
         "Information loss against k",
         Axis("k", measured.SIZES),
         Axis("gcp: mean NCP of a cell", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)),
-        [Line(label, numbers(points), colour(label), label in dashed) for label, points in known.items()],
+        [Line(label, numbers(points), colour(label), label in WHOLE_COLUMNS) for label, points in known.items()],
         notes,
     )
 
@@ -139,9 +165,9 @@ def colour(label: str) -> str:
     return COLOURS[labels.index(label) % len(COLOURS)] if label in labels else COLOURS[0]
 
 
-def numbers(points: dict[str, float | None]) -> dict[float, float]:
+def numbers(points: dict[str, float | None]) -> list[tuple[float, float]]:
     """The points of a line; those without a figure are not there."""
-    return {float(at): value for at, value in points.items() if value is not None}
+    return [(float(at), value) for at, value in points.items() if value is not None]
 
 
 def table(figures: dict[str, Any]) -> str:
@@ -159,10 +185,25 @@ def table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def fill(path: Path, made: str) -> None:
+def choices(figures: dict[str, Any]) -> str:
+    """Loss at k = 10 and seconds by rows in Markdown, least loss first; other readings of `top-down` left out."""
+    rows = [
+        "| method | gcp, k = 10 | " + " | ".join(f"{rows:,} rows" for rows in measured.ROWS) + " |",
+        "| --- |" + " --- |" * (1 + len(measured.ROWS)),
+    ]
+    known = {label: points["10"] for label, points in figures["gcp"].items() if "--join" not in label}
+    for label, lost in sorted(known.items(), key=lambda item: item[1]):
+        times = [figures["seconds"].get(label, {}).get(str(rows)) for rows in measured.ROWS]
+        shown = [f"{seconds:.1f} s" if seconds is not None else "not measured" for seconds in times]
+        whole = ", whole columns" if label in WHOLE_COLUMNS else ""
+        rows.append(f"| {label}{whole} | {lost:.4f} | {' | '.join(shown)} |")
+    return "\n".join(rows)
+
+
+def fill(path: Path, name: str, made: str) -> None:
     """Puts a text between the marks of a page."""
     text = path.read_text(encoding="utf8")
-    marked = re.compile(r"(<!-- figures: loss -->\n).*?(<!-- end -->)", re.DOTALL)
+    marked = re.compile(rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
     path.write_text(marked.sub(lambda found: f"{found[1]}{made}\n{found[2]}", text), encoding="utf8")
 
 
@@ -173,14 +214,17 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="measure what has no figure yet")
     given = parser.parse_args()
     (HERE / "lattice.svg").write_text(draw(lattice()), encoding="utf8")
-    randomization_pages.write()
+    for name, picture in tutorial().items():
+        (HERE / name).write_text(picture, encoding="utf8")
+    randomization_pages.write(measure=not given.stored)
     adult = (measured.DATA / "adult.csv").exists()
     if not adult:
         measured.tell("the Adult extract is not at hand: ncp.svg and time.svg are drawn from the stored figures")
     figures = measured.stored() if given.stored or not adult else measured.measure(given.missing)
     (HERE / "ncp.svg").write_text(loss(figures).svg(), encoding="utf8")
     (HERE / "time.svg").write_text(seconds(figures).svg(), encoding="utf8")
-    fill(HERE / "local-recoding.md", table(figures))
+    fill(HERE / "local-recoding.md", "loss", table(figures))
+    fill(HERE / "choose.md", "choose", choices(figures))
 
 
 if __name__ == "__main__":

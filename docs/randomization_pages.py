@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import plots
 import randomization_intervals
-from panels import Line, Panel, chart
+from plots import Line, Panel
 from randomization import BAYES, BOUNDS, METHODS, QUASI, SENSITIVE, SIZES, kept, renew
 
 HERE = Path(__file__).resolve().parent
@@ -69,11 +70,11 @@ def sizes() -> Iterator[Panel]:
 def pictures() -> dict[str, str]:
     """Every picture by the name of its file."""
     return {
-        "randomization-first.svg": chart(list(panels("EMGRW", DISTANCES)), "l"),
-        "randomization-rows.svg": chart(list(sizes()), "rows, times 30,162"),
-        "randomization-second.svg": chart(list(panels("ESGRO", DISTANCES)), "l"),
-        "randomization-counts.svg": chart(list(panels("ESGRO", COUNTS)), "l"),
-        "randomization-correlations.svg": chart(list(panels("ESGRO", CORRELATIONS)), "l"),
+        "randomization-first.svg": plots.panels(list(panels("EMGRW", DISTANCES)), "l"),
+        "randomization-rows.svg": plots.panels(list(sizes()), "rows, times 30,162"),
+        "randomization-second.svg": plots.panels(list(panels("ESGRO", DISTANCES)), "l"),
+        "randomization-counts.svg": plots.panels(list(panels("ESGRO", COUNTS)), "l"),
+        "randomization-correlations.svg": plots.panels(list(panels("ESGRO", CORRELATIONS)), "l"),
     }
 
 
@@ -161,9 +162,10 @@ def _between(table: str, marks: re.Match[str]) -> str:
     return f"{marks[1]}\n{table}\n\n{marks[2]}"
 
 
-def write() -> None:
-    """Measures, where that is possible; writes pictures and page."""
-    renew()
+def write(measure: bool = True) -> None:
+    """Measures, where that is wanted and possible; writes pictures and page."""
+    if measure:
+        renew()
     for name, picture in pictures().items():
         (HERE / name).write_text(picture, encoding="utf8")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf8")), encoding="utf8")

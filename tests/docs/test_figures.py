@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,7 +24,7 @@ def figures() -> Iterator[ModuleType]:
 
     yield script
     sys.path[:] = path
-    for name in {"figures", "measured", "charts", "panels", "randomization_pages", "runs"} - before:
+    for name in {"figures", "measured", "plots", "randomization_pages", "runs"} - before:
         sys.modules.pop(name, None)
 
 
@@ -41,6 +42,14 @@ def test_the_table_is_that_of_the_figures(figures: ModuleType) -> None:
     assert "ARX" in table and len(table.splitlines()) > 4
 
 
+def test_the_choice_of_a_method_has_the_figures(figures: ModuleType) -> None:
+    kept = figures.measured.stored()
+    table = figures.choices(kept)
+    assert f"\n{table}\n" in (DOCS / "choose.md").read_text(encoding="utf8"), "run `make figures ARGS=--stored`"
+    mondrian = f"| mondrian | {kept['gcp']['mondrian']['10']:.4f} | {kept['seconds']['mondrian']['1000']:.1f} s |"
+    assert mondrian in table and "not measured" in table and "--join" not in table
+
+
 def test_every_method_has_a_figure_at_every_k(figures: ModuleType) -> None:
     kept, asked = figures.measured.stored()["gcp"], {str(k) for k in figures.measured.SIZES}
     assert kept and all(set(points) == asked or None in points.values() for points in kept.values())
@@ -56,15 +65,31 @@ def test_a_run_that_took_too_long_is_left_out_by_name(figures: ModuleType) -> No
 
 def test_a_line_ends_where_its_method_got_too_slow(figures: ModuleType) -> None:
     chart = figures.seconds({"measured": "then", "seconds": {"a": {"1000": 1.0, "10000": None}, "b": {"1000": None}}})
-    assert [(line.label, line.points) for line in chart.lines] == [("a", {1000.0: 1.0})]
+    assert [(line.label, line.points) for line in chart.lines] == [("a", [(1000.0, 1.0)])]
 
 
-def test_axes_are_logarithmic_and_labels_do_not_overlap(figures: ModuleType) -> None:
-    charts = sys.modules["charts"]
-    axis = charts.Axis("k", (1, 10, 100))
-    assert [axis.place(value) for value in (1, 10, 100)] == [0, 0.5, 1]
-    lines = [charts.Line(f"line {index}", {1: 1, 100: 50 + index / 100}) for index in range(8)]
-    root = ElementTree.fromstring(charts.Chart("title", axis, axis, lines).svg())
-    heights = sorted(float(text.get("y", "")) for text in root.iter() if (text.text or "").startswith("line"))
+def test_labels_of_lines_do_not_overlap(figures: ModuleType) -> None:
+    plots = sys.modules["plots"]
+    axis = plots.Axis("k", (1, 10, 100))
+    lines = [plots.Line(f"line {index}", [(1, 1), (100, 50 + index / 100)]) for index in range(8)]
+    drawn = plots.Chart("title", axis, axis, lines).svg()
+    assert drawn == plots.Chart("title", axis, axis, lines).svg(), "the same figures give the same bytes"
+    heights = sorted(height for text, height in texts(ElementTree.fromstring(drawn)) if text.startswith("line"))
     assert len(heights) == 8
-    assert all(above + charts.GAP <= below + 0.11 for above, below in pairwise(heights))
+    assert all(below - above >= 8 for above, below in pairwise(heights))
+
+
+def test_the_bar_through_a_point_does_not_reach_below_nothing(figures: ModuleType) -> None:
+    plots = sys.modules["plots"]
+    columns = plots._columns([plots.Line("a", [(1, 0.2, 0.5), (2, 0.9, 0.1)])])
+    assert (columns["low"], columns["high"]) == ([0.0, 0.8], [0.7, 1.0])
+
+
+def texts(node: ElementTree.Element, height: float = 0.0) -> Iterator[tuple[str, float]]:
+    """Every text of a drawing and how far it is from the top, by the translations around it."""
+    moved = re.search(r"translate\([-\d.]+[ ,]+([-\d.]+)", node.get("transform", ""))
+    height += float(moved[1]) if moved else 0.0
+    if node.tag.endswith("text"):
+        yield "".join(node.itertext()).strip(), height + float(node.get("y") or 0)
+    for child in node:
+        yield from texts(child, height)
