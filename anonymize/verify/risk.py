@@ -42,12 +42,14 @@ def class_sizes(sizes: pl.Series) -> Figures:
 
 def size_ranges(sizes: pl.Series) -> list[SizeRange]:
     """The ranges from that of the smallest class to that of the largest; none of no classes."""
+    if sizes.is_empty():
+        return []
     ends = [*(begin - 1 for begin in SIZES[1:]), None]
     within = [sizes.filter(sizes.is_between(low, high or sizes.max())) for low, high in zip(SIZES, ends, strict=True)]
     filled = [index for index, some in enumerate(within) if len(some)]
     return [
         {"from": SIZES[index], "to": ends[index], "classes": len(within[index]), "rows": int(within[index].sum())}
-        for index in (range(filled[0], filled[-1] + 1) if filled else ())
+        for index in range(filled[0], filled[-1] + 1)
     ]
 
 
