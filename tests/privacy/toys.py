@@ -85,8 +85,8 @@ EDITS = {
     "privacy/__init__.py": (
         ("    local_dp,\n    p_sens", "    local_dp,\n    simpson_l_diversity,\n    collision,\n    p_sens"),
         (
-            "        sample_uniqueness,\n    )",
-            "        sample_uniqueness,\n        simpson_l_diversity,\n        collision,\n    )",
+            "        population_uniqueness,\n    )",
+            "        population_uniqueness,\n        simpson_l_diversity,\n        collision,\n    )",
         ),
     ),
     "verify/twins.py": (("TWINS: dict[str, tuple[TwinBound, ...]] = {\n", TWINS),),
