@@ -137,7 +137,7 @@ def test_means_need_rows_that_correspond(desk: Desk, call: Call, order: str) -> 
         (("out.csv", "--algorithm", "mondrian"), "give --models"),
         (("--models", "--algorithm", "mondrian", "--link", "link.json"), "--link: needs a release"),
         (("out.csv", "--tree", "age"), "is no target"),
-        (("--models", "--algorithm", "nothing"), "is none of mondrian"),
+        (("--models", "--algorithm", "nothing"), "is none of release, mondrian"),
         (("--models", "--algorithm", "mondrian", "--option", "cut=none"), "expected one of"),
         (("--models", "--algorithm", "mondrian", "--option", "depth=3"), "is no option of mondrian"),
         (("out.csv", "--models", "--option", "cut=auto"), "give --algorithm"),

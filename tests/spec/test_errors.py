@@ -91,7 +91,7 @@ def test_problems_of_one_key(problem: One, text: str, line: int, column: int, wo
         ("{hierarchy: {prefix: [3, 0]}}", 26, "expected a number of 1 or more", None),
         ("{hierarchy: {prefix: [3, 1.5]}}", 26, "expected a whole number", None),
         ("{hierarchy: {dates: [year, month]}}", 21, "from fine to coarse", None),
-        ("{hierarchy: {dates: [week]}}", 22, "expected one of day, month, quarter, year, decade", None),
+        ("{hierarchy: {dates: [week]}}", 22, "expected one of minute, hour, day, month, quarter, year, decade", None),
         ("{hierarchy: {intervals: [5, 10]}}", 14, "`intervals` is for numeric attributes", "type: numeric"),
         ("{type: numeric, hierarchy: {mask: left}}", 29, "`mask` is for categorical attributes", "intervals"),
         ("{type: numeric, hierarchy: {flat: true}}", 29, "`flat` is for categorical attributes", "intervals"),
