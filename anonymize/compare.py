@@ -18,9 +18,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -171,17 +172,18 @@ def measure(spec: Spec, cell: Cell, path: str, keep: str | None) -> dict[str, An
     result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
     start = perf_counter()
     try:
-        report = release(_request(override(spec, k=cell.k), cell, path, keep))
+        with TemporaryDirectory(prefix="anonymize-") as folder:
+            request = _request(override(spec, k=cell.k), cell, path, Path(keep or folder))
+            report = release(replace(request, dry_run=keep is None))
     except AnonymizeError as error:
         return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
     result["k"] = report["settings"].get("k", {}).get("value")
     return result | {"code": 0, "seconds": round(perf_counter() - start, 3), **figures(report)}
 
 
-def _request(spec: Spec, cell: Cell, path: str, keep: str | None) -> Request:
+def _request(spec: Spec, cell: Cell, path: str, folder: Path) -> Request:
     name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
-    output = os.devnull if keep is None else str(Path(keep) / name)
-    return Request(spec, cell.algorithm, cell.options, input=path, output=output, dry_run=keep is None)
+    return Request(spec, cell.algorithm, cell.options, input=path, output=str(folder / name))
 
 
 def figures(report: Mapping[str, Any]) -> dict[str, Any]:

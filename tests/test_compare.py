@@ -39,7 +39,7 @@ def report(request_: Compare) -> dict[str, Any]:
 
 def test_a_cell_has_the_figures_of_its_release(folder: Path, report: dict[str, Any]) -> None:
     cell = report["comparison"][0]
-    single = release(folder / "table.csv", folder / "spec.yaml", k=3).report
+    single = release(folder / "table.csv", folder / "spec.yaml", "mondrian", k=3).report
     assert (cell["label"], cell["k"], cell["code"]) == ("mondrian", 3, 0)
     assert cell["gcp"] == single["utility"]["gcp"] and cell["classes"] == single["classes"]["count"]
     assert cell["prosecutor_max"] == single["risk"]["prosecutor_max"]

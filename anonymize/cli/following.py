@@ -10,15 +10,16 @@ import click
 
 from anonymize.cli.exits import reporting
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError
+from anonymize.places import masked
 
 PREFIX = "next: "
 
 
 def say_next(*command: str) -> None:
-    """A line with the command that follows."""
+    """A line with the command that follows; passwords in it are masked."""
     if sys.stderr is not None:
         with reporting():
-            click.echo(f"{PREFIX}anonymize {shlex.join(command)}", err=True)
+            click.echo(f"{PREFIX}anonymize {shlex.join(map(masked, command))}", err=True)
 
 
 def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
@@ -29,4 +30,5 @@ def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
         error.add_note(f"{PREFIX}anonymize explain {error.exit_code}")
     elif isinstance(error, SpecError) and arguments[0] != "validate":
         specs = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))][:1]
-        error.add_note(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}")
+        if specs:
+            error.add_note(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}")
