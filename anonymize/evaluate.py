@@ -39,7 +39,7 @@ from anonymize.request import Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
-from anonymize.verify.risk import class_sizes
+from anonymize.verify.risk import classes_block
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     """Adds the blocks `classes`, `utility` and `left_out`."""
     request.progress("measure", 0, 0)
     sizes = released.partition.sizes[~released.suppressed]
-    report["classes"] = class_sizes(pl.Series(sizes))
+    report["classes"] = classes_block(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
     left_out: dict[str, str] = {}
     if released.summaries and released.why_apart is not None:

@@ -30,7 +30,7 @@ from anonymize.table.named import column
 from anonymize.table.roles import columns_in
 from anonymize.table.texts import tidy
 from anonymize.verify.bucketized import COUNT, check_together
-from anonymize.verify.risk import class_sizes
+from anonymize.verify.risk import classes_block
 
 
 class Unclassed(Protocol):
@@ -183,7 +183,7 @@ class BucketizedRelease:
 
     def classes(self) -> dict[str, Any]:
         """Of the groups."""
-        return class_sizes(pl.Series(self.sizes))
+        return classes_block(pl.Series(self.sizes))
 
     def metrics(self) -> dict[str, Any]:
         """Quasi-identifiers lose nothing but the rows that are left out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -51,6 +51,12 @@ def size_ranges(sizes: pl.Series) -> list[SizeRange]:
         {"from": SIZES[index], "to": ends[index], "classes": len(within[index]), "rows": int(within[index].sum())}
         for index in range(filled[0], filled[-1] + 1)
     ]
+
+
+def classes_block(sizes: pl.Series) -> dict[str, Any]:
+    """Number and sizes of the classes, and how many there are of each range of sizes, if there are any."""
+    ranges = size_ranges(sizes)
+    return {**class_sizes(sizes), **({"sizes": ranges} if ranges else {})}
 
 
 def risk(sizes: pl.Series, threshold: float) -> Figures:

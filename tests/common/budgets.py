@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from anonymize.algorithms import ALGORITHMS
 
@@ -12,8 +12,12 @@ LIMITED: dict[str, dict[str, Any]] = {"k-optimize": {"work": 5}, "release": {"ef
 """Options that end a search early whose budget is the same for small tables as for large ones. What it finds with all
 of its budget, its own tests check."""
 
-OF_EVERY_MODEL = settings(max_examples=settings().max_examples if settings().max_examples > 100 else 40)
-"""For what is checked of every privacy model: fewer examples than HYPOTHESIS_PROFILE=explore gives."""
+OF_EVERY_MODEL = settings(
+    max_examples=settings().max_examples if settings().max_examples > 100 else 40,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.filter_too_much],
+)
+"""For what is checked of every privacy model: fewer examples than HYPOTHESIS_PROFILE=explore gives. Parameters that do
+not go together are drawn again."""
 
 
 def options_of(algorithm: str, **chosen: Any) -> Any:

@@ -114,7 +114,7 @@ def write(path: Path, people: list[tuple[str, ...]]) -> None:
 UNCLASSED = ("bucketization", "randomization")
 CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED]
 LOOKING_UP = [name for name in CLASSED if ALGORITHMS[name].NEEDS.populations]
-REGIONS = ("mondrian", "top-down", "bottom-up")
+REGIONS = ("mondrian", "top-down", "bottom-up", "release")
 """Those that release the smallest region around the rows of a class."""
 
 
