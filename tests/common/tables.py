@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from anonymize import privacy
 from anonymize.algorithms import Needs
+from anonymize.algorithms.minimality.refusals import DISTINCT, FREQUENCY
 from tests.common.oracle import compared
 from tests.privacy.strategies import parameters
 
@@ -326,3 +327,15 @@ def _assembled(draw: st.DrawFn, columns: list[Column], numbered: Column, spec: d
         column.definition["hierarchy"] = file
     rows = [list(row) for row in zip(*(column.cells for column in columns), strict=True)]
     return Case(_names(columns), rows, spec, {file: column.hierarchy for file, column in files.items()})
+
+
+def maskable(case: Case) -> Case:
+    """The same case without models that `--mask-minimality` refuses."""
+    wanted = case.spec["privacy"]
+    kept = [
+        entry
+        for entry in wanted.get("models", [])
+        if privacy.MODELS[entry["model"]].sensitive == "none" or entry["model"] in (DISTINCT, FREQUENCY)
+    ]
+    least = {} if kept or {"k", "l"}.intersection(wanted) else {"k": 1}
+    return replace(case, spec={**case.spec, "privacy": {**wanted, **least, "models": kept}})

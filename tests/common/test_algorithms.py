@@ -21,16 +21,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, mondrian, reads_workload, recommended, why_not_reusable
-from anonymize.algorithms.minimality.refusals import DISTINCT, FREQUENCY
 from anonymize.errors import InfeasibleError, UsageError
-from anonymize.privacy import MODELS, PARAMETERS
+from anonymize.privacy import PARAMETERS
 from anonymize.recode import Recode, recode
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.common.budgets import LIMITED
 from tests.common.oracle import Truth, demands, whole_table_fails
-from tests.common.tables import Case, cases
+from tests.common.tables import Case, cases, maskable
 
 PART = 1 / 3 if settings().max_examples > 100 else 1 / 6
 """The share of the profile's examples that each check gets: every day half of what HYPOTHESIS_PROFILE=explore gives."""
@@ -109,18 +108,6 @@ def test_common_checks(algorithm: str, options: dict[str, Any], share: float) ->
             check_case(case, Path(name), algorithm, options)
 
     check()
-
-
-def maskable(case: Case) -> Case:
-    """The same case without models that `--mask-minimality` refuses."""
-    privacy = case.spec["privacy"]
-    kept = [
-        entry
-        for entry in privacy.get("models", [])
-        if MODELS[entry["model"]].sensitive == "none" or entry["model"] in (DISTINCT, FREQUENCY)
-    ]
-    least = {} if kept or {"k", "l"}.intersection(privacy) else {"k": 1}
-    return replace(case, spec={**case.spec, "privacy": {**privacy, **least, "models": kept}})
 
 
 def check_case(case: Case, folder: Path, algorithm: str, options: dict[str, Any]) -> None:
