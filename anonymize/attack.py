@@ -81,7 +81,7 @@ class AttackResult:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is above the limit, or could not be shown to be within it."""
-        return tuple(Problem(finding.message) for finding in self.checked.of_levels("error"))
+        return self.checked.problems
 
 
 def attack(request: Attack) -> AttackResult:

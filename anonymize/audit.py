@@ -129,8 +129,7 @@ class AuditResult:
     def problems(self) -> tuple[Problem, ...]:
         """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
         not be published."""
-        unmet = self.checked.of_levels("error")
-        return tuple(Problem(finding.message, file=finding.file, line=finding.line) for finding in unmet)
+        return self.checked.problems
 
 
 def audit(request: Audit) -> AuditResult:

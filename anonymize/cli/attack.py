@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 import click
 
+from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -20,7 +19,6 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
-from anonymize.formats import AUTO, FORMATS, chosen
 
 
 @click.command(cls=SpecCommand)
@@ -42,15 +40,7 @@ from anonymize.formats import AUTO, FORMATS, chosen
         "--targets", type=click.IntRange(min=1), default=2000, show_default=True, help="Targets who are attacked."
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice([AUTO, *FORMATS]),
-        default=AUTO,
-        show_default=True,
-        help="Form of the result; auto is github in GitHub Actions, else text.",
-    ),
-    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    *FORM,
     REPORTS,
     FORCE,
     *MEASURING,
@@ -87,7 +77,6 @@ def attack(
     from anonymize.attack import Attack
     from anonymize.attack import attack as walk
     from anonymize.cli.progress import progress
-    from anonymize.errors import UnsafeError, WriteError
     from anonymize.spec import load
 
     names = [name.strip() for name in (attackers or "").split(",") if name.strip()]
@@ -95,10 +84,4 @@ def attack(
         loaded = load(spec, privacy.PARAMETERS)
         request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)
         result = walk(request)
-    rendering = chosen(form, os.environ)
-    if sys.stdout is None and rendering != "text":
-        raise WriteError("<stdout>: cannot be written: it is closed")
-    if not quiet or form not in (AUTO, "text"):
-        FORMATS[rendering](result.checked, sys.stdout, color)
-    if result.problems:
-        raise UnsafeError(result.problems)
+    conclude(result.checked, form, quiet=quiet, color=color)

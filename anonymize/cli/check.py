@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import click
 
+from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -24,7 +24,6 @@ from anonymize.cli.options import (
 from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
-from anonymize.formats import AUTO, FORMATS, chosen
 from anonymize.names import split
 
 
@@ -122,15 +121,7 @@ _SIZE = _Size()
     click.option(
         "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
     ),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice([AUTO, *FORMATS]),
-        default=AUTO,
-        show_default=True,
-        help="Form of the result; auto is github in GitHub Actions, else text.",
-    ),
-    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    *FORM,
     REPORTS,
     FORCE,
     *MEASURING,
@@ -182,7 +173,6 @@ def audit(
     from anonymize.audit import Against, Audit
     from anonymize.audit import audit as walk
     from anonymize.auditing.sample import Deeper
-    from anonymize.errors import UnsafeError, WriteError
     from anonymize.spec import load
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
@@ -192,13 +182,7 @@ def audit(
     against = Against(baseline, no_regress, previous, by_position, previous_link)
     further = Deeper(subsets, fraction, population)
     audited = walk(Audit(loaded, path, against=against, further=further, **given))
-    rendering = chosen(form, os.environ)
-    if sys.stdout is None and rendering != "text":
-        raise WriteError("<stdout>: cannot be written: it is closed")
-    if not quiet or form not in (AUTO, "text"):
-        FORMATS[rendering](audited.checked, sys.stdout, color)
-    if audited.problems:
-        raise UnsafeError(audited.problems)
+    conclude(audited.checked, form, quiet=quiet, color=color)
 
 
 @click.command(cls=SpecCommand)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anonymize.errors import Problem
+
 Level = Literal["error", "warning", "pass", "measured"]
 
 
@@ -40,6 +42,11 @@ class Checked:
     def table(self) -> str:
         """The table's name."""
         return str(self.report["input"]["path"])
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is not met or could not be shown, with the line of the spec that asks for it, where one does."""
+        return tuple(Problem(each.message, file=each.file, line=each.line) for each in self.of_levels("error"))
 
     def of_levels(self, *levels: Level) -> list[Finding]:
         """The findings of some levels."""

@@ -37,6 +37,15 @@ _VARIABLES = {
 _SHORT = 34
 
 
+def _library() -> Any:
+    """lets-plot. Raises UsageError where it is not installed."""
+    try:
+        import lets_plot
+    except ImportError:
+        raise missing_library() from None
+    return lets_plot
+
+
 def missing_library() -> UsageError:
     """What is said where the extra is not installed."""
     return UsageError(Problem("an HTML report needs lets-plot", hint="pip install 'anonymize-toolkit[html]'"))
@@ -50,10 +59,7 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *,
 
     Raises UsageError where the library is not installed.
     """
-    try:
-        import lets_plot as lp
-    except ImportError:
-        raise missing_library() from None
+    lp = _library()
     ticks = [-position for position in range(len(labels))]
     columns = _rectangles(series)
     plot = (
@@ -83,10 +89,7 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
 
     Raises UsageError where the library is not installed.
     """
-    try:
-        import lets_plot as lp
-    except ImportError:
-        raise missing_library() from None
+    lp = _library()
     points = [(name, *point) for name, line in series.items() for point in line]
     columns = dict(zip(("series", "x", "y"), map(list, zip(*points, strict=True)), strict=True))
     colours = [LINES[number % len(LINES)] for number in range(len(series))]
