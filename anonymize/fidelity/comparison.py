@@ -9,6 +9,7 @@ distributed as the shown ones are, which is all that a reader knows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.fidelity.bins import Bins, named_bins, unnamed_bins
-from anonymize.fidelity.spread import Spread, spread
+from anonymize.fidelity.bins import named_bins, unnamed_bins
+from anonymize.fidelity.spread import ColumnCells
 from anonymize.recoding import Released
 from anonymize.spec import Spec
 from anonymize.table import Attribute, SensitiveColumn, Table
@@ -37,33 +38,34 @@ def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, val
 
     `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
     """
+    columns = {each.name: ColumnCells.of(each, released, spec) for each in table.attributes}
+    rows = _rows(released)
     return {
         "marginals": {
-            each.name: block
-            for each in table.attributes
-            if (block := _marginal(each, released, spec, smallest, values=values)) is not None
+            name: block
+            for name, column in columns.items()
+            if (block := _marginal(column, rows, smallest, values=values)) is not None
         },
-        "associations": associations(table, released, spec),
+        "associations": associations(table, released, columns),
     }
 
 
 # --- marginals -------------------------------------------------------------------------------------------------------
 
 
-def _marginal(
-    attribute: Attribute, released: Released, spec: Spec, smallest: int, *, values: bool
-) -> dict[str, Any] | None:
-    """Labels, rows before and rows after in each bin, and rows that show nothing; None where no bins can be named."""
-    leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
-    from_file = isinstance(spec.quasi_identifiers[attribute.name].hierarchy, Path)
-    bins = named_bins(attribute, leaves, smallest, from_file=from_file, values=values)
+def _marginal(column: ColumnCells, rows_of: Ints, smallest: int, *, values: bool) -> dict[str, Any] | None:
+    """Labels, rows before and rows after in each bin, and rows that show nothing; None where no bins can be named.
+    `rows_of` (classes + 1,): rows of each class."""
+    attribute = column.attribute
+    from_file = isinstance(column.spec.quasi_identifiers[attribute.name].hierarchy, Path)
+    bins = named_bins(attribute, column.leaves, smallest, from_file=from_file, values=values)
     if bins is None or bins.labels is None:
         return None
-    cells, of_class = _spread(attribute, released, spec, bins)
-    rows = np.bincount(of_class, _rows(released), minlength=len(cells.shares))
+    cells = column.over(bins)
+    rows = np.bincount(column.of_class, rows_of, minlength=len(cells.shares))
     return {
         "bins": list(bins.labels),
-        "before": bins.counted(leaves).tolist(),
+        "before": bins.counted(column.leaves).tolist(),
         "after": [round(each, 3) for each in (rows @ cells.shares).tolist()],
         "hidden": int(rows[cells.hidden].sum()),
     }
@@ -73,19 +75,6 @@ def _rows(released: Released) -> Ints:
     """(classes + 1,) rows of each class, that of published suppressed rows last."""
     published = released.class_of[released.class_of >= 0]
     return np.bincount(published, minlength=len(released.sizes) + 1).astype(np.int64)
-
-
-def _spread(attribute: Attribute, released: Released, spec: Spec, bins: Bins) -> tuple[Spread, Ints]:
-    """How the distinct cells of a quasi-identifier lie over its bins, and which of them each class shows, (classes +
-    1,)."""
-    columns = released.columns_of(attribute.name)[:2]
-    if len(columns) == 1:
-        texts = columns[0].texts
-        return spread(attribute, texts, texts, bins, spec), columns[0].of_class
-    pairs = np.column_stack([each.of_class for each in columns])
-    distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
-    low, high = ([each.texts[i] for i in distinct[:, side].tolist()] for side, each in enumerate(columns))
-    return spread(attribute, low, high, bins, spec), of_class.reshape(-1)
 
 
 # --- associations ----------------------------------------------------------------------------------------------------
@@ -102,14 +91,15 @@ class _Column:
     after: Floats | None
 
 
-def associations(table: Table, released: Released, spec: Spec) -> dict[str, Any]:
-    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at."""
+def associations(table: Table, released: Released, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:
+    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at. `cells`: of each
+    quasi-identifier, by name."""
     step = -(-table.rows // ROWS)
     looked = slice(None, None, max(step, 1))
     class_of = released.class_of[looked]
     numerous: tuple[Attribute | SensitiveColumn, ...] = (*table.attributes, *table.sensitive)
     columns: list[_Column] = [
-        _quasi_identifier(each, released, spec, looked) if isinstance(each, Attribute) else _sensitive(each, looked)
+        _quasi_identifier(cells[each.name], looked) if isinstance(each, Attribute) else _sensitive(each, looked)
         for each in numerous[:COLUMNS]
     ]
     counting = _JointCounts(class_of, len(released.sizes) + 1)
@@ -121,11 +111,11 @@ def associations(table: Table, released: Released, spec: Spec) -> dict[str, Any]
     return {"rows": len(class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
 
 
-def _quasi_identifier(attribute: Attribute, released: Released, spec: Spec, looked: slice) -> _Column:
-    size = attribute.domain.size
-    bins = unnamed_bins(size, np.bincount(attribute.codes, minlength=size), isinstance(attribute.domain, Numeric))
-    cells, of_class = _spread(attribute, released, spec, bins)
-    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, cells.shares[of_class])
+def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
+    attribute = column.attribute
+    bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
+    after = column.over(bins).shares[column.of_class]
+    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
 
 
 def _sensitive(column: SensitiveColumn, looked: slice) -> _Column:

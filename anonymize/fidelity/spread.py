@@ -8,7 +8,6 @@ a number. What is suppressed is in no bin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +19,7 @@ from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, rea
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.fidelity.bins import Bins
+from anonymize.recoding import Released
 from anonymize.spec import Spec
 from anonymize.table import Attribute
 
@@ -33,21 +33,45 @@ class Spread:
     hidden: Bools
 
 
-def spread(attribute: Attribute, low: Sequence[str], high: Sequence[str], bins: Bins, spec: Spec) -> Spread:
-    """How distinct cells lie over the bins; `low` and `high` (n,) are the same texts twice, or those of two bounds."""
-    cells = _Cells(attribute, pl.Series(low, dtype=pl.String), pl.Series(high, dtype=pl.String), bins, spec)
-    shares = cells.of_numbers() if isinstance(attribute.domain, Numeric) else cells.of_categories()
-    total = shares.sum(axis=1, keepdims=True)
-    return Spread(np.divide(shares, total, out=np.zeros_like(shares), where=total > 0), total[:, 0] == 0)
-
-
 @dataclass(frozen=True)
-class _Cells:
+class ColumnCells:
+    """The distinct cells of a released quasi-identifier, read once whatever bins they are counted over.
+
+    `low`, `high` (n,): the same texts twice, or those of two bounds. `of_class` (classes + 1,): which of them each
+    class shows, that of published suppressed rows last.
+    """
+
     attribute: Attribute
     low: pl.Series
     high: pl.Series
-    bins: Bins
+    of_class: Ints
     spec: Spec
+
+    @classmethod
+    def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
+        """Those that a release shows."""
+        columns = released.columns_of(attribute.name)[:2]
+        if len(columns) == 1:
+            texts = pl.Series(columns[0].texts, dtype=pl.String)
+            return cls(attribute, texts, texts, columns[0].of_class, spec)
+        pairs = np.column_stack([each.of_class for each in columns])
+        distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
+        low, high = (
+            pl.Series([each.texts[i] for i in distinct[:, side].tolist()], dtype=pl.String)
+            for side, each in enumerate(columns)
+        )
+        return cls(attribute, low, high, of_class.reshape(-1), spec)
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """(domain.size,) rows of the input with each code."""
+        return np.bincount(self.attribute.codes, minlength=self.attribute.domain.size)
+
+    def over(self, bins: Bins) -> Spread:
+        """How the cells lie over bins."""
+        shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
+        total = shares.sum(axis=1, keepdims=True)
+        return Spread(np.divide(shares, total, out=np.zeros_like(shares), where=total > 0), total[:, 0] == 0)
 
     @cached_property
     def read(self) -> ReadCells:
@@ -59,21 +83,22 @@ class _Cells:
 
     # --- numbers ---
 
-    def of_numbers(self) -> Floats:
+    def _of_numbers(self, bins: Bins) -> Floats:
         """(n, bins) the width that each cell has in each bin; a single number is all in its own."""
-        domain, bins = self.attribute.domain, self.bins
+        domain = self.attribute.domain
         assert isinstance(domain, Numeric)
         if bins.edges is None:
-            return self._by_leaves(*self._codes(domain))
+            return _by_leaves(*self._codes, bins)
         least, most = float(domain.values[0]), float(domain.values[-1])
-        low, high = (np.clip(ends, least, most) for ends in self._ends())
+        low, high = (np.clip(ends, least, most) for ends in self._ends)
         shares = np.zeros((len(low), bins.count))
         shares[:, : len(bins.edges) + 1] = _widths(low, high, bins.edges, 1.0 if domain.whole else 0.0)
-        shares[~self._shows()] = 0.0
+        shares[~self._shows] = 0.0
         if bins.missing is not None:
             shares[self.read.of_kind(CellKind.MISSING), bins.missing] = 1.0
         return shares
 
+    @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
         """(n,) the two ends of each cell; those of a label are the numbers under its node."""
         low, high = self.read.closed()
@@ -87,15 +112,19 @@ class _Cells:
                 low[index], high[index] = np.fmin.reduce(under, initial=np.inf), np.fmax.reduce(under, initial=-np.inf)
         return low, high
 
+    @cached_property
     def _shows(self) -> Bools:
         root = pl.lit(self.attribute.hierarchy.labels[self.attribute.hierarchy.root])
         top = self.low.to_frame("low").select((pl.col("low") == root).fill_null(False)).to_series().to_numpy()
         nothing = self.read.of_kind(CellKind.SUPPRESSED, CellKind.MISSING) | (self.read.of_kind(CellKind.LABEL) & top)
         return np.asarray(~nothing)
 
-    def _codes(self, domain: Numeric) -> tuple[Ints, Ints]:
-        """(n,) the leaves from `first` to before `stop` under each cell; none where nothing is shown."""
-        low, high = self._ends()
+    @cached_property
+    def _codes(self) -> tuple[Ints, Ints]:
+        """(n,) the leaves from `first` to before `stop` under each number; none where nothing is shown."""
+        domain = self.attribute.domain
+        assert isinstance(domain, Numeric)
+        low, high = self._ends
         first = np.searchsorted(domain.values, low, "left")
         stop = np.searchsorted(domain.values, high, "right")
         # The mean of a class is no value of the column: it counts as the value that follows it.
@@ -105,26 +134,27 @@ class _Cells:
         absent = self.read.of_kind(CellKind.MISSING)
         if domain.missing is not None:
             first, stop = np.where(absent, domain.missing, first), np.where(absent, domain.missing + 1, stop)
-        shows = self._shows() | (absent & (domain.missing is not None))
+        shows = self._shows | (absent & (domain.missing is not None))
         return np.where(shows, first, 0), np.where(shows, stop, 0)
 
     # --- categories ---
 
-    def of_categories(self) -> Floats:
+    def _of_categories(self, bins: Bins) -> Floats:
         """(n, bins) the leaves that each cell has in each bin."""
+        shares = _by_leaves(*self._bounds, bins)
+        for index in np.flatnonzero(self.read.of_kind(CellKind.SET)).tolist():
+            codes = [self._leaf_codes[value] for value in members(self.low[index]) if value in self._leaf_codes]
+            shares[index] = np.bincount(bins.of_leaf[codes], minlength=bins.count)
+        return shares
+
+    @cached_property
+    def _bounds(self) -> tuple[Ints, Ints]:
+        """(n,) the leaves from the first to before the second under each category."""
         taxonomy = self.attribute.domain
         assert isinstance(taxonomy, Taxonomy)
-        bounds = [
-            self._leaves(taxonomy, *cell) for cell in zip(self.read.kind.tolist(), self.low, self.high, strict=True)
-        ]
-        first, stop = (np.array([bound[side] for bound in bounds], np.int64) for side in (0, 1))
-        shares = self._by_leaves(first, stop)
-        for index in np.flatnonzero(self.read.of_kind(CellKind.SET)).tolist():
-            leaves = [self._leaf_codes.get(value, -1) for value in members(self.low[index])]
-            shares[index] = np.bincount(
-                self.bins.of_leaf[[each for each in leaves if each >= 0]], minlength=self.bins.count
-            )
-        return shares
+        cells = zip(self.read.kind.tolist(), self.low, self.high, strict=True)
+        bounds = np.array([self._leaves(taxonomy, *cell) for cell in cells], np.int64).reshape(-1, 2)
+        return bounds[:, 0], bounds[:, 1]
 
     def _leaves(self, taxonomy: Taxonomy, kind: int, low: str | None, high: str | None) -> tuple[int, int]:
         """The leaves from the first to before the second; (0, 0) where nothing is shown."""
@@ -151,16 +181,16 @@ class _Cells:
     def _leaf_codes(self) -> dict[str, int]:
         return {text: code for code, text in reversed(list(enumerate(self.attribute.domain.leaf_text())))}
 
-    def _by_leaves(self, first: Ints, stop: Ints) -> Floats:
-        """(n, bins) leaves in each bin of those from `first` to before `stop`.
 
-        One running count of leaves per bin answers all intervals: what is below the one end less what is below the
-        other.
-        """
-        is_in = np.zeros((len(self.bins.of_leaf) + 1, self.bins.count))
-        is_in[np.arange(1, len(is_in)), self.bins.of_leaf] = 1.0
-        below = is_in.cumsum(axis=0)
-        return np.asarray(below[stop] - below[first])
+def _by_leaves(first: Ints, stop: Ints, bins: Bins) -> Floats:
+    """(n, bins) leaves in each bin of those from `first` to before `stop`.
+
+    One running count of leaves per bin answers all intervals: what is below the one end less what is below the other.
+    """
+    is_in = np.zeros((len(bins.of_leaf) + 1, bins.count))
+    is_in[np.arange(1, len(is_in)), bins.of_leaf] = 1.0
+    below = is_in.cumsum(axis=0)
+    return np.asarray(below[stop] - below[first])
 
 
 def _widths(low: Floats, high: Floats, edges: Floats, unit: float) -> Floats:
