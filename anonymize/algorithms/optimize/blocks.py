@@ -10,32 +10,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
-from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.algorithms.optimize.sized_view import Rules
+from anonymize.algorithms.optimize.walk import LocalWalk
 from anonymize.classes import Bools
 
 NEAR = 1.15
 """The other attributes are looked at where the cost is less than this times the best."""
 ANEW = 3
 """One step in so many begins anew."""
-PATIENCE = 24
-"""Steps without a better set after which the search has settled."""
-RESTARTS = 40
-"""It gives up after so many times as many."""
 
 
 @dataclass
-class LineBlocks:
-    """The search within an `allset`. `idle`: steps since the best set was last bettered."""
+class LineBlocks(LocalWalk):
+    """The search within an `allset`."""
 
-    problem: SplitProblem
-    best: BestSplits
-    allset: Bools
-    steps: int = 0
-    idle: int = 0
+    PATIENCE = 24
+    RESTARTS = 40
+
     _cells: SizedCells = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,16 +38,6 @@ class LineBlocks:
         self._choice = np.flatnonzero(self.allset)
         self._owner = self.problem.splits.attribute
         self._attributes = np.unique(self._owner[self._choice])
-
-    @property
-    def settled(self) -> bool:
-        """Whether the best set has not been bettered for some time."""
-        return self.idle >= PATIENCE
-
-    @property
-    def stuck(self) -> bool:
-        """Whether it has not been bettered for long."""
-        return self.idle >= RESTARTS * PATIENCE
 
     def restart(self) -> None:
         """Makes the best set better, one attribute after the other."""

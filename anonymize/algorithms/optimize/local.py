@@ -11,29 +11,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.optimize.best import BestSplits
-from anonymize.algorithms.optimize.moves import SplitProblem, View
+from anonymize.algorithms.optimize.moves import View
+from anonymize.algorithms.optimize.walk import LocalWalk
 from anonymize.classes import Bools, Ints
 
 TENURE = 7
 """Steps for which a split that was changed stays as it is, at least."""
-PATIENCE = 20
-"""Steps without a better set after which the search starts again."""
-RESTARTS = 50
-"""New starts without a better set after which the search gives up."""
 KICK = 3
 """Splits that are changed at random at a new start."""
 
 
 @dataclass
-class Local:
-    """A tabu search within an `allset`. `idle`: steps since the best set was last bettered."""
+class Local(LocalWalk):
+    """A tabu search within an `allset`."""
 
-    problem: SplitProblem
-    best: BestSplits
-    allset: Bools
-    steps: int = 0
-    idle: int = 0
+    PATIENCE = 20
+    RESTARTS = 50
+
     mask: Bools = field(init=False)
     until: Ints = field(init=False)
 
@@ -47,16 +41,6 @@ class Local:
         """Goes on from the best set."""
         if self.best.mask is not None:
             self.mask = self.best.mask.copy()
-
-    @property
-    def settled(self) -> bool:
-        """Whether the best set has not been bettered for some time."""
-        return self.idle >= PATIENCE
-
-    @property
-    def stuck(self) -> bool:
-        """Whether new starts have not helped for long."""
-        return self.idle >= RESTARTS * PATIENCE
 
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
@@ -83,7 +67,7 @@ class Local:
         self.until[chosen] = self.steps + TENURE + self.steps % 5
         if not excess[chosen] and self.best.offer(int(cost[chosen]), self.mask):
             self.idle = 0
-        elif self.idle and self.idle % PATIENCE == 0:
+        elif self.idle and self.idle % self.PATIENCE == 0:
             self._kick()
 
     def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:
