@@ -33,6 +33,7 @@ from anonymize.release import release
 from anonymize.report.data import SCHEMA_VERSION, spec_block
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
+from anonymize.table.files import sha256_of
 
 UTILITY = ("gcp", "ncp_weighted", "loss", "discernibility")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
@@ -241,8 +242,8 @@ class _Key:
 
     def __init__(self, path: str, spec: Spec) -> None:
         try:
-            self.input = _digest(Path(path))
-            named = [_digest(Path(each)) for each in named_by(spec)]
+            self.input = sha256_of(path)
+            named = [sha256_of(each) for each in named_by(spec)]
         except OSError as error:
             raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
         self._rest = [_program(), self.input, *named, spec.model_dump_json()]
@@ -260,11 +261,6 @@ def _program() -> str:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _cached(folder: Path | None, name: str) -> dict[str, Any] | None:

@@ -319,9 +319,7 @@ def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bool
 
 def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[tuple[Floats, Floats], Bools]:
     """(n,) the ends of what cells show, and whether it may be missing instead; what shows no number may be any."""
-    output, missing = spec.output, frozenset(spec.input.missing)
-    written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
-    cells = read_cells(texts["low"], texts["high"], written, numeric=True)
+    cells = read_cells(texts["low"], texts["high"], CellFormat.of(spec.output, spec.input.missing), numeric=True)
     return cells.closed(), cells.maybe | (texts["says"] == "maybe").to_numpy()
 
 

@@ -12,7 +12,7 @@ and a line in `_shapes`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -21,6 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import template
+from anonymize.spec.model import Output
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """The text of a number, without spaces around it."""
@@ -65,6 +66,11 @@ class CellFormat:
     open_high: str = "{low}+"
     open_low: str = "{high}-"
     or_missing: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, output: Output, missing: Iterable[str]) -> CellFormat:
+        """That of a release under a spec; `missing`: the texts that mean it."""
+        return cls(output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low)
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ class DistinctTexts:
     def cells(self) -> ReadCells:
         """The texts as cells."""
         low, high = (pl.Series(texts, dtype=pl.String) for texts in (self.low, self.high))
-        output, maybe = self.output, None if self.maybe is None else pl.Series(self.maybe, dtype=pl.String)
-        written = CellFormat(output.interval, output.suppressed, self.missing, output.open_high, output.open_low)
+        maybe = None if self.maybe is None else pl.Series(self.maybe, dtype=pl.String)
+        written = CellFormat.of(self.output, self.missing)
         return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric), maybe=maybe)
 
     @cached_property

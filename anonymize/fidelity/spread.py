@@ -76,9 +76,7 @@ class ColumnCells:
     @cached_property
     def read(self) -> ReadCells:
         """The cells as what they are."""
-        output = self.spec.output
-        missing = frozenset(self.spec.input.missing)
-        written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
+        written = CellFormat.of(self.spec.output, self.spec.input.missing)
         return read_cells(self.low, self.high, written, numeric=isinstance(self.attribute.domain, Numeric))
 
     # --- numbers ---

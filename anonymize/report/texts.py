@@ -64,9 +64,7 @@ class ShownColumn:
     @cached_property
     def cells(self) -> ReadCells:
         """The texts as cells."""
-        output = self.spec.output
-        missing = frozenset(self.spec.input.missing)
-        written = CellFormat(output.interval, output.suppressed, missing, output.open_high, output.open_low)
+        written = CellFormat.of(self.spec.output, self.spec.input.missing)
         return read_cells(self.low, self.high, written, numeric=self.definition.type == "numeric")
 
     @cached_property

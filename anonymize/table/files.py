@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 CHUNK = 1 << 20
@@ -12,6 +14,12 @@ def chunks(file: BinaryIO) -> Iterator[bytes]:
     """The rest of a file in pieces of at most `CHUNK` bytes."""
     while chunk := file.read(CHUNK):
         yield chunk
+
+
+def sha256_of(path: str | Path) -> str:
+    """SHA-256 of a file. Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_all(file: BinaryIO, data: bytes) -> None:

@@ -23,7 +23,7 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.places import is_uri
-from anonymize.table.files import chunks, reason, write_all
+from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import databases, kinds
 
 Format: TypeAlias = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta"]
@@ -82,7 +82,7 @@ def _converted(opened: Opened) -> Opened:
     """A workbook, or a file of SPSS or Stata, as an Arrow file without a name."""
     try:
         path = kinds.to_arrow(opened.format, opened.path, opened.name)
-        return Opened(path, opened.name, "arrow", True, opened.sha256 or kinds.digest(opened.path))
+        return Opened(path, opened.name, "arrow", True, opened.sha256 or sha256_of(opened.path))
     finally:
         if opened.temporary:
             temporary.remove(opened.path)

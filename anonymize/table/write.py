@@ -9,7 +9,6 @@ temporary file at `commit`. What a table has in memory beside its values does no
 from __future__ import annotations
 
 import gzip
-import hashlib
 import itertools
 import os
 import re
@@ -28,7 +27,7 @@ from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
 from anonymize.places import is_uri
-from anonymize.table.files import chunks, reason, write_all
+from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import databases
 from anonymize.table.foreign.kinds import KINDS
 from anonymize.table.place import place
@@ -208,8 +207,8 @@ class OutputFile:
     @cached_property
     def sha256(self) -> str:
         """The hash of what has been written: of the first time that it is asked for, before `commit`."""
-        with self._writing(), open(self.final, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        with self._writing():
+            return sha256_of(self.final)
 
     def seal(self) -> None:
         """Hashes what has been written and waits until it is on disk: for a thread, while it is read again."""

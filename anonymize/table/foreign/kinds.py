@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -75,12 +74,6 @@ def spooled(write: Callable[[Path], object]) -> Path:
 
 def _no_room(why: str) -> WriteError:
     return WriteError(f"the input cannot be copied to a temporary file: {why}")
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def from_arrow(form: str, arrow: Path, target: Path, name: str) -> None:
