@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
-from anonymize.report.section import Section, called, verdict_of
+from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import parameters, sections
 
 State = Literal["met", "unmet", "unknown", "neutral"]
@@ -51,16 +51,30 @@ class Chapter:
 
 
 @dataclass(frozen=True)
+class FileFact:
+    """What is said of a file, as far as the report knows it."""
+
+    name: str
+    rows: int | None
+    path: str | None
+    sha256: str | None
+
+
+@dataclass(frozen=True)
 class Page:
     """`state` is for colours; `verdict` is the bare verdict, `summary` what it means. `problems`: what
-    is not met or could not be shown. `facts`: one line a fact."""
+    is not met or could not be shown. `tool`: which made it, with its version;
+    `algorithm`: its name and its options."""
 
     title: str
     state: State
     verdict: str
     summary: str
     problems: list[str]
-    facts: list[tuple[str, str]]
+    tool: str
+    started: str | None
+    algorithm: tuple[str, str] | None
+    files: list[FileFact]
     warnings: list[str]
     chapters: list[Chapter]
 
@@ -74,7 +88,10 @@ def page(report: Report) -> Page:
         verdict=verdict,
         summary=_summary(report),
         problems=list(_problems(report)),
-        facts=list(_facts(report)),
+        tool=_tool(report),
+        started=report.get("started_at"),
+        algorithm=_algorithm(report),
+        files=list(_files(report)),
         warnings=[str(each) for each in report["warnings"]],
         chapters=[*_chapters(report)],
     )
@@ -138,26 +155,25 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    """Who made what of which file, and how."""
-    tool = report["tool"]
-    yield "tool", " ".join(filter(None, [tool["name"], tool["version"]]))
-    if report.get("started_at"):
-        yield "started", str(report["started_at"])
-    if "algorithm" in report:
-        options = ", ".join(f"{name} = {value}" for name, value in report["algorithm"]["options"].items())
-        yield "algorithm", f"{report['algorithm']['name']} ({options})" if options else report["algorithm"]["name"]
-        if recommended := report["algorithm"].get("recommended"):
-            yield "recommended", f"{called(recommended)}: {recommended['reason']}"
+def _tool(report: Report) -> str:
+    return " ".join(filter(None, [report["tool"]["name"], report["tool"]["version"]]))
+
+
+def _algorithm(report: Report) -> tuple[str, str] | None:
+    """The algorithm and its options; None where none was run."""
+    if "algorithm" not in report:
+        return None
+    options = ", ".join(f"{name} = {value}" for name, value in report["algorithm"]["options"].items())
+    return report["algorithm"]["name"], options
+
+
+def _files(report: Report) -> Iterator[FileFact]:
+    """The files of a report of which anything is known."""
     for name in ("input", "output", "spec"):
-        if text := _file(report.get(name, {})):
-            yield name, text
-
-
-def _file(block: Report) -> str:
-    rows = [f"{block['rows']:,} rows"] if "rows" in block else []
-    path = [str(block["path"])] if block.get("path") else []
-    return ", ".join([*rows, *path, *([f"SHA-256 {block['sha256']}"] if block.get("sha256") else [])])
+        block = report.get(name, {})
+        fact = FileFact(name, block.get("rows"), block.get("path"), block.get("sha256"))
+        if not (fact.rows is None and fact.path is None and fact.sha256 is None):
+            yield fact
 
 
 # --- chapters --------------------------------------------------------------------------------------------------------
