@@ -13,21 +13,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from anonymize import __version__
+from anonymize import __version__, temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
+from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
 from anonymize.release import release
 from anonymize.report.data import SCHEMA_VERSION, spec_block
@@ -147,44 +146,42 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
 def _made(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The cells' results in the order in which they are done, each made in one of a few processes.
 
-    Processes are spawned, as threads of polars do not survive a fork. Leaving early ends them.
+    Leaving early ends them.
     """
     if not cells:
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(request.processes, len(cells)), mp_context=context)
-    try:
-        futures: dict[Future[dict[str, Any]], Cell] = {
-            pool.submit(measure, request.spec, cell, path, None if request.keep is None else str(request.keep)): cell
-            for cell in cells
-        }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    temporary.use()  # the folder is this process's: one of a process that is ended would stay
+    with TemporaryDirectory(prefix="anonymize-") as folder:
+        shared = (request.spec, path, Path(request.keep or folder), request.keep is None)
+        with workers(min(request.processes, len(cells)), _Making, *shared) as pool:
+            yield from pool.completed(_Making.measure, cells)
 
 
-def measure(spec: Spec, cell: Cell, path: str, keep: str | None) -> dict[str, Any]:
-    """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the result."""
-    result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
-    start = perf_counter()
-    try:
-        with TemporaryDirectory(prefix="anonymize-") as folder:
-            request = _request(override(spec, k=cell.k), cell, path, Path(keep or folder))
-            report = release(replace(request, dry_run=keep is None))
-    except AnonymizeError as error:
-        return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
-    result["k"] = report["settings"].get("k", {}).get("value")
-    return result | {"code": 0, "seconds": round(perf_counter() - start, 3), **figures(report)}
+@dataclass(frozen=True)
+class _Making:
+    """What all cells' releases have in common."""
 
+    spec: Spec
+    path: str
+    folder: Path
+    dry_run: bool
 
-def _request(spec: Spec, cell: Cell, path: str, folder: Path) -> Request:
-    name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
-    return Request(spec, cell.algorithm, cell.options, input=path, output=str(folder / name))
+    def measure(self, cell: Cell) -> dict[str, Any]:
+        """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the
+        result."""
+        result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
+        start = perf_counter()
+        try:
+            report = release(self._request(cell))
+        except AnonymizeError as error:
+            return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
+        result["k"] = report["settings"].get("k", {}).get("value")
+        return result | {"code": 0, "seconds": round(perf_counter() - start, 3), **figures(report)}
+
+    def _request(self, cell: Cell) -> Request:
+        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
+        spec, output = override(self.spec, k=cell.k), str(self.folder / name)
+        return Request(spec, cell.algorithm, cell.options, input=self.path, output=output, dry_run=self.dry_run)
 
 
 def figures(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,12 +22,11 @@ _used = False
 
 def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
     """An empty file of mode 0600 with a name that did not exist, in `folder` or in the system's one. Raises OSError."""
-    global _used
     while True:
         path = Path(folder or tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(6)}{suffix}"
         if path.exists():
             continue
-        _used = True
+        use()
         _LIVE.add(path)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -49,8 +48,14 @@ def unnamed(prefix: str, suffix: str = "") -> Path:
     return path
 
 
+def use() -> None:
+    """From here on there is something to tidy up: a temporary file, or a process."""
+    global _used
+    _used = True
+
+
 def used() -> bool:
-    """Whether there has been any temporary file."""
+    """Whether there has been any temporary file, or a process that would outlive this one."""
     return _used
 
 

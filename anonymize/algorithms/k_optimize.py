@@ -80,11 +80,11 @@ from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.outlook import Outlook, wanted
 from anonymize.algorithms.optimize.stages import Stage
 from anonymize.algorithms.optimize.starts import begin
-from anonymize.algorithms.processes import Workers, workers
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
+from anonymize.processes import Workers, workers
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Table
 

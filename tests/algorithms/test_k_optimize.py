@@ -27,9 +27,9 @@ from anonymize.algorithms.optimize.outlook import Outlook, wanted
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.starts import begin
 from anonymize.algorithms.optimize.tree import SplitTree
-from anonymize.algorithms.processes import workers
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
+from anonymize.processes import workers
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Attribute, Table, TargetColumn
 from tests.algorithms.tables import (

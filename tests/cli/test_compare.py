@@ -17,8 +17,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_table_a_choice_and_a_page(desk: Desk, call: Call, tmp_path: Path) -> None:
     arguments = ("compare", desk.spec, "--algorithms", "mondrian,datafly", "-k", "3,6")
-    page = tmp_path / "compare.html"
-    ended = call(*arguments, "-r", page, "--color", "never")
+    page, text = tmp_path / "compare.html", tmp_path / "compare.md"
+    ended = call(*arguments, "-r", page, "-r", text, "--color", "never")
+    assert "## Algorithms compared" in text.read_text() and "table.csv, sha256" in text.read_text()
     assert ended.code == 0 and "Algorithms compared" in ended.out.decode()
     assert "Risk against loss" in page.read_text() and "CANARY" not in page.read_text()
     report = json.loads(call(*arguments, "--json").out)

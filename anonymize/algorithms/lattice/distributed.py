@@ -25,7 +25,7 @@ from anonymize.algorithms.lattice.faces import Faces
 from anonymize.algorithms.lattice.frontier import Frontier, frontier
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch
-from anonymize.algorithms.processes import Workers, workers
+from anonymize.processes import Workers, workers
 
 STRINGS = 1 << 16
 """The most strings of a subset, whatever fits."""

@@ -1,0 +1,130 @@
+"""Tasks in processes of their own: what can be parted into pieces that know nothing of each other.
+
+A task is a function of what all processes were given once, and of its own part. Results come in the order of the tasks,
+so that the number of processes changes nothing but the time. One process is the calling one.
+
+The processes belong to the one that starts them: they never see its interruptions, they are killed when it leaves them
+early, and they end by themselves when it is gone. One that is killed from outside is an error, not a wait without end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anonymize import temporary
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+_shared: dict[str, Any] = {}
+
+
+class Workers:
+    """Processes that are started with the first call that is worth it, and end with the `workers` that made them."""
+
+    def __init__(self, processes: int, make: Callable[..., Any], *shared: Any) -> None:
+        self._processes, self._make, self._given = processes, make, shared
+        self._pool: ProcessPoolExecutor | None = None
+        self._own: Any = None
+
+    def map(self, work: Callable[[Any, Part], Result], parts: Iterable[Part], *, worth: bool = True) -> list[Result]:
+        """The results of `work(made, part)`, in the order of the parts; `made` is what `make` makes of what is shared,
+        once in each process. Where it is not `worth` the trip, the calling process does it. Raises what `work` raises,
+        and concurrent.futures.BrokenExecutor where a process was killed."""
+        if self._processes < 2 or not worth:
+            if self._own is None:
+                self._own = self._make(*self._given)
+            return [work(self._own, part) for part in parts]
+        futures = self._start(work, parts)
+        for _ in _ended(futures):
+            pass
+        return [future.result() for future in futures]
+
+    def completed(self, work: Callable[[Any, Part], Result], parts: Iterable[Part]) -> Iterator[tuple[Part, Result]]:
+        """Every part with its result, in the order in which they are done, from processes, whatever their number.
+        Raises as `map` does."""
+        parts = list(parts)
+        of_future = dict(zip(self._start(work, parts), parts, strict=True))
+        for future in _ended(of_future):
+            yield of_future[future], future.result()
+
+    def _start(self, work: Callable[[Any, Part], Result], parts: Iterable[Part]) -> list[Future[Result]]:
+        if self._pool is None:
+            self._pool = _pool(self._processes, self._make, self._given)
+        with _uninterrupted():
+            return [self._pool.submit(_run, work, part) for part in parts]
+
+    def end(self) -> None:
+        """Ends the processes, whatever they are doing."""
+        if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.kill()
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ended(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
+    """The futures, as they end. A wait without end would not see a signal where a library has put its own handler in
+    front of Python's: the wait is looked up from, ten times a second."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+        yield from done
+
+
+@contextmanager
+def workers(processes: int, make: Callable[..., Any], *shared: Any) -> Iterator[Workers]:
+    """Processes that are ended on the way out, also by an interruption."""
+    made = Workers(processes, make, *shared)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def _pool(processes: int, make: Callable[..., Any], shared: tuple[Any, ...]) -> ProcessPoolExecutor:
+    """Processes that are started anew: a copy of one that has threads may wait forever for a lock of one of them."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    temporary.use()  # from here on there is something to tidy up
+    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=_begin, initargs=(make, shared))
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes started within never see Ctrl-C, from their first line on: what it means, their caller decides."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin(make: Callable[..., Any], shared: tuple[Any, ...]) -> None:
+    from threading import Thread
+
+    Thread(target=_end_with_parent, daemon=True).start()
+    _shared["made"] = make(*shared)
+
+
+def _end_with_parent() -> None:
+    """A process whose caller was killed would wait for its next task, or work on one that nobody reads."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run(work: Callable[[Any, Any], Any], part: Any) -> Any:
+    return work(_shared["made"], part)
