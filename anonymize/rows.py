@@ -91,8 +91,9 @@ class ReleasedRows:
 
     def _cells(self, column: ReleasedColumn) -> pl.Series:
         numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
-        empty = self.null if self.null == "" else None
-        return numbers if numbers is not None else pl.Series([text or empty for text in column.texts], dtype=pl.String)
+        if numbers is not None:
+            return numbers
+        return column.texts if self.null == "" else column.texts.replace("", None)
 
     def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
         """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""

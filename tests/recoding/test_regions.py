@@ -48,7 +48,8 @@ def recodings(draw: st.DrawFn) -> tuple[Table, Regions]:
 def cells(released: Released, name: str) -> list[str | None]:
     """What a released column shows in each row of the input; None where the row is dropped."""
     column = next(column for column in released.columns if column.name == name)
-    return [None if number < 0 else column.texts[column.of_class[number]] for number in released.class_of.tolist()]
+    texts, classes = column.texts.to_list(), released.class_of.tolist()
+    return [None if number < 0 else texts[column.of_class[number]] for number in classes]
 
 
 def rows_by_class(recoding: Regions) -> list[list[int]]:
