@@ -18,7 +18,7 @@ from typing import Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.calling import make_callable
 from anonymize.families import family_of
-from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
+from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
 from anonymize.link import SAVE_LINK, Link, LinkedFile
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -56,17 +56,18 @@ def release(request: Request) -> dict[str, Any]:
     """
     check_needs(request)
     family, clock = family_of(request.algorithm), Clock()
-    timed = partial(stage, request, clock)
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path], named_by(request.spec))
     with opened(request.spec, paths) as files:
         spec = resolve(request.spec, files.source.columns)
         request = replace(request, spec=spec)
-        requirements = family.requirements(spec)
+        requirements, room = family.requirements(spec), room_for(request, files.source)
+        timed = partial(stage, request, clock, room=room)
         with timed("read"):
-            table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
+            workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
+            table = read(spec, files.source, workload=workload, arrays=room.arrays)
         with timed("search"):
-            result = search(request, table, requirements, files.further)
+            result = search(request, table, requirements, files.further, by_parts=room.in_files)
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)
         with timed("write"):

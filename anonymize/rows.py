@@ -23,8 +23,8 @@ from anonymize.spec.model import WITHHELD
 from anonymize.table import Attribute, Codes, Table
 from anonymize.table.named import unnamed
 
-PIECE = 500_000
-"""Rows of a piece of a release that is not in the input's order."""
+PIECE = 1 << 17
+"""Rows of a piece of a release that is not in the input's order; as texts they take far more memory than as codes."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ from anonymize.cli.options import (
     COLOR,
     FORCE,
     INPUT,
+    MEMORY,
     OUTPUT_FORMAT,
     OVERRIDES,
     PATH,
@@ -52,6 +53,7 @@ FURTHER_OPTIONS = (
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
     ),
     THREADS,
+    *MEMORY,
     click.option(
         "--public-report",
         "public",

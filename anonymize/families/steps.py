@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,38 @@ from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
-from anonymize.table import Codes, OutputFile, Table
+from anonymize.table import Codes, OutputFile, Source, Table
+from anonymize.table.room import Room
+from anonymize.table.scratch import Scratch
+
+
+def room_for(request: Request, source: Source) -> Room:
+    """Where the columns of an input are held under the limit on memory. Raises UsageError where that is too low, and
+    for a folder of temporary files that cannot be written to."""
+    scratch = Scratch(None if request.tmp is None else Path(request.tmp))
+    scratch.check()
+    return Room.of(source, request.memory_limit, scratch)
 
 
 @contextmanager
-def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
-    """One stage of the road: timed, and reported as progress; only some stages know how long they will take."""
+def stage(request: Request, clock: Clock, name: str, room: Room) -> Iterator[None]:
+    """One stage of the road: timed, and reported as progress; only some stages know how long they will take. Memory
+    that it has freed is given back."""
     request.progress(name, 0, 0)
     with clock(name):
         yield
+        room.tidy()
 
 
 def search(
-    request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
+    request: Request,
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    files: Mapping[str, OutputFile],
+    *,
+    by_parts: bool = False,
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name.
+    """What the algorithm returns; it writes the `files` that its options name. `by_parts`: see `Context`.
 
     Raises DataError where the table lacks a value that is to be protected.
     """
@@ -56,7 +74,17 @@ def search(
     output = request.spec.output
     ending = (output.suppressed, output.suppressed_rows == "keep")
     context = Context(
-        limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending, output=output
+        limit,
+        request.seed,
+        request.threads,
+        progress,
+        refining,
+        bounding,
+        files,
+        keep,
+        *ending,
+        output=output,
+        by_parts=by_parts,
     )
     try:
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)

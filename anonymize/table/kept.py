@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize.table.columns import Codes
-from anonymize.table.encode import Field
+from anonymize.table.encode import Field, joined
 from anonymize.table.named import column
+from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 
 SAMPLE = 50_000
@@ -36,8 +36,8 @@ class KeptColumn:
 class KeptTexts:
     """What takes the batches of a column that is kept; an encoder like those of `encode`."""
 
-    def __init__(self, field: Field, key: str) -> None:
-        self.name, self._key, self._missing = field.name, key, field.missing
+    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
+        self.name, self._key, self._missing, self._arrays = field.name, key, field.missing, arrays
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
         kind = pl.Categorical(self._categories)
@@ -60,7 +60,8 @@ class KeptTexts:
         """The column, once all rows have been taken."""
         texts = self._categories.to_series().cast(pl.String).drop_nulls()
         cells = pl.Series(self.name, [None], dtype=pl.String).append(texts)
-        codes: NDArray[np.unsignedinteger] = np.concatenate(self._pieces)
+        widest = np.min_scalar_type(len(cells))
+        codes = joined(self._pieces, widest, self._arrays)
         return KeptColumn(cells, codes)
 
 

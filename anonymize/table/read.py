@@ -36,6 +36,7 @@ from anonymize.table.kept import KeptTexts, with_few_texts
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
+from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
@@ -51,9 +52,9 @@ Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
 
 
-def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
+def read(spec: Spec, source: Source, *, workload: bool = False, arrays: Arrays = np.empty) -> Table:
     """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
-    and selections too.
+    and selections too. `arrays`: where codes are held.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
@@ -62,7 +63,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     spec = resolve(spec, source.columns)
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    encoders = _Encoders.of(spec, source, kinds)
+    encoders = _Encoders.of(spec, source, kinds, arrays)
     _stream(source, encoders.all)
     _check_numbers(source, encoders.coded)
     for column in encoders.weights:
@@ -108,7 +109,7 @@ class _Encoders:
     units: list[UnitColumn]
 
     @classmethod
-    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind]) -> _Encoders:
+    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind], arrays: Arrays) -> _Encoders:
         """Those of the columns of an input. Raises DataError for columns of a type that cannot be used."""
         others = {name: Definition(type=kind) for name, kind in targets.items() if name not in spec.quasi_identifiers}
         definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
@@ -119,8 +120,8 @@ class _Encoders:
         passing = passed_through(spec, source)
         few = with_few_texts(source, passing)
         return cls(
-            {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()},
-            [(KeptTexts if name in few else UniquenessSample)(fields[name], f"{keys[name]}#") for name in passing],
+            {name: _encoder(definition, fields[name], keys[name], arrays) for name, definition in definitions.items()},
+            [_passing(fields[name], f"{keys[name]}#", name in few, arrays) for name in passing],
             [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
             [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
         )
@@ -170,8 +171,12 @@ def _field(spec: Spec, source: Source, name: str) -> Field:
     return Field(name, source.schema[name], spec.missing(source.format))
 
 
-def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
-    return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
+def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> Encoder:
+    return (NumberColumn if definition.type == "numeric" else TextColumn)(field, key, arrays)
+
+
+def _passing(field: Field, key: str, few: bool, arrays: Arrays) -> UniquenessSample | KeptTexts:
+    return KeptTexts(field, key, arrays) if few else UniquenessSample(field, key)
 
 
 def _stream(source: Source, encoders: Sequence[Taker]) -> None:

@@ -22,7 +22,7 @@ _MOST = 2**63
 _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
 """Types of numbers, and what these have to be below."""
 
-BATCH = 500_000
+BATCH = 250_000
 """Rows whose text is in memory at once."""
 
 CSV = ("csv", "csv.gz")

@@ -6,7 +6,7 @@ only the parts that are being grown have copies of their codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -32,7 +32,7 @@ class CodedRows:
     (n,): the number of the class of each row."""
 
     columns: tuple[Codes, ...]
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
     chunk: int = CHUNK
     cells: int = CELLS
     labels: NDArray[np.uint32] = field(init=False)
@@ -112,7 +112,7 @@ class CodedRows:
 
 def grow_by_parts(
     whole: Batch,
-    sizes: tuple[int, ...],
+    sizes: Sequence[int],
     rule: SplitRule,
     threads: int,
     progress: Callable[[int], None],

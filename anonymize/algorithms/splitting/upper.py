@@ -30,13 +30,17 @@ class UpperClasses:
 
     def taken(self, classes: Bools | Ints) -> UpperClasses:
         """Some of them."""
-        own = (self.numbers, self.sizes, self.closed, self.attempts)
-        return UpperClasses(*(each[classes] for each in own))
+        sizes, closed = self.sizes[classes], self.closed[classes]
+        return UpperClasses(self.numbers[classes], sizes, closed, self.attempts[classes])
 
     def joined(self, other: UpperClasses) -> UpperClasses:
         """These, then the others."""
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("numbers", "sizes", "closed", "attempts"))
-        return UpperClasses(*(np.concatenate(pair) for pair in pairs))
+        return UpperClasses(
+            np.concatenate((self.numbers, other.numbers)),
+            np.concatenate((self.sizes, other.sizes)),
+            np.concatenate((self.closed, other.closed)),
+            np.concatenate((self.attempts, other.attempts)),
+        )
 
 
 def upper_parts(source: CountSource, rule: SplitRule, attributes: int, limit: int) -> UpperClasses:
