@@ -58,11 +58,11 @@ def released_columns(
     """The columns, with the class of suppressed rows added after the others, and every text once."""
     columns = []
     for (texts, of_class), suffix in zip(contents, suffixes, strict=True):
-        shown = pl.Series("text", texts, dtype=pl.String).append(pl.Series([suppressed], dtype=pl.String))
-        distinct, of_class = shown.unique(maintain_order=True), np.append(of_class, len(texts))
-        if len(distinct) < len(shown):
+        cells = pl.Series("text", texts, dtype=pl.String).append(pl.Series([suppressed], dtype=pl.String))
+        distinct, of_class = cells.unique(maintain_order=True), np.append(of_class, len(texts))
+        if len(distinct) < len(cells):
             numbers = distinct.to_frame().with_row_index("number")
-            of_text = shown.to_frame().join(numbers, on="text", how="left", maintain_order="left")["number"]
+            of_text = cells.to_frame().join(numbers, on="text", how="left", maintain_order="left")["number"]
             of_class = of_text.to_numpy().astype(np.int64)[of_class]
         columns.append(ReleasedColumn(attribute + suffix, attribute, distinct.alias(""), of_class))
     return columns

@@ -117,11 +117,11 @@ class Spans:
 
     def with_missing(self, texts: pl.Series, suppressed: str) -> pl.Series:
         """The texts of numbers (n,), as they read where values are missing or nothing is shown."""
-        shown = self._without_numbers(texts, suppressed)
+        cells = self._without_numbers(texts, suppressed)
         if not self.mixed.any():
-            return shown
-        either = shown + f" or {self.domain.missing_text or BLANK}"
-        return pl.select(pl.when(pl.Series(self.mixed)).then(either).otherwise(shown)).to_series()
+            return cells
+        either = cells + f" or {self.domain.missing_text or BLANK}"
+        return pl.select(pl.when(pl.Series(self.mixed)).then(either).otherwise(cells)).to_series()
 
     def bounds(self, output: Output) -> list[pl.Series]:
         """(n,) how each reads in a column for each end, an open one being empty; and, where numbers and missing values
@@ -131,8 +131,8 @@ class Spans:
             self.domain.ends(self.low, self.high, output.edges), (self.below, self.above), strict=True
         ):
             texts = self.domain.spelled_texts(ends)
-            shown = pl.select(pl.when(pl.Series(is_open)).then(pl.lit("")).otherwise(texts)).to_series()
-            sides.append(self._without_numbers(shown, output.suppressed))
+            cells = pl.select(pl.when(pl.Series(is_open)).then(pl.lit("")).otherwise(texts)).to_series()
+            sides.append(self._without_numbers(cells, output.suppressed))
         if not self.mixed.any():
             return sides
         words = np.where(self.empty, "yes", np.where(self.missing, "maybe", "no"))

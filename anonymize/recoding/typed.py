@@ -36,8 +36,8 @@ class NumberColumns:
         column that shows something else, such as the labels of a hierarchy."""
         if name not in self.names:
             return None
-        shown = texts.alias("text").to_frame()
-        cells = shown.select(pl.when(~pl.col("text").is_in(sorted(self.blank))).then("text")).to_series()
+        frame = texts.alias("text").to_frame()
+        cells = frame.select(pl.when(~pl.col("text").is_in(sorted(self.blank))).then("text")).to_series()
         whole, broken = cells.cast(pl.Int64, strict=False), cells.cast(pl.Float64, strict=False)
         if broken.null_count() > cells.null_count():
             return None
