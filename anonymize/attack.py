@@ -22,9 +22,9 @@ from anonymize.attacks import ATTACKERS, Scene
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import UsageError
 from anonymize.evaluation.attacked import AttackedTables, CodedValues, Known, coded_values, known, people_of, released
-from anonymize.formats import Checked, Finding
+from anonymize.formats import Checked, Concluded, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
 from anonymize.publication import report_files
@@ -65,26 +65,7 @@ class Attack:
     progress: Progress = field(default=lambda stage, done, total: None)
 
 
-@dataclass(frozen=True)
-class AttackResult:
-    """`satisfied`: whether every excess is within what is allowed; None where nothing was asked for. `checked`: the
-    report, and the findings that it comes down to."""
-
-    satisfied: bool | None
-    checked: Checked
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """What `--json` prints."""
-        return self.checked.report
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is above the limit, or could not be shown to be within it."""
-        return self.checked.problems
-
-
-def attack(request: Attack) -> AttackResult:
+def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
     _check(request)
@@ -111,7 +92,7 @@ def _check(request: Attack) -> None:
         raise UsageError(f"{request.released}: is randomized, and attackers read cells that are intervals or values")
 
 
-def _attacked(request: Attack) -> AttackResult:
+def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known(request.spec, request.original, request.control))
@@ -208,7 +189,7 @@ def _head(request: Attack, people: Known, release: AttackedTables) -> dict[str, 
     }
 
 
-def _judged(request: Attack, report: dict[str, Any]) -> AttackResult:
+def _judged(request: Attack, report: dict[str, Any]) -> Concluded:
     """The report with its block `privacy`, and a finding for each thing attacked."""
     limit = request.max_excess
     findings = [_finding(each, limit) for each in report["attacks"]["results"]]
@@ -218,7 +199,7 @@ def _judged(request: Attack, report: dict[str, Any]) -> AttackResult:
     unknown = [finding.message for finding in findings if not finding.known]
     satisfied = None if limit is None or (unknown and not exceeded) else not exceeded
     report["privacy"] = {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
-    return AttackResult(satisfied, Checked(report, tuple(findings)))
+    return Concluded(satisfied, Checked(report, tuple(findings)))
 
 
 def _finding(each: dict[str, Any], limit: float | None) -> Finding:
