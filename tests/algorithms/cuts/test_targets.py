@@ -33,6 +33,7 @@ from tests.algorithms.tables import (
     taxonomy,
     with_workload,
 )
+from tests.examples import some
 
 COUNTS = {"infogain": (True, False), "lsd": (False, True), "mixed": (True, True)}
 
@@ -110,7 +111,7 @@ def batch_of_groups(table: Table, groups: list[list[int]], columns: tuple[np.nda
 
 @pytest.mark.parametrize("rule", BY_TARGET)
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(case=classes_with_targets(), minimum=st.integers(1, 5))
 def test_the_best_of_all_candidate_cuts_is_found(
     rule: str, dense: bool, case: tuple[Table, list[list[int]]], minimum: int
@@ -204,7 +205,7 @@ def test_after_a_refusal_a_quarter_of_the_rows_stays_on_either_side() -> None:
     assert stops == [2, 8, 12, 8, 4]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(st.data())
 def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     table, groups = data.draw(classes_with_targets())
@@ -218,7 +219,7 @@ def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     np.testing.assert_allclose(few.score, many.score, atol=1e-8)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(with_workload(tables()), st.sampled_from(list(BY_TARGET)), st.integers(1, 5), st.integers(4, 16))
 def test_large_classes_are_judged_by_a_sample_and_still_cut_soundly(
     table: Table, rule: str, minimum: int, limit: int
