@@ -141,20 +141,28 @@ def by_weights(
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
 
 
+def numbers_of(target: OutputFile, columns: Sequence[str] = ()) -> verify.SharedNumbers:
+    """The file as it was written, whose columns are read once for all that is measured of it; `columns`: those that
+    will all be looked at."""
+    return verify.SharedNumbers(verify.text_of(target.part, target.format, target.separator), columns)
+
+
 def with_passing(
     request: Request,
     target: OutputFile,
     verdict: verify.Verdict,
     columns_of: Mapping[str, Sequence[str]],
     units: Codes | None = None,
+    shared: verify.SharedNumbers | None = None,
 ) -> verify.Verdict:
     """The verdict with what the columns that pass through give away, measured from the file as it was written.
 
     `columns_of`: the columns of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
+    `shared`: what has been read of the file.
     """
-    frame = verify.text_of(target.part, target.format, target.separator)
+    shared = numbers_of(target) if shared is None else shared
     spec, subjects = request.spec, None if units is None else pl.Series(units)
-    text = PassingText(frame, spec, columns_of, spec.missing(target.format), subjects)
+    text = PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
     return replace(verdict, passing=text.measured())
 
 

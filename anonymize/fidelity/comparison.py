@@ -10,7 +10,7 @@ distributed as the shown ones are, which is all that a reader knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -134,6 +134,7 @@ class _JointCounts:
 
     class_of: NDArray[np.int32]
     classes: int
+    shown: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def _weights(self) -> Floats:
@@ -144,12 +145,19 @@ class _JointCounts:
         """(bins of a, bins of b) rows that are expected in each pair of bins: the sum over classes of what a and b
         show, as a product of matrices."""
         assert a.after is not None
-        filled = self._filled(a.after)
+        filled = self._shown(a)
         if b.after is not None:
-            return np.asarray((filled * self._weights[:, None]).T @ self._filled(b.after))
+            return np.asarray((filled * self._weights[:, None]).T @ self._shown(b))
         kept = self.class_of >= 0
         values = self.class_of[kept].astype(np.int64) * b.bins + b.before[kept]
         return np.asarray(filled.T @ np.bincount(values, minlength=self.classes * b.bins).reshape(self.classes, b.bins))
+
+    def _shown(self, column: _Column) -> Floats:
+        """The shares of a column, filled: worked out once for all of its pairs."""
+        assert column.after is not None
+        if column.name not in self.shown:
+            self.shown[column.name] = self._filled(column.after)
+        return self.shown[column.name]
 
     def _filled(self, shares: Floats) -> Floats:
         """The shares, those of classes that show nothing being what the others show together."""

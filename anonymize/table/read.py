@@ -1,7 +1,8 @@
 """From an opened input to a table: one reading, from which the columns that count come out as codes.
 
-Quasi-identifiers and sensitive attributes are encoded. Only a sample of hashes is kept of what passes through, to warn
-of columns that would identify individuals by themselves. Identifiers are not looked at.
+Quasi-identifiers and sensitive attributes are encoded, and so are columns of few texts that pass through. Of the others
+that do, only a sample of hashes is kept, to warn of columns that would identify individuals by themselves. Identifiers
+are not looked at.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
 from anonymize.table.grouping import grouped
+from anonymize.table.kept import KeptTexts, with_few_texts
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
@@ -44,6 +46,7 @@ LINES = 10  # columns of which the line of the first value that is no number is 
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
+Taker = Encoder | UniquenessSample | KeptTexts | WeightColumn
 Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
 
@@ -91,6 +94,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
+        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)},
     )
 
 
@@ -99,7 +103,7 @@ class _Encoders:
     """What takes the batches of one reading, by what it makes of a column."""
 
     coded: dict[str, Encoder]
-    passing: list[UniquenessSample]
+    passing: list[UniquenessSample | KeptTexts]
     weights: list[WeightColumn]
     units: list[UnitColumn]
 
@@ -112,15 +116,17 @@ class _Encoders:
         released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
         _check_types(source, definitions, released)
         keys = {name: str(number) for number, name in enumerate(source.columns)}
+        passing = passed_through(spec, source)
+        few = with_few_texts(source, passing)
         return cls(
             {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()},
-            [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)],
+            [(KeptTexts if name in few else UniquenessSample)(fields[name], f"{keys[name]}#") for name in passing],
             [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
             [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
         )
 
     @property
-    def all(self) -> list[Encoder | UniquenessSample | WeightColumn]:
+    def all(self) -> list[Taker]:
         """Every one of them."""
         return [*self.coded.values(), *self.passing, *self.weights, *self.units]
 
@@ -168,7 +174,7 @@ def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
     return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
 
 
-def _stream(source: Source, encoders: list[Encoder | UniquenessSample | WeightColumn]) -> None:
+def _stream(source: Source, encoders: Sequence[Taker]) -> None:
     for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
         for encoder in encoders:
             encoder.add(batch)
@@ -353,7 +359,7 @@ def _left_over_warnings(spec: Spec) -> Iterator[str]:
         yield f"{verb} through untouched (others: insensitive): {named}"
 
 
-def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:
+def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[str]:
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
             yield (
