@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,41 @@ from anonymize.attacks import ATTACKERS, Scene
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
-from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.attacked import AttackedTables, CodedValues, Known, coded_values, known, people_of, released
+from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.evaluation.attacked import (
+    AttackedTables,
+    CodedValues,
+    Known,
+    coded_values,
+    known,
+    of_table,
+    people_of,
+    released,
+    with_control,
+)
+from anonymize.families import Draft
 from anonymize.formats import Checked, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
-from anonymize.publication import report_files
+from anonymize.publication import Files, report_files
 from anonymize.report.data import SCHEMA_VERSION
-from anonymize.request import Progress
+from anonymize.request import Progress, Request
 from anonymize.spec import Spec
+from anonymize.table import Table
 
 UNITS = "rows are attacked, not individuals: the spec has the unit {}, which a release does not show"
 FEW = "{}: nobody could be attacked"
+
+
+@dataclass(frozen=True)
+class AttackPlan:
+    """Who attacks, how many people, and what is allowed; see `Attack`."""
+
+    attackers: Sequence[str] = ()
+    max_excess: float | None = None
+    targets: int = 2000
+    seed: int = 0
+    progress: Progress = field(default=lambda stage, done, total: None)
 
 
 @dataclass(frozen=True)
@@ -63,6 +86,11 @@ class Attack:
     reports: Sequence[str] = ()
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
+
+    @property
+    def plan(self) -> AttackPlan:
+        """What of it is not about files."""
+        return AttackPlan(self.attackers, self.max_excess, self.targets, self.seed, self.progress)
 
 
 @dataclass(frozen=True)
@@ -120,9 +148,14 @@ def _attacked(request: Attack) -> AttackResult:
         earlier = [] if request.previous is None else [released(people, request.previous, stack)]
         values = coded_values(people, [release, *earlier])
         row_of, truth = _rows(request, people, release, values)
-        scene = _scene(request, people, [release, *earlier], values, row_of)
-        report = _head(request, people, release) | {"attacks": _tried(request, scene) | {"truth": truth}}
-    return _judged(request, report)
+        scene = _scene(request.plan, people, [release, *earlier], values, row_of)
+        block = _tried(request.plan, scene) | {"truth": truth}
+        if request.attackers and block["left_out"]:
+            raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
+        findings, satisfied = _judged(block, request.max_excess)
+        report = _head(request, people, release) | {"attacks": block}
+        report["privacy"] = _privacy(findings, satisfied)
+    return AttackResult(satisfied, Checked(report, findings))
 
 
 # --- whom each row is about ------------------------------------------------------------------------------------------
@@ -144,13 +177,13 @@ def _rows(request: Attack, people: Known, release: AttackedTables, values: Coded
 
 
 def _scene(
-    request: Attack, people: Known, releases: Sequence[AttackedTables], values: CodedValues, row_of: Ints | None
+    plan: AttackPlan, people: Known, releases: Sequence[AttackedTables], values: CodedValues, row_of: Ints | None
 ) -> Scene:
     attributes = people.table.attributes
     codes = people.codes()
     own, others = slice(0, people.rows), slice(people.rows, None)
     everybody = people_of(codes, values.people, own, row_of)
-    generator = np.random.default_rng(request.seed)
+    generator = np.random.default_rng(plan.seed)
     rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
     present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
     control = people_of(codes, values.people, others) if people.table.rows > people.rows else None
@@ -160,10 +193,10 @@ def _scene(
         sensitive=values.sizes,
         release=rows[0],
         everybody=everybody,
-        targets=everybody.of(_drawn(present, request.targets, generator)),
-        control=None if control is None else control.of(_drawn(np.arange(len(control)), request.targets, generator)),
+        targets=everybody.of(_drawn(present, plan.targets, generator)),
+        control=None if control is None else control.of(_drawn(np.arange(len(control)), plan.targets, generator)),
         previous=rows[1] if len(rows) > 1 else None,
-        seed=request.seed,
+        seed=plan.seed,
     )
 
 
@@ -175,23 +208,21 @@ def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:
 # --- attacks and what they come to -----------------------------------------------------------------------------------
 
 
-def _tried(request: Attack, scene: Scene) -> dict[str, Any]:
-    """The block `attacks`. Raises UsageError for an attacker who was asked for and has nothing to attack."""
-    names = list(request.attackers) or list(ATTACKERS)
+def _tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
+    """The block `attacks`."""
+    names = list(plan.attackers) or list(ATTACKERS)
     results, idle = [], []
     for done, name in enumerate(names):
-        request.progress("attack", done, len(names))
+        plan.progress("attack", done, len(names))
         successes = ATTACKERS[name].attack(scene)
         results += [{"attacker": name, **success.block()} for success in successes]
         idle += [] if successes else [name]
-    if request.attackers and idle:
-        raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in idle])
     return {
         "results": results,
         "left_out": idle,
         "people": len(scene.everybody),
         "sampled": len(scene.targets) < len(scene.everybody),
-        "max_excess": request.max_excess,
+        "max_excess": plan.max_excess,
     }
 
 
@@ -208,17 +239,21 @@ def _head(request: Attack, people: Known, release: AttackedTables) -> dict[str, 
     }
 
 
-def _judged(request: Attack, report: dict[str, Any]) -> AttackResult:
-    """The report with its block `privacy`, and a finding for each thing attacked."""
-    limit = request.max_excess
-    findings = [_finding(each, limit) for each in report["attacks"]["results"]]
-    for each, finding in zip(report["attacks"]["results"], findings, strict=True):
+def _judged(block: dict[str, Any], limit: float | None) -> tuple[tuple[Finding, ...], bool | None]:
+    """A finding for each thing attacked, and whether all are within the limit: None where nothing was asked for, or
+    some could not be measured and none is above. Says in the block `attacks` which are."""
+    findings = tuple(_finding(each, limit) for each in block["results"])
+    for each, finding in zip(block["results"], findings, strict=True):
         each["satisfied"] = None if limit is None or not finding.known else finding.level == "pass"
-    exceeded = [finding for finding in findings if finding.level == "error" and finding.known]
+    exceeded = any(finding.level == "error" and finding.known for finding in findings)
+    unknown = any(not finding.known for finding in findings)
+    return findings, None if limit is None or (unknown and not exceeded) else not exceeded
+
+
+def _privacy(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
+    """The block `privacy` of an attack."""
     unknown = [finding.message for finding in findings if not finding.known]
-    satisfied = None if limit is None or (unknown and not exceeded) else not exceeded
-    report["privacy"] = {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
-    return AttackResult(satisfied, Checked(report, tuple(findings)))
+    return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
 
 
 def _finding(each: dict[str, Any], limit: float | None) -> Finding:
@@ -235,6 +270,71 @@ def _finding(each: dict[str, Any], limit: float | None) -> Finding:
     if excess["high"] > limit:
         return Finding("max-excess", title, f"{message}, where {limit:g} is allowed", "error")
     return Finding("max-excess", title, message, "pass")
+
+
+# --- before a release takes its place -------------------------------------------------------------------------------
+
+
+IDLE = "risk.attacks: there is nothing for {} to attack"
+UNREAD = "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked"
+
+
+@dataclass(frozen=True)
+class ReleaseTrial:
+    """What the attackers of a spec made of a release. `block`: of the report, None where nobody attacked."""
+
+    block: dict[str, Any] | None = None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def added(self, report: dict[str, Any]) -> dict[str, Any]:
+        """The report with it; one that is public has the warnings alone, which follow from the spec."""
+        warnings = [*report["warnings"], *self.warnings]
+        if self.block is None or "public" in report:
+            return report | {"warnings": warnings}
+        satisfied = report["privacy"]["satisfied"] if not self.problems else False
+        privacy = report["privacy"] | {"satisfied": satisfied}
+        return report | {"privacy": privacy, "attacks": self.block, "warnings": warnings}
+
+
+def try_release(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial:
+    """Lets the attackers that the spec names loose on a release that has been written and not yet published.
+
+    Which row is whose is known. Raises UnsafeError where an excess is above what the spec allows, or could not be
+    measured, unless that is allowed; UsageError for a randomized release, DataError for a control that cannot be read.
+    """
+    risk = request.spec.risk
+    if not risk.attacks:
+        return ReleaseTrial()
+    if request.public and risk.max_excess is None:
+        return ReleaseTrial(warnings=(UNREAD,))
+    plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
+    block = _tried_on(plan, request.spec, files, table, draft)
+    findings, satisfied = _judged(block, plan.max_excess)
+    block["satisfied"] = satisfied
+    place = request.spec.problem(("risk", "max_excess"), "")
+    problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")
+    if problems and not request.allow_unsafe:
+        hint = "nothing was written; --allow-unsafe writes it all the same"
+        raise UnsafeError([replace(problem, hint=hint) for problem in problems])
+    units = () if request.spec.unit is None else (UNITS.format(request.spec.unit),)
+    return ReleaseTrial(block, problems, (*units, *map(IDLE.format, block["left_out"])))
+
+
+def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft) -> dict[str, Any]:
+    """The block `attacks` of a release that is still a temporary file."""
+    layout = None
+    if draft.groups_in is not None:
+        layout = BucketLayout(draft.groups_in, str(files.release[1].part) if len(files.release) > 1 else None)
+    with ExitStack() as stack:
+        people, control = of_table(spec, table), spec.risk.control
+        if control is not None:
+            people = stack.enter_context(with_control(spec, files.source, str(control)))
+        release = released(people, str(files.table.part), stack, layout)
+        row_of = np.full(people.rows, -1)
+        row_of[draft.written.rows] = np.arange(release.rows)
+        values = coded_values(people, [release])
+        return _tried(plan, _scene(plan, people, [release], values, row_of)) | {"truth": "link"}
 
 
 make_callable(__name__)

@@ -63,17 +63,28 @@ class Known:
 def known(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
     """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
     columns."""
-    with ExitStack() as stack:
-        source = stack.enter_context(Source.open(spec, path))
+    with Source.open(spec, path) as source:
         if control is None:
-            table = read(spec, source)
-            yield Known(spec, table, table.rows, source.sha256, source.name)
+            yield of_table(spec, read(spec, source))
             return
         source.check()
-        further = stack.enter_context(Source.open(spec, control))
+        with with_control(spec, source, control) as people:
+            yield people
+
+
+def of_table(spec: Spec, table: Table) -> Known:
+    """The people of a table that has been read."""
+    return Known(spec, table, table.rows, table.source.sha256, table.source.name)
+
+
+@contextmanager
+def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
+    """The people of a checked original, with those of the control behind them."""
+    with Source.open(spec, control) as further:
         further.check()
-        table = read(as_written(spec), stack.enter_context(_together(spec, source, further)))
-        yield Known(as_written(spec), table, source.rows or 0, source.sha256, source.name)
+        with _together(spec, source, further) as both:
+            written = as_written(spec)
+            yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name)
 
 
 @contextmanager
@@ -176,8 +187,8 @@ def _grouped(
 
 @dataclass(frozen=True)
 class CodedValues:
-    """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has; `people`, and `releases` one
-    after the other: its codes, -1 where missing."""
+    """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has, at least 1; `people`, and
+    `releases` one after the other: its codes, -1 where missing."""
 
     sizes: Mapping[str, int]
     people: Mapping[str, Ints]
@@ -197,7 +208,7 @@ def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValu
         joined = unnamed(pl.concat([column.cast(pl.String) for column in columns]))
         values = numbers(joined) if attribute.type == "numeric" else joined
         codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-        sizes[name] = int(codes.max(initial=-1)) + 1
+        sizes[name] = int(codes.max(initial=0)) + 1
         of_people[name], *parts = np.split(codes, ends)
         for each, part in zip(of_releases, parts, strict=True):
             each[name] = part
