@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.attack import Attack, attack
 from anonymize.attacks import ATTACKERS
 from anonymize.errors import DataError, SpecError, UnsafeError
 from anonymize.privacy import PARAMETERS
@@ -108,6 +109,18 @@ def test_groups_of_a_bucketized_release_are_attacked(folder: Path, joined: bool)
     report = _release(folder, spec, "anatomy", ALGORITHMS["anatomy"].Options(joined=joined))
     results = {each["attacker"]: each for each in report["attacks"]["results"]}
     assert results["prosecutor"]["figures"]["max"] == 1 and results["inference-certain"]["figures"]["weap"] == 0
+
+
+def test_a_randomized_release_is_attacked_by_its_parameters(folder: Path) -> None:
+    names = ["reconstruction", "reconstruction-row", "prosecutor"]
+    spec = _spec(folder, {"attacks": names}, models=[{"model": "disclosure", "l": 1.2}])
+    report = _release(folder, spec, "randomize", ALGORITHMS["randomize"].Options(on="both"), seed=1)
+    attacks = report["attacks"]
+    assert {each["attacker"] for each in attacks["results"]} == set(names[:2]) and attacks["left_out"] == names[2:]
+    assert any("prosecutor" in warning for warning in report["warnings"])
+    again = attack(Attack(spec, str(folder / "released.csv"), control=str(folder / "others.csv")))
+    results = {each["attacker"]: each for each in again.report["attacks"]["results"]}
+    assert results["reconstruction"]["against"] == "control" and results["reconstruction-row"]["excess"] is None
 
 
 def test_pages_show_what_attackers_got(folder: Path) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
 from anonymize import temporary
-from anonymize.attacks import ShownRows, TargetPeople
+from anonymize.attacks import DistortedRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
 from anonymize.domain.cells import numbers
@@ -123,6 +124,10 @@ class AttackedTables:
     group_of: Ints | None = None
 
     @property
+    def distorted(self) -> None:
+        """Cells are true."""
+
+    @property
     def rows(self) -> int:
         """Released rows."""
         return self.file.texts.height
@@ -185,6 +190,25 @@ def _grouped(
     return file, unnamed(groups).rank("dense").to_numpy().astype(np.int64) - 1
 
 
+class ReadRelease(Protocol):
+    """A release that has been read, of any family."""
+
+    @property
+    def file(self) -> ReleasedSource:
+        """Its texts."""
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+
+    @property
+    def distorted(self) -> DistortedRows | None:
+        """What a randomized one shows."""
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints], /) -> ShownRows:
+        """Its rows by class."""
+
+
 @dataclass(frozen=True)
 class CodedValues:
     """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has, at least 1; `people`, and
@@ -195,7 +219,7 @@ class CodedValues:
     releases: Sequence[Mapping[str, Ints]]
 
 
-def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValues:
+def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
     """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
     sizes: dict[str, int] = {}
     of_people: dict[str, Ints] = {}
@@ -215,7 +239,7 @@ def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValu
     return CodedValues(sizes, of_people, of_releases)
 
 
-def _column(release: AttackedTables, name: str) -> pl.Series:
+def _column(release: ReadRelease, name: str) -> pl.Series:
     texts = release.file.texts
     return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
 

@@ -19,6 +19,8 @@ ReleaseAttacker = Literal[
     "inference-certain",
     "inference-bayes",
     "order",
+    "reconstruction",
+    "reconstruction-row",
 ]
 """Those of `anonymize.attacks` who need no other release."""
 
