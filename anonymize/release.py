@@ -5,6 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
+files       ─▶ trial     the attackers that the spec names are let loose on them (`anonymize.attack`)
 everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
@@ -16,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
+from anonymize.attack import try_release
 from anonymize.calling import make_callable
 from anonymize.families import family_of
 from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
@@ -75,11 +77,13 @@ def release(request: Request) -> dict[str, Any]:
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
+        trial = try_release(request, files, table, draft)
         if request.public:
             report = public_report(published(request, files))
         else:
             report = release_report(request, table, clock, draft.blocks(files, measured))
         request.progress("publish", 0, 0)
+        report = trial.added(report)
         files.publish(report, dry_run=request.dry_run)
     return report
 

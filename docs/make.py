@@ -549,6 +549,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "RiskTrials",
             "Workload",
             "Condition",
             "Output",

@@ -323,7 +323,7 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
             raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
         return None
     from anonymize.algorithms import ALGORITHMS, parse_options
-    from anonymize.evaluation.protocol import Protocol
+    from anonymize.modelling.protocol import Protocol
 
     name = own["algorithm"]
     if name is not None and name not in ALGORITHMS:

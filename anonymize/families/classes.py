@@ -74,7 +74,9 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        written = None if self.table.units is None and self.request.save_link is None else self.written
+        request = self.request
+        wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
+        written = self.written if wanted else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
