@@ -13,22 +13,23 @@ what reads the same. The result is what docs/over-time.md guarantees, or that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_within
-from anonymize.verify.table import Numbering, TextRows, TextTable, entries_of, pair, plain, read, whole
+from anonymize.verify.table import NumberedColumn, Numbering, TextRows, TextTable, entries_of, pair, plain, read, whole
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Result, Subject, Tree, met
 
 ON_ITS_WORD = "whom the rows are about is known from the state alone, and not from the originals"
 
+_OF_PEOPLE = {"failing_classes": "failing_histories", "failing_rows": "failing_people"}
 _BY_POPULATION = ("k-map", "delta-presence")
 
 Origin = Literal["original", "state"]
@@ -63,11 +64,11 @@ class ReleasedAt:
     ) -> ReleasedAt:
         """Reads a release; texts as `measure` has them. `quasi_identifiers`: its columns, or any that say together in
         which class a row is. Raises DataError where rows and people do not match, or somebody has several rows."""
-        texts = tuple(dict.fromkeys([*missing, ""] if normalize else missing))
+        texts = compared(missing, normalize=normalize)
         fill = "" if not null_missing or "" in texts else None
         table = TextTable(frame.lazy(), tuple(quasi_identifiers), texts, fill, normalize=normalize)
         rows = read(table, sensitive, suppressed)
-        release = cls(name, replace(rows, hidden=None), people.alias(""), _compared(texts, normalize=normalize), origin)
+        release = cls(name, replace(rows, hidden=None), people.alias(""), texts, origin)
         release.check()
         return release
 
@@ -85,11 +86,11 @@ class ReleasedAt:
         return Overall(entries_of(self.rows, subject, self.missing), self.rows, subject, self.missing, tree)
 
 
-def _compared(texts: Sequence[str], *, normalize: bool) -> tuple[str, ...]:
-    """Texts as those of a table are compared."""
+def compared(missing: Sequence[str], *, normalize: bool) -> tuple[str, ...]:
+    """Texts that mean missing, as those of a table are compared; where they are normalized, a blank one does."""
     if not normalize:
-        return tuple(texts)
-    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+        return tuple(missing)
+    frame = pl.DataFrame({"text": [*missing, ""]}, schema={"text": pl.String})
     return tuple(frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series())
 
 
@@ -101,6 +102,11 @@ class ValuesResult:
 
     values_of: str | None
     result: Result
+
+    def block(self) -> dict[str, Any]:
+        """As it stands in a report: of histories and people, not of classes and rows."""
+        said = {_OF_PEOPLE.get(name, name): value for name, value in self.result.as_dict().items()}
+        return said | ({} if self.values_of is None else {"values_of": self.values_of})
 
 
 @dataclass(frozen=True)
@@ -115,21 +121,22 @@ class Left:
 @dataclass(frozen=True)
 class ReleaseVerdict:
     """A release of a series, measured with all before it. `histories`: how many different ones its people have,
-    `smallest`: the fewest people of one; `failing_people`: those in histories for which some model does not hold, of
-    one model the most. `first_time`: who is in no release before."""
+    `smallest`: the fewest people of one; `first_time`: who is in no release before; `left`: None where it is not known
+    who was in the release before."""
 
     name: str
     people: int
     histories: int
     smallest: int
     first_time: int
-    left: Left
+    left: Left | None
     results: tuple[ValuesResult, ...]
 
-    @property
-    def failing_people(self) -> int:
-        """Of the models that fail, the most people whom one fails for."""
-        return max((each.result.failing_rows for each in self.results), default=0)
+    def block(self) -> dict[str, Any]:
+        """As it stands in a report."""
+        counts = {name: getattr(self, name) for name in ("name", "people", "histories", "smallest", "first_time")}
+        left = None if self.left is None else asdict(self.left)
+        return counts | {"left": left, "models": [each.block() for each in self.results]}
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,11 @@ class SeriesVerdict:
     def satisfied(self) -> bool | None:
         """Whether everything required is met; None where nothing is required, or something could not be shown."""
         return met(self.results)
+
+    def block(self) -> dict[str, Any]:
+        """As it stands in a report."""
+        releases = [release.block() for release in self.releases]
+        return {"satisfied": self.satisfied, "releases": releases, "unbounded": list(self.unbounded)}
 
 
 def over_time(check: Check) -> bool:
@@ -176,7 +188,7 @@ class _Followed:
 
     def __init__(self, releases: Sequence[ReleasedAt], checks: Sequence[Check]) -> None:
         self.releases, self.checks = releases, checks
-        self._overall: dict[tuple[int, Subject, bool], Overall] = {}
+        self._known: dict[tuple[int, Subject, bool], Overall] = {}
 
     @cached_property
     def row_of(self) -> list[pl.Series]:
@@ -217,7 +229,7 @@ class _Followed:
             smallest=whole(sizes.min()),
             first_time=whole((present & ~before).sum()),
             left=self._left(number),
-            results=tuple(self._results(number)),
+            results=self._results(number),
         )
 
     def _left(self, number: int) -> Left:
@@ -229,56 +241,79 @@ class _Followed:
         company = Numbering(history.of_row.filter(gone), history.span).runs()["len"]
         return Left(whole(gone.sum()), None if k is None else whole(company.filter(company < k).sum()))
 
-    def _results(self, number: int) -> Iterator[ValuesResult]:
-        """One for each check: of the values of all releases so far, the one that shows least."""
-        candidates: list[list[ValuesResult]] = [[] for _ in self.checks]
-        for past in range(number, -1, -1):
-            own = [place for place, check in enumerate(self.checks) if check.attribute is not None or past == number]
-            for place, result in zip(
-                own, self._measured(number, past, [self.checks[each] for each in own]), strict=True
-            ):
-                values_of = None if self.checks[place].attribute is None else self.releases[past].name
-                candidates[place].append(ValuesResult(values_of, result))
+    def _results(self, number: int) -> tuple[ValuesResult, ...]:
+        present = self.row_of[number].is_not_null()
+        history = self.histories[number]
+        pasts = [self._past(past, present) for past in range(number, -1, -1)]
         word = any(release.origin == "state" for release in self.releases[: number + 1])
-        for check, each in zip(self.checks, candidates, strict=True):
-            weakest = min(each, key=lambda one: _strength(check, one.result))
-            yield replace(weakest, result=_on_its_word(weakest.result)) if word else weakest
+        return results_of(Numbering(history.of_row.filter(present), history.span), pasts, self.checks, word=word)
 
-    def _measured(self, number: int, past: int, checks: Sequence[Check]) -> Sequence[Result]:
-        """The people of a release by history up to it, their values as released in a `past` one; nothing where nobody
-        is in both, or nothing is checked."""
-        both = self.row_of[number].is_not_null() & self.row_of[past].is_not_null()
-        if not checks or not both.any():
-            return [_nothing(check) for check in checks]
-        history, release = self.histories[number], self.releases[past]
-        places = self.row_of[past].filter(both)
-        values = {
-            name: replace(column, numbers=replace(column.numbers, of_row=column.numbers.of_row.gather(places)))
-            for name, column in release.rows.values.items()
-        }
-        rows = TextRows(Numbering(history.of_row.filter(both), history.span), None, values, None)
+    def _past(self, past: int, present: pl.Series) -> Past:
+        """What a release said of those who are in a later one."""
+        release, rows = self.releases[past], self.row_of[past].filter(present)
+        there = rows.is_not_null()
+        values = {name: _gathered(column, rows.drop_nulls()) for name, column in release.rows.values.items()}
+        return Past(release.name, there, values, release.missing, partial(self._overall, past))
 
-        def overall(subject: Subject, tree: Tree | None) -> Overall:
-            key = (past, subject, tree is None)
-            if key not in self._overall:
-                self._overall[key] = release.overall(subject, tree)
-            return self._overall[key]
-
-        return measure_within(rows, checks, release.missing, overall)
+    def _overall(self, past: int, subject: Subject, tree: Tree | None) -> Overall:
+        key = (past, subject, tree is None)
+        if key not in self._known:
+            self._known[key] = self.releases[past].overall(subject, tree)
+        return self._known[key]
 
 
-def _nothing(check: Check) -> Result:
-    """A check of nobody, which holds."""
-    return Result(check.model, check.attribute, dict(check.parameters), {}, True, 0, 0)
+def _gathered(column: NumberedColumn, rows: pl.Series) -> NumberedColumn:
+    """Some rows of a column."""
+    return replace(column, numbers=replace(column.numbers, of_row=column.numbers.of_row.gather(rows)))
 
 
-def _on_its_word(result: Result) -> Result:
+@dataclass(frozen=True)
+class Past:
+    """What a release said of the people of a later one, or of its own. `there` (people,): who was in it; `values`: of
+    these, in their order; `missing`: texts that mean missing; `overall`: of an attribute, all of the release."""
+
+    name: str
+    there: pl.Series
+    values: Mapping[str, NumberedColumn]
+    missing: Sequence[str]
+    overall: Callable[[Subject, Tree | None], Overall]
+
+
+def results_of(
+    history: Numbering, pasts: Sequence[Past], checks: Sequence[Check], *, word: bool = False
+) -> tuple[ValuesResult, ...]:
+    """One for each check of people by `history` (people,): of the values of all `pasts`, the one that shows least; the
+    first of these is about everybody. `word`: histories are known on the word of a state."""
+    candidates: list[list[ValuesResult]] = [[] for _ in checks]
+    for number, past in enumerate(pasts):
+        places = [place for place, check in enumerate(checks) if check.attribute is not None or not number]
+        results = _measured(history, past, [checks[place] for place in places])
+        for place, result in zip(places, results, strict=True):
+            values_of = None if checks[place].attribute is None else past.name
+            candidates[place].append(ValuesResult(values_of, result))
+    pairs = zip(checks, candidates, strict=True)
+    weakest = [min(each, key=partial(_strength, check)) for check, each in pairs]
+    return tuple(_on_its_word(each) for each in weakest) if word else tuple(weakest)
+
+
+def _measured(history: Numbering, past: Past, checks: Sequence[Check]) -> Sequence[Result]:
+    """The checks of those who were in a release, by history; of nobody each one holds."""
+    if not checks or not past.there.any():
+        return [Result(each.model, each.attribute, dict(each.parameters), {}, True, 0, 0) for each in checks]
+    classes = history if past.there.all() else replace(history, of_row=history.of_row.filter(past.there))
+    return measure_within(TextRows(classes, None, past.values, None), checks, past.missing, past.overall)
+
+
+def _on_its_word(each: ValuesResult) -> ValuesResult:
     """What is known on the word of a state is not shown; what fails even so does fail."""
-    return result if not result.satisfied else replace(result, satisfied=None, unknown=ON_ITS_WORD)
+    if not each.result.satisfied:
+        return each
+    return replace(each, result=replace(each.result, satisfied=None, unknown=ON_ITS_WORD))
 
 
-def _strength(check: Check, result: Result) -> tuple[bool, int, float]:
+def _strength(check: Check, each: ValuesResult) -> tuple[bool, int, float]:
     """What orders results of one check from the weakest: those that fail, by how many they fail for; then by figure."""
+    result = each.result
     bound = next(bound for bound in TWINS[check.model] if bound.parameter in check.parameters)
     figure = result.achieved.get(bound.parameter)
     reached = float(figure) if isinstance(figure, int | float) else float("inf")

@@ -158,6 +158,20 @@ def test_models_of_the_table_and_of_populations_are_listed_and_not_judged() -> N
     assert verdict.satisfied
 
 
+def test_a_report_counts_histories_and_people_and_has_no_value() -> None:
+    verdict = measure_series(nights("abcdefghi", "AAAAAABBB", "AAABBBBBB", values=["xyxxxxyxy"] * 2), [K3, L2])
+    block = verdict.block()
+    assert (block["satisfied"], block["unbounded"]) == (False, [])
+    last = block["releases"][1]
+    counts = {"name": "night 2", "people": 9, "histories": 3, "smallest": 3, "first_time": 0}
+    assert counts.items() <= last.items()
+    assert last["left"] == {"people": 0, "in_small_company": 0}
+    unmet = last["models"][1]
+    assert (unmet["failing_histories"], unmet["failing_people"], unmet["achieved"]) == (1, 3, {"l": 1})
+    assert unmet["values_of"] in ("night 1", "night 2")
+    assert "values_of" not in last["models"][0]
+
+
 def test_nobody_has_two_rows_and_everybody_is_somebody() -> None:
     frame = pl.DataFrame({"zip": ["A", "A"], "ill": ["x", "y"]})
     with pytest.raises(DataError, match="1 rows are about somebody who has another row"):
