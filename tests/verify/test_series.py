@@ -132,6 +132,7 @@ def test_a_distance_is_from_all_of_the_release_that_has_the_values() -> None:
 def test_who_left_and_in_which_company() -> None:
     verdict = measure_series(nights("abcdefghijk", "AAAAAABBBBB", "AAAA..BB..."), [K3])
     left = verdict.releases[1].left
+    assert left is not None
     assert (left.people, left.in_small_company) == (5, 2)
 
 
