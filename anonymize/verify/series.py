@@ -23,7 +23,18 @@ import polars as pl
 from anonymize.errors import DataError
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_within
-from anonymize.verify.table import NumberedColumn, Numbering, TextRows, TextTable, entries_of, pair, plain, read, whole
+from anonymize.verify.table import (
+    NumberedColumn,
+    Numbering,
+    TextRows,
+    TextTable,
+    entries_of,
+    pair,
+    plain,
+    read,
+    texts_of,
+    whole,
+)
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Result, Subject, Tree, met
 
@@ -80,6 +91,10 @@ class ReleasedAt:
             raise DataError(f"{self.name}: {self.people.null_count()} rows do not say whom they are about")
         if (several := len(self.people) - self.people.n_unique()) > 0:
             raise DataError(f"{self.name}: {several} rows are about somebody who has another row in it")
+
+    def texts(self, attribute: str) -> pl.Series:
+        """The different present texts of a sensitive attribute: what `entries_of` calls n is the n-th, from 1."""
+        return texts_of(self.rows, (attribute, False), self.missing)
 
     def overall(self, subject: Subject, tree: Tree | None) -> Overall:
         """A sensitive attribute in all of the release."""
@@ -178,12 +193,12 @@ def measure_series(releases: Sequence[ReleasedAt], checks: Sequence[Check], *, s
     """
     bounded = [check for check in checks if over_time(check)]
     unbounded = tuple(dict.fromkeys(check.model for check in checks if not over_time(check)))
-    followed = _Followed(releases, bounded)
+    followed = Followed(releases, bounded)
     judged = tuple(followed.verdict(number) for number in range(since, len(releases)))
     return SeriesVerdict(judged, unbounded)
 
 
-class _Followed:
+class Followed:
     """Everybody who was ever released, numbered, with where each is in every release."""
 
     def __init__(self, releases: Sequence[ReleasedAt], checks: Sequence[Check]) -> None:
@@ -201,6 +216,15 @@ class _Followed:
             rows_of.append(people.join(own, on="person", how="left", maintain_order="left")["row"])
             start += release.rows.count
         return rows_of
+
+    def trajectories(self) -> pl.DataFrame:
+        """What different people were in: of each release the class (`0`, `1`, ...), null for who is not in it, and how
+        many `people`."""
+        columns = [
+            release.rows.classes.dense.of_row.gather(row_of).alias(str(number))
+            for number, (release, row_of) in enumerate(zip(self.releases, self.row_of, strict=True))
+        ]
+        return pl.DataFrame(columns).group_by(pl.all(), maintain_order=True).len("people")
 
     @cached_property
     def histories(self) -> list[Numbering]:
