@@ -73,7 +73,8 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        written = None if self.table.units is None and self.request.save_link is None else self.written
+        asked = self.request.save_link is not None or self.request.in_series
+        written = self.written if asked or self.table.units is not None else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
@@ -130,7 +131,8 @@ class ClassedDraft(Draft):
         spec = self.request.spec
         if spec.output.row_order != "keep":
             return None
-        kept = pl.Series(self.released.class_of >= 0) if self.released.dropped_rows else None
+        some = self.released.dropped_rows or self.released.left_out
+        kept = pl.Series(self.released.class_of >= 0) if some else None
         original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 

@@ -44,7 +44,7 @@ def carried_on(
 
 def without_last(state: State) -> State:
     """The state as it was before its last release, of which it has at least two: people who were in no input before are
-    gone. How the classes of the release before were made is not known any more, unless all of them are regions."""
+    gone."""
     last = len(state.releases) - 1
     before = pl.Series(state.people["since"].to_numpy() < last)
     values = [value_column(last, index) for index in range(len(state.values))]

@@ -5,12 +5,14 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
 `series.json`: an object.
     `format` "anonymize series", `format_version` 1, `tool` (version); `key`: the fingerprint of the key of its
     pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
-    "deferred"; `fixed`: what of the spec must stay as it is, by key;
+    "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest and
+    the highest number that may be the end of an interval, null where none may, for those that have such bounds;
     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
-    `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `people`: counts of this night
-    {`released`, `newcomers`, `held_back`, `withheld`, `departed`, `departed_in_small_company`}.
+    `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier, the
+    level at which those were shown who came with this release, null where classes are regions; `people`: counts of this
+    night, see `anonymize.series.night`.
 
 `people.parquet`: one row a person who was in any input so far, in the order of `person`.
     `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
@@ -22,10 +24,6 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
     For release number s, `release_{s}`: Int32, the number of the class that people of this history were shown in; -1:
     *not there*. Within a release, numbers are equal exactly for classes that read the same in every quasi-identifier.
     Rows differ from one another, and each but row 0 is the history of somebody in `people.parquet`.
-
-`shown.parquet`: how the classes of the last release were made, where that is not the region around their people.
-    One row a class, in the order of its numbers; `level_{i}`: Int16, the level of the i-th quasi-identifier. Absent
-    where classes are regions.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +46,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.table.files import reason
 
 FORMAT, FORMAT_VERSION = "anonymize series", 1
-_ABOUT, _PEOPLE, _HISTORIES, _SHOWN = "series.json", "people.parquet", "histories.parquet", "shown.parquet"
+_ABOUT, _PEOPLE, _HISTORIES = "series.json", "people.parquet", "histories.parquet"
 NOT_THERE = -1
 
 
@@ -76,6 +74,7 @@ class SeriesRelease:
     spec: str
     k: int
     reserve: int
+    levels: tuple[int, ...] | None
     people: Mapping[str, int]
 
 
@@ -83,19 +82,18 @@ class SeriesRelease:
 class State:
     """A series of T releases of P people with H histories; see the module.
 
-    `people`: the frame of `people.parquet`. `histories` (H, T) int32. `shown` (classes of the last release, attributes)
-    int16, or None.
+    `people`: the frame of `people.parquet`. `histories` (H, T) int32.
     """
 
     key: str
     person: tuple[str, ...]
     departures: str
     fixed: Mapping[str, Any]
+    edges: Mapping[str, tuple[float, float] | None]
     values: Mapping[str, tuple[str | None, ...]]
     releases: tuple[SeriesRelease, ...]
     people: pl.DataFrame
     histories: NDArray[np.int32]
-    shown: NDArray[np.int16] | None = field(default=None)
 
     @property
     def history_of(self) -> NDArray[np.int64]:
@@ -108,14 +106,12 @@ class State:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "tool": __version__,
-            **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "values")},
+            **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "edges", "values")},
             "releases": [asdict(release) for release in self.releases],
         }
         members = {_ABOUT: json.dumps(about, ensure_ascii=False, indent=1).encode(), _PEOPLE: _parquet(self.people)}
         columns = {f"release_{number}": self.histories[:, number] for number in range(self.histories.shape[1])}
         members[_HISTORIES] = _parquet(pl.DataFrame(columns))
-        if self.shown is not None:
-            members[_SHOWN] = _parquet(pl.DataFrame({f"level_{i}": level for i, level in enumerate(self.shown.T)}))
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
@@ -164,17 +160,16 @@ def _state(content: bytes) -> State:
         raise ValueError
     people = pl.read_parquet(members[_PEOPLE])
     histories = pl.read_parquet(members[_HISTORIES])
-    shown = pl.read_parquet(members[_SHOWN]).to_numpy().astype(np.int16) if _SHOWN in members else None
     state = State(
         key=about["key"],
         person=tuple(about["person"]),
         departures=about["departures"],
         fixed=about["fixed"],
+        edges={name: None if ends is None else (ends[0], ends[1]) for name, ends in about["edges"].items()},
         values={name: tuple(texts) for name, texts in about["values"].items()},
         releases=tuple(_release(each) for each in about["releases"]),
         people=people,
         histories=histories.to_numpy().astype(np.int32).reshape(histories.height, -1),
-        shown=shown,
     )
     _check(state)
     return state
@@ -182,7 +177,8 @@ def _state(content: bytes) -> State:
 
 def _release(content: Mapping[str, Any]) -> SeriesRelease:
     known = {each.name: content[each.name] for each in fields(SeriesRelease)}
-    return SeriesRelease(**{**known, "input": InputFile(**content["input"])})
+    levels = None if known["levels"] is None else tuple(known["levels"])
+    return SeriesRelease(**{**known, "input": InputFile(**content["input"]), "levels": levels})
 
 
 def _check(state: State) -> None:

@@ -19,6 +19,7 @@ from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, 
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.rules import Rule, RuleRange
+from anonymize.spec.series import SeriesOptions
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -279,6 +280,7 @@ class Spec(Entry):
     privacy: Privacy = Field(default_factory=Privacy, description="What the release has to meet.")
     workload: Workload = Field(default_factory=Workload, description="What the release is for.")
     output: Output = Field(default_factory=Output, description="How the release is written.")
+    series: SeriesOptions = Field(default_factory=SeriesOptions, description="Releases that follow each other.")
 
     _path: Path | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)
