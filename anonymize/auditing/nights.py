@@ -59,14 +59,15 @@ class SeriesFiles:
         path = self._located(release.path, release.sha256)
         if path is None:
             return RetracedRelease(recorded, None, None, ("release",))
-        audited = stack.enter_context(opened(_as_released(self.spec), path, classified=False))
+        read = opened(_as_released(self.spec), path, classified=False)  # a pseudonym has no role
+        audited = replace(stack.enter_context(read), declared=True)
         people, lacking = self._people(release)
         if people is None:
             unknown = pl.int_range(release.rows, dtype=pl.UInt32, eager=True)
             same = _same_classes(self._read(audited, release.path, unknown), recorded)
             return RetracedRelease(recorded, audited, same, lacking)
-        read = self._read(audited, release.path, people)
-        return RetracedRelease(read, audited, _same_people(read, recorded), ())
+        from_files = self._read(audited, release.path, people)
+        return RetracedRelease(from_files, audited, _same_people(from_files, recorded), ())
 
     def _read(self, audited: Audited, name: str, people: pl.Series) -> ReleasedAt:
         spec, missing = self.spec, audited.missing
