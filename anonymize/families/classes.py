@@ -76,7 +76,7 @@ class ClassedDraft(Draft):
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
         wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
-        written = self.written if wanted else None
+        written = self.written if wanted or request.in_series else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
@@ -143,7 +143,8 @@ class ClassedDraft(Draft):
         spec = self.request.spec
         if spec.output.row_order != "keep":
             return None
-        kept = pl.Series(self.released.class_of >= 0) if self.released.dropped_rows else None
+        some = self.released.dropped_rows or self.released.left_out
+        kept = pl.Series(self.released.class_of >= 0) if some else None
         original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
