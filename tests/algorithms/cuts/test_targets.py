@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms.cuts import BY_TARGET, ByTarget
 from anonymize.algorithms.cuts import candidates as module
 from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
+from anonymize.algorithms.cuts.infogain import InfoGain
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
@@ -213,9 +214,13 @@ def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     assume(labels)
     table = replace(table, targets=labels)
     chooser, whole = rule_and_batch("infogain", table, 1)
-    few = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
-    with patch.object(LabelImpurity, "_few", LabelImpurity._many):
-        many = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
+    assert isinstance(chooser, InfoGain)
+    one_by_one = [each for each in chooser.targets if isinstance(each, LabelImpurity)]
+    all_at_once = replace(chooser, targets=[replace(each, few=0) for each in one_by_one])
+    few, many = (
+        rule.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
+        for rule in (chooser, all_at_once)
+    )
     np.testing.assert_allclose(few.score, many.score, atol=1e-8)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.refining import pools as pooling
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.grouping import GreedyGroups
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pools
@@ -112,9 +110,7 @@ def test_the_nearest_classes_come_first_without_chance(table: Table, rng: Rng) -
     block = Block(measure_of(table), 1)
     labels = rng.integers(0, 6, table.rows)
     classes = block.classes(labels)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "SPREAD", 0.0)
-        found = neighbours(block, classes, [np.arange(classes.count)], 5, rng)
+    found = neighbours(block, classes, [np.arange(classes.count)], 5, rng, spread=0.0)
     for row, near in zip(found.rows, found.near, strict=True):
         members = [np.flatnonzero(labels == labels[each]).tolist() for each in near[: classes.count]]
         one = [ncp_of(table, [*rows, row]) / (len(rows) + 1) for rows in members]
