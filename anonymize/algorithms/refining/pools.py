@@ -42,7 +42,7 @@ def neighbours(
 ) -> PoolNeighbours:
     """The nearest classes of about `count` rows drawn at random, in random order; each looks within its section.
 
-    The classes of a row come nearest first, but for a random disturbance of the order: up to `spread` of the mean penalty.
+    The classes of a row come nearest first, but for a random disturbance of the order, `spread` of the mean penalty.
     """
     share = count / len(classes.order)
     parts = [_of_section(block, classes, section, share, rng, spread) for section in sections]
