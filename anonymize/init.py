@@ -105,7 +105,7 @@ def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -
     if not set(facts.columns) <= set(facts.hashes):
         return proposal
     passing = [*proposal.names("sensitive"), *proposal.names("insensitive")]
-    both = together(facts.hashes, names), together(facts.hashes, [*names, *passing])
+    both = together(facts.hashes, names, passing)
     return replace(proposal, joint=growing(facts.hashes, names), all_together=both)
 
 

@@ -105,7 +105,8 @@ class ReleasedRows:
             elif self.roles[name] not in WITHHELD:
                 columns.append(passing[name])
         frame = pl.DataFrame(columns)
-        return frame if not self.released.dropped_rows else frame.filter(pl.Series(class_of >= 0))
+        complete = not self.released.dropped_rows and not self.released.left_out
+        return frame if complete else frame.filter(pl.Series(class_of >= 0))
 
     def ranked(self, written: CellFormat) -> RankedColumn:
         """The quasi-identifiers of the rows: the rank of each row's class by what the class shows; rows that are left

@@ -113,6 +113,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize example patients",
         "anonymize example survey -o try",
     ),
+    "key": ("anonymize key make series.key",),
     "explain": (
         "anonymize explain",
         "anonymize explain t-closeness",
@@ -549,6 +550,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "RiskTrials",
             "Workload",
             "Condition",
             "Output",

@@ -74,7 +74,9 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        written = None if self.table.units is None and self.request.save_link is None else self.written
+        request = self.request
+        wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
+        written = self.written if wanted or request.in_series else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
@@ -124,7 +126,7 @@ class ClassedDraft(Draft):
             return verify.measure(
                 shared.frame,
                 [column.name for column in self.released.columns],
-                with_people(spec, self._checks(), columns, opened),
+                with_people(spec, self.checks(), columns, opened),
                 spec.input.missing,
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,
@@ -141,11 +143,12 @@ class ClassedDraft(Draft):
         spec = self.request.spec
         if spec.output.row_order != "keep":
             return None
-        kept = pl.Series(self.released.class_of >= 0) if self.released.dropped_rows else None
+        some = self.released.dropped_rows or self.released.left_out
+        kept = pl.Series(self.released.class_of >= 0) if some else None
         original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
-    def _checks(self) -> list[verify.Check]:
+    def checks(self) -> list[verify.Check]:
         """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
         checks = verify.checks_of(self.request.spec, self.requirements)
         attributes = {check.attribute for check in checks if check.needs_tree}

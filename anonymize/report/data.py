@@ -48,7 +48,7 @@ class Clock:
         """Adds the time of the block to a stage."""
         start = time.perf_counter()
         yield
-        self._stages[stage] += time.perf_counter() - start
+        self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - start
 
     def timing(self) -> dict[str, float]:
         """The report's `timing` block."""

@@ -113,6 +113,19 @@ def measure(
     )
 
 
+def measure_within(
+    rows: TextRows, checks: Sequence[Check], missing: Sequence[str], overall: Callable[[Subject, Tree | None], Overall]
+) -> tuple[Result, ...]:
+    """The checks on classes of some rows of a table, at least one. `overall`: of an attribute, the table as a whole,
+    with which models that compare do compare."""
+    classes = classes_of(rows)
+
+    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        return [(classes, entries_of(rows, subject, missing))], overall(subject, tree)
+
+    return _results(checks, classed, classes)
+
+
 def _of_order(
     reading: OrderReading,
     ordering: Ordering,

@@ -17,6 +17,7 @@ from anonymize.recoding import Regions, Released, escaped, format_number, render
 from anonymize.spec import Output
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
+from tests.examples import some
 
 SUPPRESSED = "(gone)"
 INTERVAL = "<{low};{high}>"
@@ -86,7 +87,7 @@ def ends(text: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("edges", ["tight", "rounded"])
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(case=recodings())
 def test_intervals_and_bounds_hold_the_values_of_their_class(
     edges: Literal["tight", "rounded"], case: tuple[Table, Regions]
@@ -114,7 +115,7 @@ def test_intervals_and_bounds_hold_the_values_of_their_class(
 
 
 @pytest.mark.parametrize("mode", ["mean", "median"])
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(case=recodings())
 def test_points_are_those_of_numpy(mode: Literal["mean", "median"], case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -137,7 +138,7 @@ def leaves_under(domain: Taxonomy, label: str) -> set[str]:
     return set(domain.leaf_text()[domain.start[node] : domain.stop[node]])
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings())
 def test_nodes_cover_their_class_and_no_lower_node_does(case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -167,7 +168,7 @@ def split_set(text: str) -> list[str]:
     return values
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings())
 def test_sets_are_the_values_of_their_class(case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -210,7 +211,7 @@ modes = st.builds(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(recodings(), modes, st.booleans())
 def test_classes_are_what_a_reader_can_tell_apart(case: tuple[Table, Regions], mode: Output, drop: bool) -> None:
     table, recoding = case
@@ -299,7 +300,7 @@ def shown_cost(attribute: Attribute, rows: list[int]) -> float:
     return min(1.0, cost(attribute.domain, present) + 1 / attribute.domain.size)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings(), st.sampled_from(["interval", "mean"]), st.sampled_from(["node", "set"]))
 def test_a_row_costs_what_its_class_of_the_recoding_does(
     case: tuple[Table, Regions], numbers: Literal["interval", "mean"], categories: Literal["node", "set"]
