@@ -1,5 +1,5 @@
-"""Algorithms by their IDs, each imported when it is first taken: a command runs one of them, and importing them all takes
-longer than many a table does."""
+"""Algorithms by their IDs, each imported when it is first taken: a command runs one of them, and importing them all
+takes longer than many a table does."""
 
 from __future__ import annotations
 

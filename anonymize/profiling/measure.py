@@ -6,7 +6,6 @@ too large for the hashes of all its columns at once is read once for each group 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
