@@ -13,18 +13,22 @@ from anonymize.attacks import (
     bayes,
     certain,
     composition,
+    downcoding,
     journalist,
     linkability,
     majority,
     marketer,
+    minimality,
     order,
     prosecutor,
     reconstruction,
     reconstruction_row,
+    refinement,
     singling_out,
     univariate,
 )
 from anonymize.attacks.distorted import DistortedColumn, DistortedRows
+from anonymize.attacks.required import Diversity, Required
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
@@ -33,7 +37,9 @@ __all__ = [
     "Attacker",
     "DistortedColumn",
     "DistortedRows",
+    "Diversity",
     "ExcessEstimate",
+    "Required",
     "Scene",
     "ShownRows",
     "Success",
@@ -63,6 +69,9 @@ _MODULES = (
     certain,
     bayes,
     order,
+    downcoding,
+    refinement,
+    minimality,
     reconstruction,
     reconstruction_row,
     composition,

@@ -19,6 +19,9 @@ ReleaseAttacker = Literal[
     "inference-certain",
     "inference-bayes",
     "order",
+    "downcoding",
+    "refinement",
+    "minimality",
     "reconstruction",
     "reconstruction-row",
 ]
