@@ -15,6 +15,7 @@ from anonymize.attacks import (
     composition,
     downcoding,
     journalist,
+    learned,
     linkability,
     majority,
     marketer,
@@ -28,7 +29,7 @@ from anonymize.attacks import (
     univariate,
 )
 from anonymize.attacks.distorted import DistortedColumn, DistortedRows
-from anonymize.attacks.required import Diversity, Required
+from anonymize.attacks.required import KnownDiversity, Required
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
@@ -37,8 +38,8 @@ __all__ = [
     "Attacker",
     "DistortedColumn",
     "DistortedRows",
-    "Diversity",
     "ExcessEstimate",
+    "KnownDiversity",
     "Required",
     "Scene",
     "ShownRows",
@@ -68,6 +69,7 @@ _MODULES = (
     majority,
     certain,
     bayes,
+    learned,
     order,
     downcoding,
     refinement,

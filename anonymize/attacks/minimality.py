@@ -7,7 +7,7 @@ was not taken, some part would not have been diverse. Deals the values of the cl
 deals in which this is so of every refinement, and guesses for each person the value that most of these have.
 Success: the value is the person's. Baseline: the most frequent value of the class, so that the excess is what is
 learned from the refusal. Control: none, as people who are not in the release have no class.
-Figures: DCAP, WEAP and TCAP, see `guessing`; how many targets are in classes of which a refusal tells something
+Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; how many targets are in classes of which a refusal tells something
 (`refused`).
 Limits: distinct and frequency l-diversity; 400 deals; classes whose regions overlap are left out, and so are those for
 which hardly a deal is left: there the method did not try what he thinks.
@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from anonymize.attacks.guessing import guessed
-from anonymize.attacks.required import Diversity
+from anonymize.attacks.required import KnownDiversity
 from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
@@ -46,7 +46,7 @@ def attack(scene: Scene) -> list[Success]:
     return [_attacked(scene, name, required.diversities[name], required.k) for name in names]
 
 
-def _attacked(scene: Scene, name: str, diversities: Sequence[Diversity], fewest: int) -> Success:
+def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fewest: int) -> Success:
     release, people = scene.release, scene.targets
     assert people.row_of is not None
     own = release.class_of[people.row_of]
@@ -126,7 +126,7 @@ def _branches(tree: Taxonomy, codes: Ints) -> list[Ints]:
 
 
 def _believed(
-    values: Ints, refinements: Sequence[Ints], diversities: Sequence[Diversity], generator: np.random.Generator
+    values: Ints, refinements: Sequence[Ints], diversities: Sequence[KnownDiversity], generator: np.random.Generator
 ) -> tuple[Ints, Floats] | None:
     """The values of a class, and (members, values) how many of the deals that are left give each to each; None where
     hardly one is left, or all are."""

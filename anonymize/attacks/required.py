@@ -11,7 +11,7 @@ from anonymize.classes import Bools, Ints
 
 
 @dataclass(frozen=True)
-class Diversity:
+class KnownDiversity:
     """Distinct l-diversity, or, with `frequency`, frequency l-diversity, of one sensitive attribute."""
 
     l: float  # noqa: E741
@@ -29,4 +29,4 @@ class Required:
     """`k`: the fewest rows of a class; `diversities`: of each sensitive attribute."""
 
     k: int = 1
-    diversities: Mapping[str, Sequence[Diversity]] = field(default_factory=dict)
+    diversities: Mapping[str, Sequence[KnownDiversity]] = field(default_factory=dict)

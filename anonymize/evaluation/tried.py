@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, Diversity, Required, Scene, suited
+from anonymize.attacks import ATTACKERS, KnownDiversity, Required, Scene, suited
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
@@ -63,14 +63,14 @@ def scene_of(
 
 def _required(spec: Spec) -> Required:
     """The k and the l of a spec, as far as attackers make use of them."""
-    diversities: dict[str, list[Diversity]] = {name: [] for name in spec.sensitive}
+    diversities: dict[str, list[KnownDiversity]] = {name: [] for name in spec.sensitive}
     if spec.privacy.l is not None:
         for each in diversities.values():
-            each.append(Diversity(spec.privacy.l))
+            each.append(KnownDiversity(spec.privacy.l))
     for entry in spec.privacy.models:
         if entry.model in (DISTINCT, FREQUENCY) and getattr(entry.parameters, "values", None) is None:
             for name in diversities if entry.attribute is None else [entry.attribute]:
-                diversities[name].append(Diversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
+                diversities[name].append(KnownDiversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
     return Required(spec.largest_k or 1, diversities)
 
 

@@ -18,6 +18,7 @@ ReleaseAttacker = Literal[
     "inference-majority",
     "inference-certain",
     "inference-bayes",
+    "inference-model",
     "order",
     "downcoding",
     "refinement",
