@@ -13,18 +13,23 @@ from anonymize.attacks import (
     bayes,
     certain,
     composition,
+    downcoding,
     journalist,
+    learned,
     linkability,
     majority,
     marketer,
+    minimality,
     order,
     prosecutor,
     reconstruction,
     reconstruction_row,
+    refinement,
     singling_out,
     univariate,
 )
 from anonymize.attacks.distorted import DistortedColumn, DistortedRows
+from anonymize.attacks.required import KnownDiversity, Required
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
@@ -34,6 +39,8 @@ __all__ = [
     "DistortedColumn",
     "DistortedRows",
     "ExcessEstimate",
+    "KnownDiversity",
+    "Required",
     "Scene",
     "ShownRows",
     "Success",
@@ -62,7 +69,11 @@ _MODULES = (
     majority,
     certain,
     bayes,
+    learned,
     order,
+    downcoding,
+    refinement,
+    minimality,
     reconstruction,
     reconstruction_row,
     composition,

@@ -37,11 +37,11 @@ class DistortedColumn:
 
 @dataclass(frozen=True)
 class DistortedRows:
-    """Rows of categories. `shown` (rows, attributes): the category that each cell shows; `columns`, one for each
+    """Rows of categories. `cells` (rows, attributes): the category that each cell shows; `columns`, one for each
     attribute; `category_of`: for each attribute (codes,) the category of each code of the original. `values`: how each
     sensitive attribute was distorted."""
 
-    shown: Ints
+    cells: Ints
     columns: tuple[DistortedColumn, ...]
     category_of: tuple[Ints, ...]
     values: Mapping[str, DistortedColumn]
@@ -49,7 +49,7 @@ class DistortedRows:
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:
         """(combinations, attributes) that some row shows, and (rows,) which each does."""
-        combinations, which = np.unique(self.shown, axis=0, return_inverse=True)
+        combinations, which = np.unique(self.cells, axis=0, return_inverse=True)
         return combinations, which.ravel()
 
     def counts(self, values: Ints, size: int) -> Any:
@@ -81,7 +81,7 @@ class DistortedRows:
         return weights
 
 
-def undistorted(shown: Floats, column: DistortedColumn) -> Floats:
+def undistorted(observed: Floats, column: DistortedColumn) -> Floats:
     """(people, values) counts of values as they were, from counts as they are shown; none below 0."""
     same, other = column.inverse
-    return np.asarray(np.maximum(same * shown + other * shown.sum(axis=1, keepdims=True), 0.0))
+    return np.asarray(np.maximum(same * observed + other * observed.sum(axis=1, keepdims=True), 0.0))

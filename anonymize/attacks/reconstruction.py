@@ -7,7 +7,7 @@ together with each quasi-identifier, and which row of a group each value is of, 
 the person's rows then have most of.
 Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
 the same attack on people who are not in the release.
-Figures: DCAP, WEAP and TCAP, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
 Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010;
 Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.

@@ -6,7 +6,7 @@ them, multiplies each by the probability that the row shows what it shows if it 
 largest.
 Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
 none, as people who are not in the release have no row.
-Figures: DCAP, WEAP and TCAP, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
 Limits: those of `reconstruction`. Where it is not known whose each row is, it could not be measured.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010,
 formula 4.

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.attacks.distorted import DistortedRows
+from anonymize.attacks.required import Required
 from anonymize.classes import Floats, Ints
+from anonymize.domain.taxonomy import Taxonomy
 
 CELLS = 1 << 27
 """Pairs of a person and a class that are looked at together: 16 MB of bits."""
@@ -143,7 +145,8 @@ class Scene:
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
     `previous`: an earlier release. `distorted`: a randomized release, of which `release` has only the sensitive values
-    as they are shown.
+    as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `required`: what the release
+    was made to meet.
     """
 
     attributes: tuple[str, ...]
@@ -156,6 +159,8 @@ class Scene:
     previous: ShownRows | None = None
     seed: int = 0
     distorted: DistortedRows | None = None
+    trees: tuple[Taxonomy | None, ...] = ()
+    required: Required | None = None
 
     @cached_property
     def candidates(self) -> Any:

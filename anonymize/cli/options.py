@@ -17,11 +17,13 @@ PATH = click.Path(path_type=str)
 
 def nearby_spec(context: click.Context) -> str | None:
     """The spec that is meant where none is named; one of a folder above is said on standard error."""
+    if context.resilient_parsing:  # of a command line that is being completed
+        return None
     from pathlib import Path
 
     from anonymize.spec.nearby import spec_above
 
-    spec = None if context.resilient_parsing else spec_above(Path.cwd())
+    spec = spec_above(Path.cwd())
     if spec is not None and spec.parent != Path():
         click.echo(f"the spec is {spec}", err=True)
     return None if spec is None else str(spec)

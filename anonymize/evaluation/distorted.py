@@ -52,14 +52,14 @@ def randomized(people: Known, path: str, parameters_path: str, stack: ExitStack)
     named = parameters.named([attribute.name for attribute in table.attributes])
     missing = spec.input.missing_text
     columns = [_column(axes, *each, file.texts, missing) for each in zip(named, table.attributes, strict=True)]
-    shown, distortions, category_of = zip(*columns, strict=True)
+    cells, distortions, category_of = zip(*columns, strict=True)
     known = {each.name: each for each in parameters.attributes}
     values = {
         column.name: DistortedColumn(known[column.name].p, len(known[column.name].values or ()))
         for column in table.sensitive
         if column.name in known
     }
-    return DistortedTables(file, DistortedRows(np.stack(shown, axis=1), distortions, category_of, values))
+    return DistortedTables(file, DistortedRows(np.stack(cells, axis=1), distortions, category_of, values))
 
 
 def _column(
@@ -68,9 +68,9 @@ def _column(
     """(rows,) the category of each cell, how it was distorted, and (codes,) the category of each value."""
     if distortion.values is None:
         size = attribute.domain.size
-        shown = categories_shown(axes, distortion, attribute, texts[attribute.name])
-        return shown, DistortedColumn(1.0, size), np.arange(size)
+        cells = categories_shown(axes, distortion, attribute, texts[attribute.name])
+        return cells, DistortedColumn(1.0, size), np.arange(size)
     absent = missing if missing in distortion.values else ""
-    shown = categories_shown(axes, distortion, attribute, texts[attribute.name].cast(pl.String).fill_null(absent))
+    cells = categories_shown(axes, distortion, attribute, texts[attribute.name].cast(pl.String).fill_null(absent))
     column = DistortedColumn(distortion.p, len(distortion.values))
-    return shown, column, categories_of(distortion.values, attribute)
+    return cells, column, categories_of(distortion.values, attribute)

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, Scene, suited
+from anonymize.attacks import ATTACKERS, KnownDiversity, Required, Scene, suited
 from anonymize.classes import Ints
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
 from anonymize.formats import Finding
 from anonymize.request import Progress
+from anonymize.spec import Spec
 
+DISTINCT, FREQUENCY = "distinct-l-diversity", "frequency-l-diversity"
 FEW = "{}: nobody could be attacked"
 
 
@@ -53,7 +56,22 @@ def scene_of(
         previous=rows[1] if len(rows) > 1 else None,
         seed=plan.seed,
         distorted=releases[0].distorted,
+        trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
+        required=_required(people.spec),
     )
+
+
+def _required(spec: Spec) -> Required:
+    """The k and the l of a spec, as far as attackers make use of them."""
+    diversities: dict[str, list[KnownDiversity]] = {name: [] for name in spec.sensitive}
+    if spec.privacy.l is not None:
+        for each in diversities.values():
+            each.append(KnownDiversity(spec.privacy.l))
+    for entry in spec.privacy.models:
+        if entry.model in (DISTINCT, FREQUENCY) and getattr(entry.parameters, "values", None) is None:
+            for name in diversities if entry.attribute is None else [entry.attribute]:
+                diversities[name].append(KnownDiversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
+    return Required(spec.largest_k or 1, diversities)
 
 
 def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:

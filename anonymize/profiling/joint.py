@@ -20,6 +20,10 @@ WORK = 12_000_000
 """So many rows are sorted, of all sets together; but three columns are tried in any case."""
 
 
+BLOCK = 1 << 15
+"""So many rows at a time are mixed: what fits into a processor's cache."""
+
+
 @dataclass(frozen=True)
 class Singled:
     """A set of columns, and the share of the rows that are alone in it."""
@@ -61,10 +65,12 @@ def _mixed(columns: Sequence[Hashes], before: Hashes | None = None) -> Hashes:
     """(rows,) one hash of several, and of those `before` them; the order of columns counts, so that two equal columns
     do not cancel."""
     mixed = np.zeros_like(columns[0]) if before is None else before.copy()
-    for each in columns:
-        mixed ^= each
-        mixed *= _ODD
-        mixed ^= mixed >> _SHIFT
+    for start in range(0, len(mixed), BLOCK):
+        block = mixed[start : start + BLOCK]
+        for each in columns:
+            block ^= each[start : start + BLOCK]
+            block *= _ODD
+            block ^= block >> _SHIFT
     return mixed
 
 

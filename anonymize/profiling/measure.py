@@ -6,7 +6,6 @@ too large for the hashes of all its columns at once is read once for each group 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -248,27 +247,34 @@ class _Range:
 
     def __init__(self) -> None:
         self.wrong, self.largest, self.whole = 0, 0.0, True
+        self._integers = True
 
     def add(self, values: pl.Series) -> None:
-        """Takes the next rows."""
+        """Takes the next rows. Reading integers takes half the time of reading numbers, and is tried until it fails."""
+        if self._integers and values.dtype == pl.String:
+            integers = values.cast(pl.Int64, strict=False)
+            self._integers = integers.null_count() == values.null_count()
+            if self._integers:
+                return self._take(integers)
         numbers = values.cast(pl.Float64, strict=False)
         if numbers.null_count() > values.null_count():
             rest = tidy(values.filter(numbers.is_null() & values.is_not_null()).cast(pl.String)).str.strip_chars()
             rest = rest.filter(~rest.is_in(["", *MISSING_WORDS]))
             more = rest.cast(pl.Float64, strict=False)
             self.wrong += more.null_count()
-            self._take(more.drop_nulls().to_numpy())
-        self._take(numbers.drop_nulls().to_numpy())
+            self._take(more)
+        self._take(numbers)
 
-    def _take(self, numbers: NDArray[np.float64]) -> None:
-        if not len(numbers):
+    def _take(self, numbers: pl.Series) -> None:
+        low: Any = numbers.min()
+        high: Any = numbers.max()
+        if low is None:
             return
-        low, high = float(numbers.min()), float(numbers.max())  # NaN where any is
-        if not math.isfinite(low) or not math.isfinite(high):
-            self.wrong += int((~np.isfinite(numbers)).sum())
+        if wrong := 0 if numbers.dtype.is_integer() else int((~numbers.is_finite()).sum()):
+            self.wrong += wrong
             return
-        self.largest = max(self.largest, high, -low)
-        self.whole = self.whole and bool(np.all(numbers == np.floor(numbers)))
+        self.largest = max(self.largest, float(high), -float(low))
+        self.whole = self.whole and (numbers.dtype.is_integer() or bool((numbers == numbers.floor()).all()))
         if self.largest >= (_LARGEST_WHOLE if self.whole else _EXACT):
             self.wrong += 1
 

@@ -18,7 +18,11 @@ ReleaseAttacker = Literal[
     "inference-majority",
     "inference-certain",
     "inference-bayes",
+    "inference-model",
     "order",
+    "downcoding",
+    "refinement",
+    "minimality",
     "reconstruction",
     "reconstruction-row",
 ]

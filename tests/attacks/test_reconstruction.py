@@ -34,7 +34,7 @@ def _randomized(seed: int, count: int, p: float, tied: float) -> Scene:
 def test_counts_as_they_were_are_those_of_the_inverse_matrix() -> None:
     scene = _randomized(0, 500, 0.7, 0.9)
     assert scene.distorted is not None
-    shown, released = scene.distorted.shown[:, 0], scene.release.values["ill"]
+    shown, released = scene.distorted.cells[:, 0], scene.release.values["ill"]
     table = np.zeros((4, 3))
     np.add.at(table, (shown, released), 1)
     matrices = [np.full((size, size), 0.3 / (size - 1)) + np.eye(size) * (0.7 - 0.3 / (size - 1)) for size in (4, 3)]
