@@ -16,7 +16,7 @@ from pathlib import Path
 
 from runs import DATA, TABLES, Run, Section, Tables, child, report_of
 
-LIMIT = "1005MB"
+LIMIT = "1200MB"
 HEADER = ("options", "wall, s", "CPU, s", "CPU ratio", "search, s", "peak, MB", "bytes")
 
 
