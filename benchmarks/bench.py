@@ -29,6 +29,7 @@ import audit
 import unclassed
 import workload
 import yaml
+from limits import LIMIT, limits
 from local import local_recoding
 from runs import DATA, ROOT, TABLES, Run, Section, Tables, copied, environment, quickest, released, tell
 
@@ -59,17 +60,20 @@ def speed(tables: Tables, sizes: Sequence[int], runs: int) -> Iterator[Section]:
         timing = release.report["timing"]
         stages.append((f"{size:,}", *(f"{seconds:.2f}" for seconds in timing.values())))
         tell(f"{size:,} rows: copy {copy.seconds:.2f} s, release {release.seconds:.2f} s, {release.peak_mb:,.0f} MB")
-    header = ("rows", "copy, s", "release, s", "ratio", "copy, MB", "release, MB", "gcp", "classes")
+    seconds = ("copy, s", "release, s", "ratio", "copy, CPU s", "release, CPU s", "CPU ratio")
+    header = ("rows", *seconds, "copy, MB", "release, MB", "gcp", "classes")
     yield Section(f"Against a plain copy: 6 quasi-identifiers, k = 10, best of {runs}", header, rows)
     yield Section("Stages of the best run, s", ("rows", *(name.removesuffix("_s") for name in timing)), stages)
 
 
 def _compared(copy: Run, release: Run) -> tuple[str, ...]:
-    ratio = release.seconds / copy.seconds
     return (
         f"{copy.seconds:.2f}",
         f"{release.seconds:.2f}",
-        f"{ratio:.2f}",
+        f"{release.seconds / copy.seconds:.2f}",
+        f"{copy.cpu:.2f}",
+        f"{release.cpu:.2f}",
+        f"{release.cpu / copy.cpu:.2f}",
         f"{copy.peak_mb:,.0f}",
         f"{release.peak_mb:,.0f}",
     )
@@ -210,6 +214,8 @@ def main() -> None:
     tables = Tables(given.data if given.data.is_dir() else None)
     about = machine(tables)
     sections = list(speed(tables, given.rows, given.runs))
+    if FULL in given.rows:
+        sections.append(limits(tables, FULL, LIMIT))
     sections.append(rules(f"{tables.adult_name}, 8 quasi-identifiers", tables.adult(), given.runs))
     sections.append(rules("100,000 rows, 6 quasi-identifiers", tables.scale(100_000), 1))
     sections.append(lattice(tables, given.runs))

@@ -162,8 +162,12 @@ def released(spec: Path, *options: str, command: str = "mondrian", how: Sequence
     with tempfile.TemporaryDirectory(dir=TABLES) as folder:
         report = Path(folder, "report.json")
         arguments = [command, str(spec), "-o", f"{folder}/released.csv", "-r", str(report), "-q", *options]
-        run = child([*how, *arguments])
-        return replace(run, report=json.loads(report.read_text(encoding="utf8")))
+        return report_of(child([*how, *arguments]), report)
+
+
+def report_of(run: Run, report: Path) -> Run:
+    """The run with the report that it has written."""
+    return replace(run, report=json.loads(report.read_text(encoding="utf8")))
 
 
 def quickest(runs: Sequence[Run]) -> Run:

@@ -147,8 +147,20 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "recoding": recoding,
         "codebook": codebook(request.spec, table.columns, blocks.released, labels=blocks.labelled),
         "timing": clock.timing(),
-        "memory": {"peak_mb": peak_mb()},
-        "warnings": blocks.warnings,
+        **_memory(request, blocks.warnings),
+    }
+
+
+def _memory(request: Request, warnings: Sequence[str]) -> dict[str, Any]:
+    """The blocks `memory` and `warnings`: the peak beside the limit, and a warning where it is above."""
+    peak, limit = peak_mb(), request.memory_limit
+    if limit is None:
+        return {"memory": {"peak_mb": peak}, "warnings": warnings}
+    most = limit / 1e6
+    above = f"--memory-limit: the process took {peak:,.0f} MB at its peak, more than the {most:,.0f} MB of the limit"
+    return {
+        "memory": {"peak_mb": peak, "limit_mb": round(most, 1)},
+        "warnings": [*warnings, above] if peak > most else warnings,
     }
 
 

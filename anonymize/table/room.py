@@ -18,9 +18,9 @@ from anonymize.table.source import Source
 MEGABYTE = 10**6
 FIXED = 300 * MEGABYTE
 """The program, and the text of the batches that are in memory at once."""
-PER_ROW, PER_CELL = 30, 8
+PER_ROW, PER_CELL = 45, 7
 """Bytes of a row, and of each of its columns, where everything is in memory;"""
-PER_ROW_IN_FILES, PER_CELL_IN_FILES = 15, 5
+PER_ROW_IN_FILES, PER_CELL_IN_FILES = 32, 5
 """and where the codes are in files, and classes are made part by part."""
 
 
