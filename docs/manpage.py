@@ -15,6 +15,10 @@ from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, TAKE_IT_WHEN, cli
 
 CODE = re.compile(r"`([^`]*)`")
+SEE_ALSO = (
+    "`anonymize COMMAND --help`; `anonymize explain NAME` for the manual of a privacy model, metric, algorithm, cut "
+    "rule or exit code."
+)
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
@@ -30,9 +34,8 @@ def man_page(commands: Mapping[str, click.Command], group: click.Context) -> str
         *_sections(commands, group),
         [".SH EXIT STATUS", *(line for code, text in exits.MEANINGS.items() for line in _entry(str(code), text))],
         [".SH FILES", *_entry("anonymize.yaml", "The spec, where none is named: in this folder or the nearest above.")],
-        [".SH SEE ALSO", *_paragraphs("`anonymize COMMAND --help`; `anonymize explain NAME` for the manual of a privacy "
-        "model, metric, algorithm, cut rule or exit code.")],
-    ]  # fmt: skip
+        [".SH SEE ALSO", *_paragraphs(SEE_ALSO)],
+    ]
     return "\n".join(line for block in blocks for line in block) + "\n"
 
 

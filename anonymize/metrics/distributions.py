@@ -137,8 +137,8 @@ def spread_of_boxes(low: Ints, high: Ints, values: Ints, counts: Floats, shape: 
 
     An entry is a sensitive value of a class. `low`, `high` (entries, attributes): first and last code of the class in
     each quasi-identifier. `values` (entries,) the sensitive value, `counts` (entries,) the rows of the class with it.
-    `shape`: the numbers of codes of the quasi-identifiers, then of values. Classes may overlap. Every corner of a region
-    is one addition; sums along the axes do the rest.
+    `shape`: the numbers of codes of the quasi-identifiers, then of values. Classes may overlap. Every corner of a
+    region is one addition; sums along the axes do the rest.
     """
     weights = counts / (high - low + 1).prod(axis=1)
     padded = (*(size + 1 for size in shape[:-1]), shape[-1])
