@@ -32,6 +32,7 @@ from anonymize.cli.options import (
     click.option("--control", type=PATH, help="Targets who are not in the release: a table like the original."),
     click.option("--previous", type=PATH, help="An earlier release of the same people."),
     *BUCKETIZED,
+    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
         "--attackers",
         metavar="A,B,...",

@@ -44,6 +44,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Reuse": {
         "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),
+        "series": ("series:series", "Show a series of releases, take the last back, forget a person."),
         "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
@@ -53,6 +54,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "generate": ("generate:generate", "Make a synthetic table of any size."),
         "example": ("example:example", "Write an example spec with its table and hierarchies."),
         "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule or exit code."),
+        "key": ("key:key", "Make the key of a series of releases."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
