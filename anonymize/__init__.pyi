@@ -6,6 +6,7 @@ from anonymize.python import Release as Release
 from anonymize.python import Spec as Spec
 from anonymize.python import audit as audit
 from anonymize.python import evaluate as evaluate
+from anonymize.python import init as init
 from anonymize.python import recode as recode
 from anonymize.python import release as release
 

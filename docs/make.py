@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from manpage import man_page
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import OptionRange
@@ -157,6 +158,7 @@ def pages() -> dict[str, str]:
         "docs/privacy-models.md": privacy_models(),
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
+        "docs/anonymize.1": man_page(commands(), _group()),
     }
     return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}
 

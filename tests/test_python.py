@@ -126,6 +126,25 @@ def test_errors_are_those_of_the_commands(error: type[Exception], call: Any) -> 
         call()
 
 
+def test_a_first_spec_runs_as_it_is(tmp_path: Path) -> None:
+    text = anonymize.init(PEOPLE)
+    assert "quasi_identifiers:" in text and "path:" not in text
+    table, spec = tmp_path / "people.csv", tmp_path / "spec.yaml"
+    PEOPLE.write_csv(table)
+    written = anonymize.init(table, spec)
+    assert spec.read_text() == written and f"path: {json.dumps(str(table))}" in written
+    assert anonymize.release(PEOPLE, spec, "mondrian").report["privacy"]["satisfied"] is True
+    assert anonymize.init(table) == written
+    with pytest.raises(UsageError):
+        anonymize.init(table, spec)
+
+
+def test_a_message_calls_a_frame_a_frame() -> None:
+    with pytest.raises(DataError, match=r"'age' is not in <frame>") as raised:
+        anonymize.release(PEOPLE.drop("age"), SPEC)
+    assert "/proc/" not in str(raised.value.problems)
+
+
 def test_a_notebook_shows_the_report() -> None:
     shown = anonymize.release(PEOPLE, SPEC)._repr_html_()
     assert shown.startswith("<iframe") and "every requirement is met" in shown.lower()
