@@ -42,6 +42,7 @@ from tests.algorithms.tables import (
     table_of,
     taxonomy,
 )
+from tests.examples import some
 
 MODELS = [
     (k_anonymity(2),),
@@ -278,7 +279,7 @@ def test_never_worse_than_a_stricter_spec_a_coarser_level_or_a_smaller_budget(rn
     assert found["lower_bound"] >= others[-1]["lower_bound"]
 
 
-@settings(max_examples=10)
+@settings(max_examples=some(10))
 @given(SMALL, seeds, st.sampled_from([0, 6]))
 def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int) -> None:
     problem = problem_of(table, (k_anonymity(2),), limit, "discernibility")
