@@ -57,10 +57,12 @@ ANNEALING = 1 << 16
 """The number of the first round of sweeps of exchanges, above those of all passes."""
 ROUNDS = 3
 """Rounds of sweeps where a table has several blocks."""
-EXCHANGES = (40, 200)
-"""Sweeps of exchanges by default, of large tables and of small ones."""
+EXCHANGES = (8, 40, 200)
+"""Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
+A_SWEEP = 100
+"""One more for so many rows, of small tables."""
 EXCHANGED = 1 << 25
-"""Between these two, sweeps are chosen so that they process about this many rows in total."""
+"""Of large ones, so many that about this many rows are gone through in total."""
 HEAT = (0.012, 0.001)
 """The temperature of the first and of the last sweep, in shares of the median NCP of a class."""
 A_PASS = 12
@@ -81,7 +83,7 @@ class Refinable:
     )
     sweeps: int = option(
         0,
-        "Sweeps of exchanges at most, after the passes; 0: 200, fewer above 168,000 rows, 40 above 838,000.",
+        "Sweeps of exchanges, after the passes; 0: by the rows, at most 200, and 40 above 838,000 rows.",
         minimum=0,
         only_with={"refine": (True,)},
     )
@@ -98,8 +100,9 @@ Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]
 
 
 def sweeps_of(rows: int) -> int:
-    """Sweeps of exchanges by default."""
-    return min(max(EXCHANGED // rows, EXCHANGES[0]), EXCHANGES[1])
+    """Sweeps of exchanges by default: more for a larger table, up to where the work counts."""
+    few, least, most = EXCHANGES
+    return min(few + rows // A_SWEEP, max(EXCHANGED // rows, least), most)
 
 
 def refined(
