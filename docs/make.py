@@ -113,6 +113,12 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize example patients",
         "anonymize example survey -o try",
     ),
+    "key": ("anonymize key make series.key",),
+    "series": (
+        "anonymize series show state",
+        "anonymize series undo state",
+        "anonymize series forget state --key series.key 4711",
+    ),
     "explain": (
         "anonymize explain",
         "anonymize explain t-closeness",
@@ -549,6 +555,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "RiskTrials",
             "Workload",
             "Condition",
             "Output",

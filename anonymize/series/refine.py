@@ -1,0 +1,71 @@
+"""Classes of a release, cut further where the people of every part are enough: Mondrian from the cuts so far.
+
+Each class is of one history. Its parts have to meet the guarantee, and to have the reserve beside k: a class that has
+become small is left as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from anonymize.algorithms import mondrian
+from anonymize.algorithms.cuts import RULES
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.grow import grow
+from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
+from anonymize.request import Request
+from anonymize.series.guarantee import Guarantee
+from anonymize.table import Table
+
+CUTS = ("rate", "widest", "entropy", "ncp")
+"""Rules by which classes are cut further; in place of any other it is the first."""
+FEW = 20_000
+"""Newcomers whose classes are refined: Mondrian cuts so few people into classes that lose much."""
+
+
+def further_cut(request: Request) -> str | None:
+    """The rule by which classes of the release before are cut; None where they are taken as they were."""
+    if request.algorithm != mondrian.ID or request.options.mask_minimality:
+        return None
+    return request.options.cut if request.options.cut in CUTS else CUTS[0]
+
+
+def among_few(request: Request, people: int) -> Request:
+    """The request as it is run on newcomers. Their classes lie among others, so that nothing is lost if they overlap
+    among themselves, as refined ones may."""
+    options = request.options
+    if request.algorithm != mondrian.ID or options.mask_minimality or people > FEW:
+        return request
+    return replace(request, options=replace(options, refine=True))
+
+
+def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: str, minimum: int) -> Partition:
+    """The classes that a rule cuts the larger ones of a partition into, beside the smaller ones."""
+    large = partition.sizes >= 2 * minimum
+    if not large.any():
+        return partition
+    rule = RULES[cut](
+        domains=[attribute.domain for attribute in table.attributes],
+        weights=[attribute.weight for attribute in table.attributes],
+        minimum=minimum,
+        relaxed=False,
+    )
+    released = np.sort(partition.order)
+
+    def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
+        return guarantee.meets(part, parts, batch.rows.astype(np.int64), released)
+
+    parts = grow(_batch(table, partition, np.flatnonzero(large)), rule, allowed, 1, lambda rows: None)
+    rest = np.repeat(~large, partition.sizes)
+    return Partition.of_blocks([parts.order, partition.order[rest]], [parts.sizes, partition.sizes[~large]])
+
+
+def _batch(table: Table, partition: Partition, classes: Ints) -> Batch:
+    """Some classes of a partition, none of them cut yet."""
+    sizes = partition.sizes[classes]
+    rows = partition.order[concatenated_ranges(partition.starts[:-1][classes], sizes)]
+    shape = (len(classes), len(table.attributes))
+    columns = tuple(attribute.codes[rows] for attribute in table.attributes)
+    return Batch(rows, columns, (), sizes, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
