@@ -37,7 +37,7 @@ from anonymize.evaluation.attacked import (
 from anonymize.evaluation.distorted import randomized
 from anonymize.evaluation.tried import AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
-from anonymize.formats import Checked, Finding
+from anonymize.formats import Checked, Concluded, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
 from anonymize.publication import Files, report_files
@@ -85,26 +85,7 @@ class Attack:
         return AttackPlan(self.attackers, self.max_excess, self.targets, self.seed, self.progress)
 
 
-@dataclass(frozen=True)
-class AttackResult:
-    """`satisfied`: whether every excess is within what is allowed; None where nothing was asked for. `checked`: the
-    report, and the findings that it comes down to."""
-
-    satisfied: bool | None
-    checked: Checked
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """What `--json` prints."""
-        return self.checked.report
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is above the limit, or could not be shown to be within it."""
-        return self.checked.problems
-
-
-def attack(request: Attack) -> AttackResult:
+def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
     _check(request)
@@ -129,7 +110,7 @@ def _check(request: Attack) -> None:
         raise UsageError(problems)
 
 
-def _attacked(request: Attack) -> AttackResult:
+def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known(request.spec, request.original, request.control))
@@ -144,7 +125,7 @@ def _attacked(request: Attack) -> AttackResult:
         findings, satisfied = judged(block, request.max_excess)
         report = _head(request, people, release) | {"attacks": block}
         report["privacy"] = _privacy(findings, satisfied)
-    return AttackResult(satisfied, Checked(report, findings))
+    return Concluded(satisfied, Checked(report, findings))
 
 
 def _release(request: Attack, people: Known, stack: ExitStack) -> ReadRelease:

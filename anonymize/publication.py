@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from anonymize.errors import UsageError
 from anonymize.link import SAVE_LINK
@@ -32,6 +32,10 @@ SAVE_RECODING = "save-recoding"
 
 PRIVATE_KINDS = {SAVE_RECODING: ("a saved recoding", (".json",)), SAVE_LINK: ("a link", LINK_SUFFIXES)}
 """By option, what a private file is, and its suffixes."""
+
+
+Committing: TypeAlias = Callable[[Sequence[OutputFile]], None]
+"""What gives several files their places."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,11 @@ class Files:
         """The released table."""
         return self.release[0]
 
+    @property
+    def all(self) -> list[OutputFile]:
+        """Every file that is written, the release last."""
+        return [*self.reports, *self.private.values(), *self.further.values(), *reversed(self.release)]
+
     @contextmanager
     def sealing(self) -> Iterator[None]:
         """Hashes the release and waits until it is on disk, while the block reads it again."""
@@ -111,8 +120,8 @@ class Files:
             for each in sealed:
                 each.result()
 
-    def publish(self, report: dict[str, Any], *, dry_run: bool = False) -> None:
-        """Everything takes its place, or nothing does; on a dry run the release does not.
+    def publish(self, report: dict[str, Any], commit: Committing = commit, *, dry_run: bool = False) -> None:
+        """Everything takes its place, or nothing does; on a dry run the release does not. `commit`: how.
 
         The released table comes last: where it goes to standard output it cannot be taken back.
         """

@@ -20,13 +20,14 @@ from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.attack import try_release
 from anonymize.calling import make_callable
 from anonymize.families import family_of
-from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
+from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
 from anonymize.link import SAVE_LINK, Link, LinkedFile
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.rows import Written
+from anonymize.series.night import following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
 
@@ -58,17 +59,20 @@ def release(request: Request) -> dict[str, Any]:
     """
     check_needs(request)
     family, clock = family_of(request.algorithm), Clock()
-    timed = partial(stage, request, clock)
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path], named_by(request.spec))
-    with opened(request.spec, paths) as files:
+    with following(request) as series, opened(request.spec, paths) as files:
+        series.begin(files)
         spec = resolve(request.spec, files.source.columns)
         request = replace(request, spec=spec)
-        requirements = family.requirements(spec)
+        requirements, room = family.requirements(spec), room_for(request, files.source)
+        timed = partial(stage, request, clock, room=room)
         with timed("read"):
-            table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
+            workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
+            table = read(spec, files.source, workload=workload, arrays=room.arrays)
         with timed("search"):
-            result = search(request, table, requirements, files.further)
+            run = partial(search, request, files=files.further, by_parts=room.in_files)
+            result = series.search(request, table, requirements, run)
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
@@ -78,13 +82,14 @@ def release(request: Request) -> dict[str, Any]:
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
         trial = try_release(request, files, table, draft)
+        series.check(draft, files)
         if request.public:
             report = public_report(published(request, files))
         else:
-            report = release_report(request, table, clock, draft.blocks(files, measured))
+            report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
         report = trial.added(report)
-        files.publish(report, dry_run=request.dry_run)
+        files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 
 

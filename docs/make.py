@@ -113,6 +113,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize example patients",
         "anonymize example survey -o try",
     ),
+    "key": ("anonymize key make series.key",),
     "explain": (
         "anonymize explain",
         "anonymize explain t-closeness",

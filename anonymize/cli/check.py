@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anonymize.cli.checked import FORM, conclude
+from anonymize.cli.completing import algorithms, columns, completing, learners, requirements
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -21,6 +22,7 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+from anonymize.cli.over_time import SERIES, audited
 from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
@@ -33,7 +35,8 @@ def _names(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def _columns(flag: str, name: str, help: str) -> Any:
-    return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help)
+    known = completing(columns, listed=True)
+    return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help, shell_complete=known)
 
 
 class _Size(click.ParamType[int]):
@@ -63,7 +66,11 @@ _SIZE = _Size()
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
-    click.option("--unit", help="The column that says which individual a row is about, without a spec."),
+    click.option(
+        "--unit",
+        help="The column that says which individual a row is about, without a spec.",
+        shell_complete=completing(columns),
+    ),
     click.option(
         "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
     ),
@@ -95,7 +102,11 @@ _SIZE = _Size()
         metavar="SIZE|auto",
         help="What each subset of at most SIZE quasi-identifiers gives away; auto: all of 10 or fewer, else SIZE 3.",
     ),
-    click.option("--sampling-weight", help="The column of sampling weights, without a spec."),
+    click.option(
+        "--sampling-weight",
+        help="The column of sampling weights, without a spec.",
+        shell_complete=completing(columns),
+    ),
     click.option(
         "--population",
         type=PATH,
@@ -108,6 +119,7 @@ _SIZE = _Size()
         "--require",
         multiple=True,
         metavar="MODEL ...",
+        shell_complete=completing(requirements),
         help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
@@ -121,6 +133,7 @@ _SIZE = _Size()
     click.option(
         "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
     ),
+    *SERIES,
     *FORM,
     REPORTS,
     FORCE,
@@ -141,6 +154,8 @@ def audit(
     subsets: int | None,
     fraction: float | None,
     population: str | None,
+    series: str | None,
+    key: str | None,
     **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
@@ -158,6 +173,10 @@ def audit(
     --link and --previous-link, if both were made of one input, or with --by-position, if row n of both is about the
     same individual. Otherwise there are bounds, from what the classes
     show; a requirement that they do not show to be met counts as not met.
+
+    With --series, all releases of a series are measured by what an attacker knows who has every one of them: whom he
+    cannot tell apart are people of one history. Histories are made anew from the releases, the files of --save-link
+    and the originals, as far as these are still there; whatever is believed because the state says so is not shown.
 
     The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
     says output.row_order: keep.
@@ -179,10 +198,13 @@ def audit(
     if spec is None and "quasi_identifiers" not in given:
         spec = nearby_spec(click.get_current_context())
     loaded = load(spec, privacy.PARAMETERS) if spec else None
+    if series is not None or key is not None:
+        conclude(audited(loaded, series, key, given), form, quiet=quiet, color=color)
+        return
     against = Against(baseline, no_regress, previous, by_position, previous_link)
     further = Deeper(subsets, fraction, population)
-    audited = walk(Audit(loaded, path, against=against, further=further, **given))
-    conclude(audited.checked, form, quiet=quiet, color=color)
+    result = walk(Audit(loaded, path, against=against, further=further, **given))
+    conclude(result.checked, form, quiet=quiet, color=color)
 
 
 @click.command(cls=SpecCommand)
@@ -206,7 +228,9 @@ def audit(
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
-        "--algorithm", help="With --models: find the recoding on each training part with this release command."
+        "--algorithm",
+        help="With --models: find the recoding on each training part with this release command.",
+        shell_complete=completing(algorithms),
     ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
     click.option(
@@ -221,7 +245,14 @@ def audit(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help="One split instead of folds: the share of rows that models are tested on.",
     ),
-    click.option("--model", "chosen", multiple=True, metavar="NAME", help="Only this model; repeatable."),
+    click.option(
+        "--model",
+        "chosen",
+        multiple=True,
+        metavar="NAME",
+        help="Only this model; repeatable.",
+        shell_complete=completing(learners),
+    ),
     click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(

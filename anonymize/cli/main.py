@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -54,6 +53,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "generate": ("generate:generate", "Make a synthetic table of any size."),
         "example": ("example:example", "Write an example spec with its table and hierarchies."),
         "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule or exit code."),
+        "key": ("key:key", "Make the key of a series of releases."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
 }
@@ -88,6 +88,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, which knows no names to suggest where commands are imported on demand."""
         if not args[0].startswith("-") and args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             nearest = get_close_matches(args[0], self.list_commands(ctx), 1)
             suggestion = f" Did you mean {nearest[0]!r}?" if nearest else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)

@@ -29,6 +29,7 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> R
         loss=tuple(loss for _, loss in costs),
         suppressed_rows=len(recoding.suppressed),
         dropped_rows=len(recoding.suppressed) if drop else 0,
+        left_out=table.rows - len(partition.order) - len(recoding.suppressed),
     )
     return _united(released)
 

@@ -277,7 +277,7 @@ def _suppressed_cells(facts: ReleaseFacts) -> int:
     suppressed = facts.request.spec.output.suppressed
     for attribute in facts.table.attributes:
         column = released.columns_of(attribute.name)[0]
-        hidden = [index for index, text in enumerate(column.texts) if text == suppressed]
+        hidden = (column.texts == suppressed).arg_true().to_list()
         classes = sum((column.of_class[:-1] == index for index in hidden), start=released.sizes * 0)
         published += int((classes * released.sizes).sum())
     return published

@@ -20,6 +20,7 @@ from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Ma
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.risk import RiskTrials
 from anonymize.spec.rules import Rule, RuleRange
+from anonymize.spec.series import SeriesOptions
 from anonymize.spec.workload import Condition, Target, Workload
 
 __all__ = [
@@ -283,6 +284,7 @@ class Spec(Entry):
         default_factory=RiskTrials, description="What is tried on the release before it takes its place."
     )
     output: Output = Field(default_factory=Output, description="How the release is written.")
+    series: SeriesOptions = Field(default_factory=SeriesOptions, description="Releases that follow each other.")
 
     _path: Path | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)

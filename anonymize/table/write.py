@@ -16,6 +16,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -71,6 +72,16 @@ def check_suffix(path: str, what: str, known: Sequence[str]) -> None:
     """
     if Path(path).suffix and not path.lower().endswith(tuple(known)) and not _is_special(Path(path)):
         raise UsageError(f"{path}: {what} is one of {', '.join(known)} by its suffix")
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A temporary file and the target whose place it takes, over another file or not, and the mode it gets."""
+
+    part: str
+    target: str
+    replaces: bool
+    mode: int
 
 
 class OutputFile:
@@ -199,6 +210,11 @@ class OutputFile:
         with self._writing():
             self.part.write_text(text, encoding="utf-8", newline="\n")
 
+    def write_bytes(self, content: bytes) -> None:
+        """Writes the whole content of a file."""
+        with self._writing():
+            self.part.write_bytes(content)
+
     @property
     def final(self) -> Path:
         """The temporary file that takes the target's place."""
@@ -216,6 +232,13 @@ class OutputFile:
         assert self.sha256
 
     # --- publishing ---
+
+    @property
+    def pending(self) -> Pending | None:
+        """The rename that gives it its place; None where it is copied instead."""
+        if self._copied or self._target is None:
+            return None
+        return Pending(str(self.final), str(self._target), self._force, self._mode & ~_umask())
 
     def sync(self) -> None:
         """Waits until what was written is on disk; once, as nothing is written after that."""

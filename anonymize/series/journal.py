@@ -1,0 +1,184 @@
+"""State and release appear together, also where the process is killed between two renames.
+
+A journal beside the state says which temporary files take which places. It is there from the first temporary file on,
+as *begun*, and is *sealed*, with the hashes of complete files, before the first rename; it goes after the last. Whoever
+comes next, finds one and holds the lock, finishes what was sealed and removes what was only begun. Where something that
+was sealed can be finished no more, because its temporary file is gone, what was placed is taken back.
+
+The lock is `flock` on a file beside the state, so that it does not outlive the process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from anonymize.errors import UsageError, WriteError
+from anonymize.table import OutputFile
+from anonymize.table.files import reason, sha256_of
+from anonymize.table.place import place
+from anonymize.table.write import Pending
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A rename, and the hash of the file; "" while it is being written."""
+
+    part: str
+    target: str
+    replaces: bool
+    mode: int
+    sha256: str = ""
+
+    @property
+    def done(self) -> bool:
+        return self._is_at(self.target)
+
+    @property
+    def possible(self) -> bool:
+        return self._is_at(self.part)
+
+    def _is_at(self, path: str) -> bool:
+        try:
+            return bool(self.sha256) and sha256_of(path) == self.sha256
+        except OSError:
+            return False
+
+    def do(self) -> None:
+        os.chmod(self.part, self.mode)
+        if self.replaces:
+            os.replace(self.part, self.target)
+        else:
+            place(Path(self.part), Path(self.target))
+
+    def undo(self) -> None:
+        """Removes what it made; a file that it replaced cannot come back, and is left replaced."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.part)
+        if self.done and not self.replaces:
+            os.unlink(self.target)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal of the state at `state`."""
+
+    state: Path
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.state.parent / f".{self.state.name}.journal"
+
+    def begin(self, outputs: Sequence[OutputFile]) -> None:
+        """Notes temporary files that are about to be written."""
+        self._write([_Step(**asdict(each)) for each in _pending(outputs)])
+
+    def commit(self, outputs: Sequence[OutputFile]) -> None:
+        """Gives the outputs their places, in their order; put the state last.
+
+        Where one cannot be placed, those before it are taken back as far as they replaced nothing. Once the last one
+        has its place there is nothing to take back, whatever comes then.
+        """
+        for output in outputs:
+            output.sync()
+        pairs = [(output.pending, output.sha256) for output in outputs]
+        steps = [_Step(**asdict(pending), sha256=sha256) for pending, sha256 in pairs if pending is not None]
+        self._write(steps)
+        try:
+            for output in outputs:
+                output.commit()
+        except BaseException:
+            if not steps[-1].done:
+                for output in outputs:
+                    output.retract()
+            raise
+
+    def end(self) -> None:
+        """There is nothing to finish any more."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+    def recover(self) -> bool:
+        """Finishes, or takes back, what a process that is gone has left; whether there was anything sealed. For who
+        holds the lock. Raises WriteError where that cannot be done."""
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            steps = [_Step(**step) for step in content["steps"]]
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            why = reason(error) if isinstance(error, OSError) else "it is damaged"
+            raise WriteError(f"{self.path}: the journal of an interrupted run cannot be read: {why}") from None
+        sealed = bool(steps) and all(step.sha256 for step in steps)
+        with _writing(self.path):
+            if sealed and all(step.done or step.possible for step in steps):
+                for step in steps:
+                    if not step.done:
+                        step.do()
+            else:
+                for step in steps:
+                    step.undo()
+        self.end()
+        return sealed
+
+    def _write(self, steps: Sequence[_Step]) -> None:
+        part = self.path.with_name(f"{self.path.name}.part")
+        with _writing(self.path):
+            handle = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+            with open(handle, "w", encoding="utf-8") as file:
+                json.dump({"steps": [asdict(step) for step in steps]}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, self.path)
+            _sync_folder(self.path.parent)
+
+
+def _pending(outputs: Sequence[OutputFile]) -> Iterator[Pending]:
+    return (pending for output in outputs if (pending := output.pending) is not None)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some file systems cannot sync a folder
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {reason(error)}") from None
+
+
+@contextmanager
+def locked(state: Path) -> Iterator[Journal]:
+    """The journal of a state, for one process at a time; an interrupted run is finished or taken back first.
+
+    Raises UsageError where another process works on the series, or the folder is not there; WriteError for what the
+    operating system refuses.
+    """
+    if not state.parent.is_dir():
+        raise UsageError(f"{state}: there is no folder {state.parent}")
+    path = state.parent / f".{state.name}.lock"
+    with _writing(path):
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{state}: another run works on this series") from None
+        journal = Journal(state)
+        journal.recover()
+        yield journal
+    finally:
+        os.close(handle)

@@ -1,0 +1,80 @@
+"""Whose rows a table has, as pseudonyms, and where the state knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Bools, Ints
+from anonymize.errors import DataError, Problem, SpecError, UsageError
+from anonymize.series.histories import NEVER
+from anonymize.series.key import Key
+from anonymize.series.state import State
+from anonymize.spec import Spec
+from anonymize.table import Source
+from anonymize.table.named import column, unnamed
+from anonymize.table.texts import compared
+
+
+def naming(spec: Spec) -> tuple[str, ...]:
+    """The columns that name a person. Raises SpecError where the spec has none, or names one that is released."""
+    names = spec.series.person or (() if spec.unit is None else (spec.unit,))
+    if not names:
+        hint = "name the column that says whom a row is about: `unit`, or `series: {person: [...]}` of identifiers"
+        raise SpecError(spec.problem(("series",), "a series needs to know whom each row is about", hint))
+    roles = spec.roles()
+    wrong = [name for name in names if roles.get(name) not in ("identifier", "unit")]
+    if wrong:
+        message = f"series.person: {', '.join(wrong)}: not among the identifiers"
+        raise SpecError(spec.problem(("series", "person"), message, "what names a person is not released"))
+    return names
+
+
+def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl.Series:
+    """(rows,) Binary: who each row is about. The source has been read once.
+
+    Raises DataError where a row does not say it, UsageError where several are about one person.
+    """
+    missing = spec.missing(source.format)
+    texts = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
+    known = [compared(unnamed(each), missing) for each in texts.iter_columns()]
+    lacking = [name for name, each in zip(names, known, strict=True) if each.null_count()]
+    if lacking:
+        raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which name nobody then", source.name))
+    people = pl.Series(key.pseudonyms(zip(*(each.to_list() for each in known), strict=True)), dtype=pl.Binary)
+    repeated = len(people) - people.n_unique()
+    if repeated:
+        message = f"{repeated} rows are about somebody who has another row: a series has one row a person"
+        raise UsageError(Problem(message, source.name, hint="one table of people, or a column that differs"))
+    return people
+
+
+@dataclass(frozen=True)
+class Tonight:
+    """The people of a night's input, row by row. `person` (rows,) Binary. `position` (rows,): where each is in the
+    state's people, below 0 for who is not there. `history` (rows,): the history of each up to now."""
+
+    person: pl.Series
+    position: Ints
+    history: Ints
+
+    @classmethod
+    def of(cls, person: pl.Series, state: State | None) -> Tonight:
+        """Those of an input, looked up in the state; None: at the first release nobody is known."""
+        if state is None:
+            none = np.full(len(person), -1, np.int64)
+            return cls(person, none, np.full(len(person), NEVER, np.int64))
+        known = state.people.select("person").with_row_index("position")
+        found = person.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")
+        position = found["position"].cast(pl.Int64).fill_null(-1).to_numpy()
+        history = np.where(position < 0, NEVER, state.history_of[position])
+        return cls(person, position, history)
+
+    @cached_property
+    def newcomers(self) -> Bools:
+        """(rows,) whether each was in no release so far."""
+        return np.asarray(self.history == NEVER)

@@ -1,0 +1,129 @@
+"""The classes of tonight, shown as the classes of an algorithm are: regions around people, or levels of hierarchies.
+
+Rows that are in no class are held back or withheld; nobody is shown as suppressed. Which ends of intervals may be shown
+is fixed by the first release, so that a departure does not move them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.classes import Codes, Partition
+from anonymize.domain.numeric import Numeric
+from anonymize.recoding import Levels, Regions
+from anonymize.recoding.appearance import Appearance
+from anonymize.recoding.regions import region_appearance
+from anonymize.recoding.window import Tails, Window
+from anonymize.spec import Output
+from anonymize.table import Attribute, Table
+
+Edges = Mapping[str, tuple[float, float] | None]
+"""By numeric attribute, the lowest and the highest number that may be the end of an interval; None where none may."""
+NOBODY = np.empty(0, np.uint32)
+
+
+@dataclass(frozen=True)
+class FixedTails(Tails):
+    """Tails whose window is never wider than what `fixed` says."""
+
+    fixed: Window
+
+    def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
+        """See `Tails`."""
+        own = super().window(codes, rows, count)
+        return Window(max(own.low, self.fixed.low), min(own.high, self.fixed.high))
+
+
+@dataclass(frozen=True)
+class SeriesRegions(Regions):
+    """Regions of a release in a series. `edges`: those of the first one."""
+
+    edges: Edges = field(default_factory=dict)
+
+    def whole(self) -> None:
+        """There is no other release of these people."""
+        return None
+
+    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+        """See `Regions`."""
+        tails = Tails.of(table)
+        return [
+            region_appearance(each, self.partition, output, _fixed(tails, each, self.edges))
+            for each in table.attributes
+        ]
+
+
+def _fixed(tails: Tails, attribute: Attribute, edges: Edges) -> Tails:
+    """The tails of an attribute within its edges, where it has any."""
+    domain = attribute.domain
+    if attribute.name not in edges or not isinstance(domain, Numeric):
+        return tails
+    ends = edges[attribute.name]
+    nothing = Window(len(domain.values), -1)
+    window = nothing if ends is None else Window(*_within(domain, *ends))
+    return FixedTails(tails.units, tails.least, window)
+
+
+def _within(domain: Numeric, low: float, high: float) -> tuple[int, int]:
+    """The codes of the first and the last number between two."""
+    first, stop = np.searchsorted(domain.values, low), np.searchsorted(domain.values, high, side="right")
+    return int(first), int(stop) - 1
+
+
+def edges_of(table: Table, rows: NDArray[np.uint32], output: Output) -> dict[str, tuple[float, float] | None]:
+    """What the first release fixes; nothing unless ends of intervals are open."""
+    if output.edges != "open":
+        return {}
+    tails = Tails.of(table)
+    edges: dict[str, tuple[float, float] | None] = {}
+    for attribute in table.attributes:
+        domain = attribute.domain
+        if isinstance(domain, Numeric):
+            window = tails.window(attribute.codes, rows, len(domain.values))
+            low, high = (None, None) if window.empty else (domain.values[window.low], domain.values[window.high])
+            edges[attribute.name] = None if low is None or high is None else (float(low), float(high))
+    return edges
+
+
+def levels_around(table: Table, partition: Partition, wished: NDArray[np.int16]) -> NDArray[np.int16]:
+    """(classes, attributes) the levels of classes, at least the `wished` ones (classes, attributes), and as high as it
+    takes for all people of a class to share the node that it shows.
+
+    People who share a node share those above it, so that the lowest level at which they do is enough.
+    """
+    levels = wished.copy()
+    for index, attribute in enumerate(table.attributes):
+        leaves = attribute.generalization.leaf_of(attribute.codes[partition.order])
+        unsettled = np.ones(partition.count, np.bool_)
+        for level, nodes in enumerate(attribute.hierarchy.levels):
+            shown = nodes[leaves]
+            low, high = (each.reduceat(shown, partition.starts[:-1]) for each in (np.minimum, np.maximum))
+            settled = unsettled & (low == high)
+            levels[settled, index] = np.maximum(levels[settled, index], level)
+            unsettled &= ~settled
+            if not unsettled.any():
+                break
+    return levels
+
+
+def levelled(table: Table, partition: Partition, of_row: NDArray[np.int16]) -> Levels:
+    """Classes at the levels (rows, attributes) that their people have had so far."""
+    wished = of_row[partition.order[partition.starts[:-1]]]
+    return Levels(partition, levels_around(table, partition, wished), NOBODY, {"levels": "by class"}, withheld=True)
+
+
+def joined(partitions: Sequence[Partition]) -> Partition:
+    """The classes of several partitions of different rows."""
+    return Partition.of_blocks([each.order for each in partitions], [each.sizes for each in partitions])
+
+
+def without_rows(partition: Partition, dropped: NDArray[np.bool_]) -> Partition:
+    """The classes without some rows (rows of the table,)."""
+    kept = ~dropped[partition.order]
+    labels = partition.labels[kept]
+    sizes = np.bincount(labels, minlength=partition.count)
+    return Partition.of_blocks([partition.order[kept]], [sizes[sizes > 0]])

@@ -1,0 +1,196 @@
+"""The classes of tonight: those of the release before, refined where every history allows it, and new ones.
+
+People of one history stay together: a class never has people of two, unless two classes happen to read the same. That
+costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one.
+What the guarantee allows is then
+
+1. the people of a history, all that are there tonight, if they meet it; else they are *withheld*;
+2. parts of them, where every part meets it with the reserve: Mondrian cuts the classes of the release before further;
+3. newcomers among themselves, in classes that the algorithm finds for them alone; those that it gives up, and all of
+   them where it finds none, are *held back*.
+
+A class is shown by what its people are tonight. Whose quasi-identifiers have changed stays with the others: the region
+covers all of them, and the level is as high as it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize import recoding
+from anonymize.algorithms.base import Found
+from anonymize.classes import Bools, Ints, Partition, mixed_radix
+from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.privacy import Requirement
+from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.series.guarantee import Guarantee, earlier_releases, per_class
+from anonymize.series.people import Tonight
+from anonymize.series.recodings import (
+    NOBODY,
+    Edges,
+    SeriesRegions,
+    edges_of,
+    joined,
+    levelled,
+    without_rows,
+)
+from anonymize.series.refine import refined
+from anonymize.series.state import State
+from anonymize.spec import Spec
+from anonymize.table import Table
+from anonymize.table.subset import subset
+
+Run = Callable[[Table, tuple[Requirement, ...]], Found]
+"""An algorithm, run on a table."""
+
+
+@dataclass(frozen=True)
+class SeriesClasses:
+    """What the search found. `recoding`: the classes. `levels`: those of the newcomers' classes, None for regions.
+    `edges`: see `recodings`. `held_back`, `withheld`: how many people."""
+
+    recoding: Recoding
+    levels: tuple[int, ...] | None
+    edges: Edges
+    held_back: int
+    withheld: int
+
+
+@dataclass(frozen=True)
+class NightSearch:
+    """What the search of one night knows. `state` None: of the first one. `k`: what the spec asks for. `threads`: of
+    refining. `cut`: the rule by which classes are cut further, None where they are not."""
+
+    table: Table
+    requirements: tuple[Requirement, ...]
+    state: State | None
+    tonight: Tonight
+    spec: Spec
+    k: int
+    reserve: int
+    cut: str | None
+    threads: int
+    waiting: bool = False
+
+    def classes(self, run: Run) -> SeriesClasses:
+        """Raises InfeasibleError where nobody can be released, and what the algorithm raises at the first release."""
+        old, new = self._known(), self._new(run)
+        partition = joined([old, *([] if new is None else [new.partition])])
+        levels = new.vector if isinstance(new, Levels) else None
+        return self._settled(partition, new, levels)
+
+    # --- the two kinds of people ---
+
+    def _known(self) -> Partition:
+        """The classes of people who were released before."""
+        rows = np.flatnonzero(~self.tonight.newcomers).astype(np.uint32)
+        if not len(rows):
+            return Partition(NOBODY, np.zeros(1, np.int64))
+        histories, labels = np.unique(self.tonight.history[rows], return_inverse=True)
+        safe = self._safe(labels, len(histories), rows)
+        partition, _ = Partition.of_kept(labels.astype(np.int64), safe)
+        partition = partition.renumbered(rows)
+        return (
+            partition
+            if self.cut is None
+            else refined(self.table, self.guarantee, partition, self.cut, self.k + self.reserve, self.threads)
+        )
+
+    def _safe(self, labels: Ints, count: int, rows: NDArray[np.uint32]) -> Bools:
+        """(count,) which groups are safe; who is not there any more is not in what others are compared with."""
+        safe = np.ones(count, np.bool_)
+        while True:
+            inside = safe[labels]
+            passed = self.guarantee.meets(labels[inside], count, rows[inside], rows[inside]) & safe
+            if (passed == safe).all():
+                return safe
+            safe = passed
+
+    def _new(self, run: Run) -> Recoding | None:
+        """The classes of people who come tonight; None where nobody does, or too few."""
+        rows = np.flatnonzero(self.tonight.newcomers).astype(np.uint32)
+        if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
+            return None
+        try:
+            result = run(subset(self.table, rows), self.with_reserve)
+        except InfeasibleError:
+            if self.state is None:
+                raise
+            return None
+        if not isinstance(result, (Regions, Levels)) or (isinstance(result, Levels) and result.vector is None):
+            raise UsageError("a series: these options show equal values at different levels, which cannot be continued")
+        return replace(result, partition=result.partition.renumbered(rows))
+
+    @cached_property
+    def with_reserve(self) -> tuple[Requirement, ...]:
+        """What the algorithm has to meet."""
+        kept = self.requirements if self.state is None else self.guarantee.requirements
+        size, *others = per_class(kept, self.k + self.reserve)
+        of_table = [each for each in kept if each not in self.guarantee.requirements and each.model != size.model]
+        return (size, *others, *of_table)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What groups have to meet."""
+        required = per_class(self.requirements, self.k)
+        return Guarantee(self.table, required, earlier_releases(self.state, self.tonight, self.table, required))
+
+    # --- all together ---
+
+    def _settled(self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None) -> SeriesClasses:
+        """The classes without groups that are not safe, or read as suppressed, once everything is seen together."""
+        while True:
+            if not partition.count:
+                raise InfeasibleError(Problem("nobody can be released tonight", hint="add people, or lower k"))
+            edges = edges_of(self.table, partition.order, self.spec.output) if self.state is None else self.state.edges
+            shown = self._shown(partition, new, levels, edges)
+            released = recoding.render(shown, self.table, self.spec.output, drop=False)
+            unsafe = self._unsafe(released)
+            if not unsafe.any():
+                return self._counted(shown, levels, edges, released)
+            partition = without_rows(partition, unsafe)
+
+    def _shown(
+        self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None, edges: Edges
+    ) -> Recoding:
+        of_row = self._levels(levels)
+        if of_row is not None:
+            return levelled(self.table, partition, of_row)
+        cut = new.cut if isinstance(new, Regions) else self.cut
+        return SeriesRegions(partition, NOBODY, cut, edges=edges)
+
+    def _levels(self, levels: tuple[int, ...] | None) -> NDArray[np.int16] | None:
+        """(rows, attributes) the levels that people were first shown at, newcomers at `levels`; None for regions."""
+        if self.state is None or self.state.releases[0].levels is None:
+            return None if levels is None else np.tile(np.array(levels, np.int16), (self.table.rows, 1))
+        tops = tuple(attribute.hierarchy.height for attribute in self.table.attributes)
+        known = [tops if release.levels is None else release.levels for release in self.state.releases]
+        of_release = np.array([*known, tops if levels is None else levels], np.int16)
+        there = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
+        first: Ints = there.argmax(axis=1)
+        levels_of: NDArray[np.int16] = of_release[first[self.tonight.history]]
+        return levels_of
+
+    def _unsafe(self, released: Released) -> Bools:
+        """(rows,) whose group is not safe, or whose class reads as suppressed rows do."""
+        suppressed = len(released.sizes)
+        hidden: Bools = released.class_of == suppressed
+        rows = np.flatnonzero((released.class_of >= 0) & ~hidden)
+        keys = [released.class_of[rows].astype(np.int64), self.tonight.history[rows]]
+        joined_keys, _ = mixed_radix(keys, [int(key.max(initial=0)) + 1 for key in keys])
+        groups, labels = np.unique(joined_keys, return_inverse=True)
+        passed = self.guarantee.meets(labels, len(groups), rows, rows)
+        hidden[rows[~passed[labels]]] = True
+        return hidden
+
+    def _counted(
+        self, shown: Recoding, levels: tuple[int, ...] | None, edges: Edges, released: Released
+    ) -> SeriesClasses:
+        absent = released.class_of < 0
+        held_back = int((absent & self.tonight.newcomers).sum())
+        return SeriesClasses(shown, levels, edges, held_back, int(absent.sum()) - held_back)

@@ -1,0 +1,192 @@
+"""The private file of a series of releases: who was shown in which class, and with which sensitive values.
+
+The file is a ZIP archive without compression, of mode 0600. Its members:
+
+`series.json`: an object.
+    `format` "anonymize series", `format_version` 1, `tool` (version); `key`: the fingerprint of the key of its
+    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
+    "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
+    and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
+    `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
+    `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
+    `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
+    `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier, the
+    level at which those were shown who came with this release, null where classes are regions; `people`: counts of this
+    night, see `anonymize.series.night`.
+
+`people.parquet`: one row a person who was in any input so far, in the order of `person`.
+    `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
+    number (from 0) of the release at whose night the person was first in the input. For release number s and the i-th
+    of the attributes of `values`, in their order, `value_{s}_{i}`: UInt32, the code of the value released about the
+    person; null for one who was not in the release.
+
+`histories.parquet`: one row a history; row 0 is that of people who were in no release so far.
+    For release number s, `release_{s}`: Int32, the number of the class that people of this history were shown in; -1:
+    *not there*. Within a release, numbers are equal exactly for classes that read the same in every quasi-identifier.
+    Rows differ from one another, and each but row 0 is the history of somebody in `people.parquet`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize import __version__
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.table.files import reason
+
+FORMAT, FORMAT_VERSION = "anonymize series", 1
+_ABOUT, _PEOPLE, _HISTORIES = "series.json", "people.parquet", "histories.parquet"
+NOT_THERE = -1
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """The table of a night."""
+
+    path: str
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class SeriesRelease:
+    """A release of a series, as the state knows it; see the module. `people`: counts by name."""
+
+    path: str
+    sha256: str
+    rows: int
+    input: InputFile
+    link: str | None
+    date: str
+    algorithm: str
+    options: Mapping[str, Any]
+    spec: str
+    k: int
+    reserve: int
+    levels: tuple[int, ...] | None
+    people: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class State:
+    """A series of T releases of P people with H histories; see the module.
+
+    `people`: the frame of `people.parquet`. `histories` (H, T) int32.
+    """
+
+    key: str
+    person: tuple[str, ...]
+    departures: str
+    fixed: Mapping[str, Any]
+    edges: Mapping[str, tuple[float, float] | None]
+    values: Mapping[str, tuple[str | None, ...]]
+    releases: tuple[SeriesRelease, ...]
+    people: pl.DataFrame
+    histories: NDArray[np.int32]
+
+    @property
+    def history_of(self) -> NDArray[np.int64]:
+        """(P,) the history of each person."""
+        return self.people["history"].to_numpy().astype(np.int64)
+
+    def as_bytes(self) -> bytes:
+        """The file; the same for equal states, whatever the time is."""
+        about = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "tool": __version__,
+            **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "edges", "values")},
+            "releases": [asdict(release) for release in self.releases],
+        }
+        members = {_ABOUT: json.dumps(about, ensure_ascii=False, indent=1).encode(), _PEOPLE: _parquet(self.people)}
+        columns = {f"release_{number}": self.histories[:, number] for number in range(self.histories.shape[1])}
+        members[_HISTORIES] = _parquet(pl.DataFrame(columns))
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(zipfile.ZipInfo(name), content)
+        return file.getvalue()
+
+
+def value_column(release: int, attribute: int) -> str:
+    """The column of `people.parquet` with the values of an attribute in a release."""
+    return f"value_{release}_{attribute}"
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.write_parquet(file, compression="zstd", statistics=False)
+    return file.getvalue()
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load(path: str | Path) -> State:
+    """Reads a state. Raises UsageError where there is none, DataError where it cannot be read, is of another version,
+    or is damaged."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        hint = "the first release of a series is made with --start-series"
+        raise UsageError(Problem("there is no series", os.fspath(path), hint=hint)) from None
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", os.fspath(path))) from None
+    try:
+        return _state(content)
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, pl.exceptions.PolarsError, RecursionError):
+        message = f"is not a series of format_version {FORMAT_VERSION}, or is damaged"
+        raise DataError(Problem(message, os.fspath(path))) from None
+
+
+def _state(content: bytes) -> State:
+    """Raises some exception for what is not a state of this version."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    about = json.loads(members[_ABOUT])
+    if (about["format"], about["format_version"]) != (FORMAT, FORMAT_VERSION):
+        raise ValueError
+    people = pl.read_parquet(members[_PEOPLE])
+    histories = pl.read_parquet(members[_HISTORIES])
+    state = State(
+        key=about["key"],
+        person=tuple(about["person"]),
+        departures=about["departures"],
+        fixed=about["fixed"],
+        edges={name: None if ends is None else (ends[0], ends[1]) for name, ends in about["edges"].items()},
+        values={name: tuple(texts) for name, texts in about["values"].items()},
+        releases=tuple(_release(each) for each in about["releases"]),
+        people=people,
+        histories=histories.to_numpy().astype(np.int32).reshape(histories.height, -1),
+    )
+    _check(state)
+    return state
+
+
+def _release(content: Mapping[str, Any]) -> SeriesRelease:
+    known = {each.name: content[each.name] for each in fields(SeriesRelease)}
+    levels = None if known["levels"] is None else tuple(known["levels"])
+    return SeriesRelease(**{**known, "input": InputFile(**content["input"]), "levels": levels})
+
+
+def _check(state: State) -> None:
+    """Raises ValueError for numbers that do not fit together."""
+    wanted = {"person": pl.Binary, "history": pl.UInt32, "since": pl.UInt32}
+    releases = range(len(state.releases))
+    wanted |= {value_column(s, i): pl.UInt32 for s in releases for i in range(len(state.values))}
+    fine = dict(state.people.schema) == {name: kind() for name, kind in wanted.items()}
+    fine &= state.histories.shape[1] == len(state.releases) > 0 and bool((state.histories[:1] == NOT_THERE).all())
+    if not fine or state.history_of.max(initial=0) >= len(state.histories):
+        raise ValueError

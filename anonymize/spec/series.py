@@ -1,0 +1,32 @@
+"""The spec's `series`: what releases that follow each other promise, and whom their rows are about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from anonymize.spec.base import Entry, Text
+
+
+class SeriesOptions(Entry):
+    """Releases of a table that has been released before, with --start-series and --after."""
+
+    person: tuple[Text, ...] = Field(
+        default=(),
+        description="Identifiers that together name a person, the same at every release. Left out: the `unit`.",
+    )
+    reserve: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="Classes are made for k and so many people more, so that some may leave before those who stay are "
+        "too few. Left out: by how many leave.",
+    )
+    departures: Literal["unseen", "deferred"] = Field(
+        default="unseen",
+        description="Those who leave: unseen (what the disappearance of one known person tells is not bounded, and "
+        "counted) or deferred (they stay as they were last released until k of their history have left).",
+    )
+    wait: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="How many releases newcomers may wait for others, so that their classes lose less.",
+    )

@@ -1,0 +1,30 @@
+"""Who is who in a series of releases, computed anew from the columns that name a person: a second writing of what the
+state's definition says (docs/over-time.md), so that a mistake of the one is seen by the other."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Sequence
+
+import polars as pl
+
+from anonymize.errors import DataError
+from anonymize.verify.table import plain
+
+LENGTH = 16
+
+
+def pseudonyms(table: pl.LazyFrame, columns: Sequence[pl.Expr], secret: bytes, *, normalize: bool) -> pl.Series:
+    """(rows,) 16 bytes each: the beginning of HMAC-SHA256 under `secret` of the texts of `columns` as a JSON array.
+
+    Raises DataError where a row does not say whom it is about.
+    """
+    texts = [column.cast(pl.String).alias(str(number)) for number, column in enumerate(columns)]
+    named = table.select(plain(text) if normalize else text for text in texts).collect(engine="streaming")
+    lacking = named.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
+    if lacking.any():
+        raise DataError(f"{lacking.sum()} rows do not say whom they are about")
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    digests = [hmac.digest(secret, encode(row).encode(), "sha256")[:LENGTH] for row in named.iter_rows()]
+    return pl.Series(digests, dtype=pl.Binary)

@@ -1,0 +1,130 @@
+"""The next release of a series, measured from its text before it is published, with what is on record of earlier ones.
+
+What `series` does from the files of all releases, this does for the last one alone: classes and values of tonight are
+read from the file's text, and those of earlier releases, which were measured so on their own nights, are what the
+caller has on record of the people of tonight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from anonymize.verify.distances import Overall
+from anonymize.verify.series import (
+    Past,
+    ReleasedAt,
+    ReleaseVerdict,
+    SeriesVerdict,
+    ValuesResult,
+    compared,
+    over_time,
+    results_of,
+)
+from anonymize.verify.table import NumberedColumn, Numbering, TextRows, TextTable, entries_of, numbered, pair, whole
+from anonymize.verify.verdict import Check, Subject, Tree
+
+TONIGHT = "this release"
+NOT_THERE = -1
+
+
+def measure_next(
+    people: pl.DataFrame,
+    released: pl.DataFrame,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    checks: Sequence[Check],
+    all_values: Mapping[str, pl.Series],
+    *,
+    names: Sequence[str] = (),
+    missing: Sequence[str] = ("",),
+    null_missing: bool = True,
+    suppressed: str = "*",
+    normalize: bool = False,
+) -> SeriesVerdict:
+    """Measures the people of a release by history.
+
+    `released`: its text, one row a person. `people`: the same rows; of each earlier release s, from 0, `release_{s}`,
+    whole numbers that are equal for one class, -1 for who was not in it, and for the i-th of the `sensitive` attributes
+    `value_{s}_{i}`, the text released then, null where it was missing or there was none; beside them `recorded`, if the
+    classes that will be on record of tonight are to be those of the text. `all_values`: by the same names the values of
+    everybody in the earlier release. `names`: of the earlier releases. The rest is as `measure` has it.
+
+    Raises RuntimeError where `recorded` parts people otherwise than the text does.
+    """
+    reading = {"missing": missing, "null_missing": null_missing, "suppressed": suppressed, "normalize": normalize}
+    everybody = pl.int_range(released.height, dtype=pl.UInt32, eager=True)
+    tonight = ReleasedAt.of_text(TONIGHT, released, everybody, quasi_identifiers, sensitive, **reading)  # type: ignore[arg-type]
+    classes = tonight.rows.classes
+    if "recorded" in people.columns:
+        _check_recorded(classes, people["recorded"])
+    earlier = sum(name.startswith("release_") for name in people.columns)
+    history, there = classes.dense, [people[f"release_{s}"] != NOT_THERE for s in range(earlier)]
+    for s in range(earlier):
+        history = pair(history, _of_record(people[f"release_{s}"]))[0]
+    texts = compared(missing, normalize=normalize)
+    called = list(names) or [f"release {s + 1}" for s in range(earlier)]
+    pasts = [Past(TONIGHT, pl.repeat(True, released.height, eager=True), tonight.rows.values, texts, tonight.overall)]
+    pasts += [
+        _past(called[s], people.filter(there[s]), there[s], sensitive, all_values, texts, s, normalize=normalize)
+        for s in reversed(range(earlier))
+    ]
+    bounded = [check for check in checks if over_time(check)]
+    before = there[0] if there else pl.repeat(False, released.height, eager=True)
+    for each in there[1:]:
+        before |= each
+    verdict = _verdict(history, results_of(history, pasts, bounded), whole((~before).sum()))
+    return SeriesVerdict((verdict,), tuple(dict.fromkeys(each.model for each in checks if not over_time(each))))
+
+
+def _verdict(history: Numbering, results: tuple[ValuesResult, ...], first_time: int) -> ReleaseVerdict:
+    sizes = history.runs()["len"]
+    return ReleaseVerdict(TONIGHT, whole(sizes.sum()), len(sizes), whole(sizes.min()), first_time, None, results)
+
+
+def _of_record(numbers: pl.Series) -> Numbering:
+    """Class numbers from -1 on as numbers from 0 on."""
+    shifted = (numbers.cast(pl.Int64) - NOT_THERE).cast(pl.UInt32)
+    return Numbering(shifted, whole(shifted.max()) + 1)
+
+
+def _check_recorded(classes: Numbering, recorded: pl.Series) -> None:
+    """Classes on record and those of the text are the same if they are as many, and as many taken together."""
+    own, other = classes.of_row.n_unique(), recorded.n_unique()
+    both = pair(classes, _of_record(recorded))[0].of_row.n_unique()
+    if not own == other == both:
+        raise RuntimeError("what is on record of the release is not what its text shows: this is probably a bug")
+
+
+def _past(
+    name: str,
+    people: pl.DataFrame,
+    there: pl.Series,
+    sensitive: Sequence[str],
+    all_values: Mapping[str, pl.Series],
+    missing: Sequence[str],
+    s: int,
+    *,
+    normalize: bool,
+) -> Past:
+    """What an earlier release said of the people of tonight who were in it."""
+    own = {attribute: people[f"value_{s}_{i}"].alias("") for i, attribute in enumerate(sensitive)}
+    others = {attribute: all_values[f"value_{s}_{i}"].alias("") for i, attribute in enumerate(sensitive)}
+    mine, everybody = {}, {}
+    for attribute in sensitive:
+        both = pl.concat([own[attribute], others[attribute]]).cast(pl.String).to_frame(attribute).lazy()
+        column = numbered(TextTable(both, (), tuple(missing), None, normalize=normalize), [attribute])[0]
+        mine[attribute] = _sliced(column, 0, people.height)
+        everybody[attribute] = _sliced(column, people.height, None)
+    rows = len(next(iter(everybody.values())).numbers.of_row) if everybody else 0
+    of_all = TextRows(Numbering(pl.repeat(0, rows, dtype=pl.UInt32, eager=True), 1), None, everybody, None)
+
+    def overall(subject: Subject, tree: Tree | None) -> Overall:
+        return Overall(entries_of(of_all, subject, missing), of_all, subject, missing, tree)
+
+    return Past(name, there, mine, missing, overall)
+
+
+def _sliced(column: NumberedColumn, start: int, length: int | None) -> NumberedColumn:
+    return NumberedColumn(Numbering(column.numbers.of_row.slice(start, length), column.numbers.span), column.texts)

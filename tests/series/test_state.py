@@ -1,0 +1,113 @@
+"""The private file of a series: written, read again, and refused where it is damaged."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.errors import DataError, UsageError
+from anonymize.series.state import InputFile, SeriesRelease, State, load
+
+
+def release(number: int) -> SeriesRelease:
+    return SeriesRelease(
+        path=f"{number}.csv",
+        sha256=str(number) * 64,
+        rows=3,
+        input=InputFile("in.csv", "a" * 64, 4),
+        link=None,
+        date="2026-11-22T00:00:00+00:00",
+        algorithm="mondrian",
+        options={"cut": "auto"},
+        spec="b" * 64,
+        k=2,
+        reserve=1,
+        levels=None,
+        people={"released": 3},
+    )
+
+
+def state(histories: list[list[int]], history_of: list[int], since: list[int], codes: list[list[int | None]]) -> State:
+    """One sensitive attribute; `codes`: those of each release."""
+    frame = {
+        "person": pl.Series([bytes([number]) * 16 for number in range(len(history_of))], dtype=pl.Binary),
+        "history": pl.Series(history_of, dtype=pl.UInt32),
+        "since": pl.Series(since, dtype=pl.UInt32),
+    }
+    frame |= {f"value_{number}_0": pl.Series(own, dtype=pl.UInt32) for number, own in enumerate(codes)}
+    return State(
+        key="c" * 64,
+        person=("id",),
+        departures="unseen",
+        fixed={"quasi_identifiers": ["age"]},
+        edges={"age": (17.0, 90.0), "pay": None},
+        values={"disease": ("flu", None, "ü")},
+        releases=tuple(release(number) for number in range(len(codes))),
+        people=pl.DataFrame(frame),
+        histories=np.array(histories, np.int32),
+    )
+
+
+TWO = state([[-1, -1], [-1, 0], [3, 0], [3, -1]], [2, 0, 3, 1], [0, 1, 0, 1], [[0, None, 1, None], [2, None, None, 0]])
+
+
+def saved(folder: Path, content: bytes) -> Path:
+    path = folder / "state"
+    path.write_bytes(content)
+    return path
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    again = load(saved(tmp_path, TWO.as_bytes()))
+    assert again.as_bytes() == TWO.as_bytes()
+    assert again.releases == TWO.releases and again.values == TWO.values
+    assert again.people.equals(TWO.people) and (again.histories == TWO.histories).all()
+    assert again.edges == TWO.edges
+
+
+def test_a_path_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no series"):
+        load(tmp_path / "stat")
+
+
+def changed(name: str, change: object) -> bytes:
+    """The file of TWO with another member, or with other keys of the first."""
+    file, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(TWO.as_bytes()))
+    with zipfile.ZipFile(file, "w") as archive:
+        for member in source.namelist():
+            content = source.read(member)
+            if member == name:
+                content = change if isinstance(change, bytes) else json.dumps(json.loads(content) | change).encode()
+            archive.writestr(member, content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        TWO.as_bytes()[:-40],
+        changed("series.json", {"format_version": 2}),
+        changed("series.json", {"format": "x"}),
+        changed("series.json", {"releases": []}),
+        changed("series.json", {"values": {}}),
+        changed("people.parquet", b"PAR1"),
+        changed("histories.parquet", b""),
+    ],
+)
+def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match="is not a series of format_version 1, or is damaged"):
+        load(saved(tmp_path, content))
+
+
+def test_a_history_that_is_not_there_is_damage(tmp_path: Path) -> None:
+    wrong = state([[-1], [0]], [2], [0], [[0]])
+    with pytest.raises(DataError, match="damaged"):
+        load(saved(tmp_path, wrong.as_bytes()))
