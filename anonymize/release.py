@@ -71,7 +71,7 @@ def release(request: Request) -> dict[str, Any]:
             workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
             table = read(spec, files.source, workload=workload, arrays=room.arrays)
         with timed("search"):
-            run = partial(search, request, files=files.further, by_parts=room.in_files)
+            run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)

@@ -87,7 +87,7 @@ def attackers(context: click.Context) -> list[str]:
 
 def learners(context: click.Context) -> list[str]:
     """The models that `evaluate` trains."""
-    from anonymize.evaluation.learners import LEARNERS
+    from anonymize.modelling.learners import LEARNERS
 
     return list(LEARNERS)
 

@@ -85,7 +85,7 @@ def check_possible(spec: Spec) -> None:
         raise UsageError(Problem(f"{', '.join(rare)}: which values are rare changes from night to night", hint=hint))
 
 
-def asked(request: Request, fixed: Mapping[str, Any]) -> str:
+def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:
     """A hash of what was asked for, beside the input: the same release follows from the same."""
     content = {
         "spec": request.spec.model_dump(mode="json", exclude={"input": {"path"}}),

@@ -66,7 +66,10 @@ def test_columns_are_completed_from_the_spec(desk: Desk) -> None:
 
 
 def test_names_are_completed(desk: Desk) -> None:
-    assert completed(desk, "anonymize compare s.yaml --algorithms mondrian,t", 4) == ["mondrian,top-down", "mondrian,tds"]
+    assert completed(desk, "anonymize compare s.yaml --algorithms mondrian,t", 4) == [
+        "mondrian,top-down",
+        "mondrian,tds",
+    ]
     assert completed(desk, "anonymize audit --require t-", 3, heavy=True) == ["t-closeness"]
     offered = completed(desk, "anonymize attack s.yaml r.csv --attackers ", 5, heavy=True)
     assert len(offered) > 5 and len(set(offered)) == len(offered)
