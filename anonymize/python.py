@@ -29,6 +29,8 @@ import polars as pl
 from anonymize import privacy, temporary
 from anonymize import spec as specs
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.attack import Attack
+from anonymize.attack import attack as attack_road
 from anonymize.audit import Against, Audit
 from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
@@ -136,6 +138,15 @@ class RecodedTable(Reported):
 class AuditReport(Reported):
     """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
     `problems`: what is not met or could not be shown."""
+
+    satisfied: bool | None
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Attacked(Reported):
+    """A release that was attacked. `satisfied`: None where no `max_excess` was given or an excess could not be
+    measured. `problems`: what is above it, or could not be measured."""
 
     satisfied: bool | None
     problems: tuple[str, ...]
@@ -255,6 +266,34 @@ def evaluate(
         request = Evaluate(model_of(spec), path, source, queries=queries, seed=seed, **options)
         report = evaluate_road(request)
     return Evaluated(_without_paths(report, original))
+
+
+def attack(
+    released: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    original: Frame | str | os.PathLike[str] | None = None,
+    *,
+    control: Frame | str | os.PathLike[str] | None = None,
+    previous: Frame | str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Attacked:
+    """What attackers learn because of a release. `control`: people who are not in it. `previous`: an earlier release.
+
+    `options`: those of the command by their names: `attackers`, `max_excess`, `targets`, `seed`, `link`, `st`, `group`,
+    `parameters`. An excess above `max_excess` raises nothing: `satisfied` says so.
+
+    Raises UsageError, SpecError and DataError as the command does.
+    """
+    known = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
+    _refuse_unknown("attack", options, known)
+    with _table(released) as path, _table(original) as source, _table(control) as others, _table(previous) as earlier:
+        assert path is not None
+        request = Attack(model_of(spec), path, source, control=others, previous=earlier, **options)
+        result = attack_road(request)
+    report = _without_paths(result.report, released)
+    if original is not None and not isinstance(original, str | os.PathLike):
+        report["original"] = {**report["original"], "path": FRAME}
+    return Attacked(report, result.satisfied, tuple(str(each) for each in result.problems))
 
 
 def recode(

@@ -8,6 +8,7 @@ depends on the terminal, the platform or the time.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -362,8 +363,21 @@ def privacy_models() -> str:
         table(("model", "in a sentence"), rows),
     ]
     for name, model in ALL.items():
-        lines += _section(name, model.manual, _parameters(name), _model_example(name))
+        lines += _section(name, model.manual, _parameters(name), _model_example(name), *_on_adult(name))
     return "\n".join([*lines, ""])
+
+
+def _on_adult(name: str) -> Iterator[str]:
+    """What attackers get of Adult in spite of a model, where benchmarks/attacks.py has measured it."""
+    stored = json.loads((ROOT / "benchmarks" / "attacks.json").read_text(encoding="utf8"))
+    plain_k = 'Adult | mondrian | {"k": 10, "suppression": 0.05}'
+    for key, result in stored.items():
+        label = "k-anonymity" if key == plain_k else key.split(" | ")[1]
+        if label.partition(",")[0] == name and "attacks" in result:
+            what = "k = 10" + (f" and {label.partition(', ')[2]}" if key != plain_k else "")
+            excess = {each: result["attacks"][each]["value"] for each in IN_SPITE if each in result["attacks"]}
+            figures = ", ".join(f"{each} {round(value, 3) + 0.0:.3f}" for each, value in excess.items())
+            yield f"**What attackers get** of Adult by `mondrian` with {what}, as [excess](attacked.md): {figures}."
 
 
 def _parameters(name: str) -> str:
@@ -372,6 +386,8 @@ def _parameters(name: str) -> str:
     return table(("parameter", "type", "meaning"), rows)
 
 
+IN_SPITE = ("prosecutor", "linkability", "inference-majority", "inference-bayes", "inference-model", "downcoding")
+"""Attackers of whom the page of each model has the figures."""
 IN_PLACE = {"k-map": ("fraction", "estimator", "significance"), "entropy-l-diversity": ("estimator",)}
 """Parameters of a model that take the place of others, or of what is meant without them."""
 
