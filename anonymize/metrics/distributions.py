@@ -132,7 +132,7 @@ def _entropy(p: Floats) -> float:
 # --- what recipients of other releases estimate ----------------------------------------------------------------------
 
 
-def spread_of_boxes(low: Ints, high: Ints, values: Ints, counts: Floats, shape: Sequence[int]) -> Floats:
+def spread_of_boxes(low: Ints, high: Ints, values: Ints, counts: Floats | Ints, shape: Sequence[int]) -> Floats:
     """(*shape) the joint table of a generalized release, its classes spread evenly over their regions.
 
     An entry is a sensitive value of a class. `low`, `high` (entries, attributes): first and last code of the class in
