@@ -106,6 +106,11 @@ class Files:
         """The released table."""
         return self.release[0]
 
+    @property
+    def all(self) -> list[OutputFile]:
+        """Every file that is written, the release last."""
+        return [*self.reports, *self.private.values(), *self.further.values(), *reversed(self.release)]
+
     @contextmanager
     def sealing(self) -> Iterator[None]:
         """Hashes the release and waits until it is on disk, while the block reads it again."""

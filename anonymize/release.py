@@ -25,6 +25,7 @@ from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.rows import Written
+from anonymize.series.night import following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
 
@@ -59,14 +60,16 @@ def release(request: Request) -> dict[str, Any]:
     timed = partial(stage, request, clock)
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path], named_by(request.spec))
-    with opened(request.spec, paths) as files:
+    with following(request) as series, opened(request.spec, paths) as files:
+        series.begin(files)
         spec = resolve(request.spec, files.source.columns)
         request = replace(request, spec=spec)
         requirements = family.requirements(spec)
         with timed("read"):
             table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
         with timed("search"):
-            result = search(request, table, requirements, files.further)
+            run = partial(search, request, files=files.further)
+            result = series.search(request, table, requirements, run)
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
@@ -75,12 +78,13 @@ def release(request: Request) -> dict[str, Any]:
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
+        series.check(draft, files)
         if request.public:
             report = public_report(published(request, files))
         else:
-            report = release_report(request, table, clock, draft.blocks(files, measured))
+            report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
-        files.publish(report, dry_run=request.dry_run)
+        files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 
 

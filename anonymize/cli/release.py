@@ -48,6 +48,9 @@ FURTHER_OPTIONS = (
         type=PATH,
         help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
     ),
+    click.option("--start-series", type=PATH, help="Begin a series of releases, kept in this file. It is private."),
+    click.option("--after", type=PATH, help="The next release of the series that is kept in this file."),
+    click.option("--key", type=PATH, help="The key of the series, a file of `anonymize key make`."),
     click.option(
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
     ),

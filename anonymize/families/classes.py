@@ -115,7 +115,7 @@ class ClassedDraft(Draft):
             return verify.measure(
                 verify.text_of(target.part, target.format, target.separator),
                 [column.name for column in self.released.columns],
-                with_people(spec, self._checks(), columns, opened),
+                with_people(spec, self.checks(), columns, opened),
                 spec.input.missing,
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,
@@ -136,7 +136,7 @@ class ClassedDraft(Draft):
         original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
-    def _checks(self) -> list[verify.Check]:
+    def checks(self) -> list[verify.Check]:
         """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
         checks = verify.checks_of(self.request.spec, self.requirements)
         attributes = {check.attribute for check in checks if check.needs_tree}

@@ -35,8 +35,8 @@ class Released:
 
     Rows that are published suppressed, and classes that read the same as they do, form one more class, numbered
     `len(sizes)`; `suppressed_rows` counts them and the dropped ones, `dropped_rows` the latter. Where all rows that are
-    published read so, everything is generalized and none of them is suppressed: they are the one class. `left_out`: rows
-    that are in no class and were not given up either; they are not in the release.
+    published read so, everything is generalized and none of them is suppressed: they are the one class. `left_out`:
+    rows that are in no class and were not given up either; they are not in the release.
     """
 
     class_of: NDArray[np.int32]

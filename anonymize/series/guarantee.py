@@ -46,7 +46,9 @@ def check_kept(requirements: Iterable[Requirement]) -> None:
     groups may not meet."""
     for each in requirements:
         if each.population is not None or not MODELS[each.model].merges(each.parameters):
-            raise UsageError(Problem(f"{each}: not in a series", hint="what it says is not known of groups of histories"))
+            raise UsageError(
+                Problem(f"{each}: not in a series", hint="what it says is not known of groups of histories")
+            )
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,7 @@ def _same(there: Bools, values: Sequence[Ints], before: Bools, judged: Sequence[
     return all(bool((one[there] == other[there]).all()) for one, other in zip(values, judged, strict=True))
 
 
-def _then(
-    state: State, number: int, own: SensitiveColumn, values: Ints, there: Bools
-) -> tuple[SensitiveColumn, Whole]:
+def _then(state: State, number: int, own: SensitiveColumn, values: Ints, there: Bools) -> tuple[SensitiveColumn, Whole]:
     """A sensitive attribute with the values (rows,) of an earlier release, and how they were spread in that release."""
     column, code_of = _column(own, state.values[own.name])
     released = _values(state, number, own.name)
@@ -164,9 +164,7 @@ def _column(own: SensitiveColumn, texts: Sequence[str | None]) -> tuple[Sensitiv
     return replace(column, codes=none), np.array(code_of, none.dtype)
 
 
-def released_codes(
-    known: tuple[str | None, ...], column: SensitiveColumn
-) -> tuple[tuple[str | None, ...], pl.Series]:
+def released_codes(known: tuple[str | None, ...], column: SensitiveColumn) -> tuple[tuple[str | None, ...], pl.Series]:
     """The values of the state with those of a column, new ones after the others, and the code (rows,) of each row."""
     texts: list[str | None] = [None if code == column.missing else text for code, text in enumerate(column.texts)]
     present = np.bincount(column.codes, minlength=column.size) > 0

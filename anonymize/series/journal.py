@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anonymize.errors import UsageError, WriteError
-from anonymize.table import OutputFile, commit
+from anonymize.table import OutputFile
 from anonymize.table.files import reason, sha256_of
 from anonymize.table.place import place
 from anonymize.table.write import Pending
@@ -80,13 +80,24 @@ class Journal:
         self._write([_Step(**asdict(each)) for each in _pending(outputs)])
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
-        """Gives the outputs their places, in their order, as `anonymize.table.commit` does; put the state last."""
+        """Gives the outputs their places, in their order; put the state last.
+
+        Where one cannot be placed, those before it are taken back as far as they replaced nothing. Once the last one
+        has its place there is nothing to take back, whatever comes then.
+        """
         for output in outputs:
             output.sync()
-        steps = [(output.pending, output.sha256) for output in outputs]
-        self._write([_Step(**asdict(pending), sha256=sha256) for pending, sha256 in steps if pending is not None])
-        commit(outputs)
-        self.end()
+        pairs = [(output.pending, output.sha256) for output in outputs]
+        steps = [_Step(**asdict(pending), sha256=sha256) for pending, sha256 in pairs if pending is not None]
+        self._write(steps)
+        try:
+            for output in outputs:
+                output.commit()
+        except BaseException:
+            if not steps[-1].done:
+                for output in outputs:
+                    output.retract()
+            raise
 
     def end(self) -> None:
         """There is nothing to finish any more."""

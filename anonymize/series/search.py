@@ -1,8 +1,8 @@
 """The classes of tonight: those of the release before, refined where every history allows it, and new ones.
 
 People of one history stay together: a class never has people of two, unless two classes happen to read the same. That
-costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one. What
-the guarantee allows is then
+costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one.
+What the guarantee allows is then
 
 1. the people of a history, all that are there tonight, if they meet it; else they are *withheld*;
 2. parts of them, where every part meets it with the reserve: Mondrian cuts the classes of the release before further;
@@ -95,7 +95,11 @@ class NightSearch:
         safe = self._safe(labels, len(histories), rows)
         partition, _ = Partition.of_kept(labels.astype(np.int64), safe)
         partition = partition.renumbered(rows)
-        return partition if self.cut is None else refined(self.table, self.guarantee, partition, self.cut, self.k + self.reserve, self.threads)
+        return (
+            partition
+            if self.cut is None
+            else refined(self.table, self.guarantee, partition, self.cut, self.k + self.reserve, self.threads)
+        )
 
     def _safe(self, labels: Ints, count: int, rows: NDArray[np.uint32]) -> Bools:
         """(count,) which groups are safe; who is not there any more is not in what others are compared with."""
@@ -168,7 +172,9 @@ class NightSearch:
         known = [tops if release.levels is None else release.levels for release in self.state.releases]
         of_release = np.array([*known, tops if levels is None else levels], np.int16)
         there = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
-        return of_release[there.argmax(axis=1)[self.tonight.history]]
+        first: Ints = there.argmax(axis=1)
+        levels_of: NDArray[np.int16] = of_release[first[self.tonight.history]]
+        return levels_of
 
     def _unsafe(self, released: Released) -> Bools:
         """(rows,) whose group is not safe, or whose class reads as suppressed rows do."""
@@ -188,4 +194,3 @@ class NightSearch:
         absent = released.class_of < 0
         held_back = int((absent & self.tonight.newcomers).sum())
         return SeriesClasses(shown, levels, edges, held_back, int(absent.sum()) - held_back)
-

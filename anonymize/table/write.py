@@ -210,6 +210,11 @@ class OutputFile:
         with self._writing():
             self.part.write_text(text, encoding="utf-8", newline="\n")
 
+    def write_bytes(self, content: bytes) -> None:
+        """Writes the whole content of a file."""
+        with self._writing():
+            self.part.write_bytes(content)
+
     @property
     def final(self) -> Path:
         """The temporary file that takes the target's place."""

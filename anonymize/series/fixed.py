@@ -1,0 +1,98 @@
+"""What has to stay as it is from one release of a series to the next, and what of it has changed.
+
+Free to change: weights, the algorithm's options, the workload, columns that pass through, a larger k or l, further
+models. Histories mean the same only as long as classes do, so that quasi-identifiers, their hierarchies and the output
+stay; and what was promised to those who are in the series is not taken back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import Problem, UsageError
+from anonymize.request import Request
+from anonymize.spec import Rare, Spec
+from anonymize.table.files import sha256_of
+
+OUTPUT = ("interval", "open_high", "open_low", "numeric", "categorical", "suppressed", "edges")
+RISING = ("k", "l")
+
+
+def fixed_part(spec: Spec, family: str) -> dict[str, Any]:
+    """What is kept in the state, as JSON has it. `family`: of the algorithm."""
+    quasi = {name: [each.type, _hierarchy(each.hierarchy), each.round] for name, each in spec.quasi_identifiers.items()}
+    content = {
+        "recoding": "levels" if family == "full-domain" else "regions",
+        "quasi_identifiers": quasi,
+        "sensitive": {name: [each.type, _hierarchy(each.hierarchy)] for name, each in spec.sensitive.items()},
+        "missing": [list(spec.input.missing), spec.input.normalize],
+        "output": {name: getattr(spec.output, name) for name in OUTPUT},
+        "departures": spec.series.departures,
+        "k": spec.largest_k,
+        "l": spec.privacy.l,
+        "models": [_model(entry) for entry in spec.privacy.models],
+    }
+    return dict(json.loads(json.dumps(content, default=str)))
+
+
+def _hierarchy(source: Any) -> Any:
+    """A hierarchy file by its hash, so that its content is fixed and not its path."""
+    if isinstance(source, Path):
+        return sha256_of(source)
+    return None if source is None else source.model_dump(mode="json")
+
+
+def _model(entry: Any) -> dict[str, Any]:
+    parameters = entry.parameters.model_dump(mode="json", exclude_none=True)
+    return {"model": entry.model, "attribute": entry.attribute, **parameters}
+
+
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raises UsageError for everything that is not as it was when the series began, or when it was last raised."""
+    problems = [
+        Problem(f"{name}: {why}", hint="start a new series with --start-series") for name, why in _wrong(before, now)
+    ]
+    if problems:
+        raise UsageError(problems)
+
+
+def _wrong(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in before.items():
+        if name in RISING:
+            if value is not None and (now[name] is None or now[name] < value):
+                yield name, f"is below {value}, which those who are in the series were promised"
+        elif name == "models":
+            if any(entry not in now[name] for entry in value):
+                yield "privacy.models", "lacks what was required at earlier releases"
+        elif value != now[name]:
+            yield name, "not what it was at earlier releases of the series"
+
+
+def check_possible(spec: Spec) -> None:
+    """Raises UsageError for a spec that a series can do nothing with."""
+    if spec.largest_k is None:
+        raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
+    if spec.series.departures == "deferred":
+        raise UsageError(Problem("series.departures: deferred is not there yet", hint="leave it out, or say unseen"))
+    rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
+    if rare:
+        hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"
+        raise UsageError(Problem(f"{', '.join(rare)}: which values are rare changes from night to night", hint=hint))
+
+
+def asked(request: Request, fixed: Mapping[str, Any]) -> str:
+    """A hash of what was asked for, beside the input: the same release follows from the same."""
+    content = {
+        "spec": request.spec.model_dump(mode="json", exclude={"input": {"path"}}),
+        "fixed": fixed,
+        "algorithm": request.algorithm,
+        "options": asdict(request.options),
+        "seed": request.seed,
+        "format": request.output_format,
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,293 @@
+"""One release of a series, from the lock on its state to the moment when state and release appear together.
+
+`following` is what the road of a release goes by: a `Night` in a series, `Alone` else, with the same four steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Found
+from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.families.base import Draft
+from anonymize.families.classes import ClassedDraft
+from anonymize.places import is_uri
+from anonymize.privacy import Requirement
+from anonymize.publication import Files
+from anonymize.request import Request
+from anonymize.series import fixed, key, state
+from anonymize.series.guarantee import about_table, check_kept
+from anonymize.series.histories import without_last
+from anonymize.series.journal import Journal, locked
+from anonymize.series.people import Tonight, naming, pseudonyms
+from anonymize.series.record import Presence, nothing_yet
+from anonymize.series.reserve import reserve_of
+from anonymize.series.search import NightSearch, Run, SeriesClasses
+from anonymize.series.state import InputFile, SeriesRelease, State
+from anonymize.table import OutputFile, Table, commit
+from anonymize.verify import text_of
+from anonymize.verify.tonight import measure_next
+
+FAMILIES = ("multidimensional", "full-domain", "local")
+CUTS = ("rate", "widest", "entropy", "ncp")
+"""Rules by which classes are cut further; with others it is the first."""
+
+
+class Following(Protocol):
+    """The steps on the road of a release that depend on whether it is in a series."""
+
+    def begin(self, files: Files) -> None:
+        """Takes note of the files of the run, which are open."""
+
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+        """The classes, or whatever the algorithm returns; `run` runs it."""
+
+    def check(self, draft: Draft, files: Files) -> None:
+        """Measures the written release over time. Raises UnsafeError where the promise is not kept."""
+
+    def block(self) -> dict[str, Any]:
+        """What the report says of the series, if there is one."""
+
+    def commit(self, outputs: Sequence[OutputFile]) -> None:
+        """Gives the outputs their places."""
+
+
+class Alone:
+    """A release that is in no series."""
+
+    def begin(self, files: Files) -> None:
+        """Nothing."""
+
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+        """As the algorithm has it."""
+        return run(table, requirements)
+
+    def check(self, draft: Draft, files: Files) -> None:
+        """Nothing."""
+
+    def block(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def commit(self, outputs: Sequence[OutputFile]) -> None:
+        """One after the other."""
+        commit(outputs)
+
+
+@contextmanager
+def following(request: Request) -> Iterator[Following]:
+    """The night of a request, as long as the block; or that it stands alone.
+
+    Raises UsageError for what cannot be in a series, a state that is not there (or is, for the first), and a key that
+    is not the series' own.
+    """
+    if not request.in_series:
+        yield Alone()
+        return
+    path = Path(request.start_series or request.after or "")
+    _check(request)
+    own = key.load(str(request.key))
+    with locked(path) as journal, ExitStack() as stack:
+        before = state.load(path) if request.after is not None else None
+        if before is not None and before.key != own.fingerprint:
+            raise UsageError(f"{request.key}: is not the key of the series {path}")
+        if before is None and path.exists() and not request.force:
+            raise UsageError(f"{path}: exists already (--after continues it; --force starts a new series)")
+        output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
+        stack.callback(journal.end)
+        yield Night(request, journal, own, before, output)
+
+
+def _check(request: Request) -> None:
+    """Raises UsageError for what no release of a series can be."""
+    wrong = {
+        "--start-series and --after exclude each other": request.start_series and request.after,
+        "a series needs --key, a file of `anonymize key make`": request.key is None,
+        "-o: a release of a series is a file, so that it appears together with the state": request.output == "-"
+        or is_uri(request.output),
+        "--allow-unsafe: what is not safe once is not safe for the rest of a series": request.allow_unsafe,
+    }
+    problems = [message for message, holds in wrong.items() if holds]
+    if problems:
+        raise UsageError(problems)
+    algorithm = ALGORITHMS[request.algorithm]
+    if algorithm.NEEDS.family not in FAMILIES:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FAMILIES)
+        message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
+        raise UsageError(Problem(message, hint=f"these can: {able}"))
+    fixed.check_possible(request.spec)
+
+
+@dataclass
+class Night:
+    """The release of one night. `before`: the state as it is, None at the first. The rest comes about on the way.
+
+    `base`: the state that is continued, which is without its last release where the same is made `again`; `made`: the
+    one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `asked`: hash of what was
+    asked for. `unbounded`: models that the promise over time leaves out.
+    """
+
+    request: Request
+    journal: Journal
+    key: key.Key
+    before: State | None
+    output: OutputFile
+    base: State = field(init=False)
+    again: SeriesRelease | None = field(init=False, default=None)
+    tonight: Tonight = field(init=False)
+    classes: SeriesClasses = field(init=False)
+    k: int = field(init=False)
+    reserve: int = field(init=False)
+    asked: str = field(init=False)
+    unbounded: list[str] = field(init=False)
+    counts: dict[str, int] = field(init=False)
+    verdict: dict[str, Any] = field(init=False)
+    made: State = field(init=False)
+
+    def begin(self, files: Files) -> None:
+        """See `Following`."""
+        self.journal.begin([self.output, *files.all])
+
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+        """Classes of histories, and of newcomers as the algorithm has them."""
+        check_kept(requirements)
+        self.unbounded = [str(each) for each in about_table(requirements)]
+        self._settle_what_is_asked(request, table)
+        known = self.base if self.base.releases else None
+        self.tonight = Tonight.of(pseudonyms(request.spec, table.source, self.base.person, self.key), known)
+        self.reserve = reserve_of(request.spec.series.reserve, known, self.k)
+        cut = getattr(request.options, "cut", None) if request.algorithm == "mondrian" else None
+        search = NightSearch(
+            table,
+            requirements,
+            known,
+            self.tonight,
+            request.spec,
+            self.k,
+            self.reserve,
+            cut if cut is None or cut in CUTS else CUTS[0],
+            request.threads,
+            waiting=self._waiting(known, request.spec.series.wait),
+        )
+        self.classes = search.classes(run)
+        return self.classes.recoding
+
+    def _settle_what_is_asked(self, request: Request, table: Table) -> None:
+        """What is continued. Raises SpecError and UsageError for a spec that does not go with it."""
+        spec, before = request.spec, self.before
+        assert spec.largest_k is not None
+        self.k = spec.largest_k
+        names = naming(spec)
+        now = fixed.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
+        self.asked = fixed.asked(request, now)
+        fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
+        if before is None:
+            self.base = replace(fresh, fixed=now)
+            return
+        if before.person != names:
+            raise UsageError("series.person: not what it was at earlier releases of the series")
+        fixed.check_unchanged(before.fixed, now)
+        last = before.releases[-1]
+        if (last.input.sha256, last.spec) != (table.source.sha256, self.asked):
+            self.base = replace(before, fixed=now)
+            return
+        self.again = last
+        self.base = without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now)
+
+    def _waiting(self, known: State | None, wait: int) -> bool:
+        """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
+        recent = [] if known is None else known.releases[-wait:] if wait else []
+        return any(release.people["newcomers"] for release in recent)
+
+    def check(self, draft: Draft, files: Files) -> None:
+        """What is on record of the people of every released row, against the text of the release.
+
+        Raises UnsafeError where the promise is not kept, and UsageError where the same night makes another release.
+        """
+        assert isinstance(draft, ClassedDraft)
+        presence = Presence(self.tonight, draft.released.class_of)
+        self.counts = presence.counts(self.base if self.base.releases else None, self.k)
+        release = self._release(draft, files)
+        known = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
+        self.made = presence.next_state(known, draft.table, release)
+        self.verdict = self._measured(draft, files, *presence.on_record(self.base, draft.written.rows))
+        if self.verdict["satisfied"] is not True:
+            message = "over time the release is not safe: people of one history are too few, or too alike"
+            raise UnsafeError(Problem(message, hint="this is probably a bug; nothing was written"))
+        if self.again is not None and self.again.sha256 != release.sha256:
+            message = "the input is that of the last release, which cannot be made again as it was"
+            hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
+            raise UsageError(Problem(message, str(self.output.name), hint=hint))
+
+    def _release(self, draft: ClassedDraft, files: Files) -> SeriesRelease:
+        request, table = self.request, draft.table
+        link = None if request.save_link is None else os.path.abspath(request.save_link)
+        source = InputFile(table.source.name, table.source.sha256, table.rows)
+        return SeriesRelease(
+            path=os.path.abspath(request.output),
+            sha256=files.table.sha256,
+            rows=len(draft.written.rows),
+            input=source,
+            link=link,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            algorithm=request.algorithm,
+            options=asdict(request.options),
+            spec=self.asked,
+            k=self.k,
+            reserve=self.reserve,
+            levels=self.classes.levels,
+            people=self.counts,
+        )
+
+    def _measured(
+        self, draft: ClassedDraft, files: Files, on_record: pl.DataFrame, everybody: dict[str, pl.Series]
+    ) -> dict[str, Any]:
+        """The block of a measurement by code that shares nothing with the search."""
+        spec, target = draft.request.spec, files.table
+        return measure_next(
+            on_record,
+            text_of(target.part, target.format, target.separator).collect(),
+            [column.name for column in draft.released.columns],
+            list(self.base.values),
+            draft.checks(),
+            everybody,
+            names=[Path(release.path).name for release in self.base.releases],
+            missing=spec.input.missing,
+            null_missing=spec.missing(target.format).null,
+            suppressed=spec.output.suppressed,
+            normalize=spec.input.normalize,
+        ).block()
+
+    def block(self) -> dict[str, Any]:
+        """The block `series` of the report."""
+        return {
+            "series": {
+                "number": len(self.made.releases),
+                "again": self.again is not None,
+                "k": self.k,
+                "reserve": self.reserve,
+                "departures": self.base.departures,
+                "people": self.counts,
+                "not_bounded": self.unbounded,
+                "verified": self.verdict,
+            }
+        }
+
+    def commit(self, outputs: Sequence[OutputFile]) -> None:
+        """State and release together; where the same release is made again, the state stays as it is."""
+        if self.request.dry_run:
+            commit(outputs)
+        elif self.again is not None:
+            self.journal.commit(outputs)
+        else:
+            self.output.write_bytes(self.made.as_bytes())
+            self.journal.commit([*outputs, self.output])

@@ -1,0 +1,111 @@
+"""What is put on record of a night: who was shown in which class, with which values, and how many are not there.
+
+The counts of a night, in a report and in the state: `before`, people released at the last release; `departed`, those of
+them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of their
+history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the input who
+were in no release yet and are in none now; `withheld`, people of the input who were released before and are not now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.classes import Bools, Ints
+from anonymize.series.guarantee import released_codes
+from anonymize.series.histories import carried_on
+from anonymize.series.people import Tonight
+from anonymize.series.state import NOT_THERE, SeriesRelease, State, value_column
+from anonymize.table import Table
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Who of tonight is in which class: `class_of` (rows,), NOT_THERE for who is in none."""
+
+    tonight: Tonight
+    class_of: NDArray[np.int32]
+
+    def counts(self, base: State | None, k: int) -> dict[str, int]:
+        """See the module."""
+        there: Bools = self.class_of >= 0
+        newcomers = self.tonight.newcomers
+        left = np.zeros(0, np.int64) if base is None else self._left(base)
+        before = 0 if base is None else int((base.histories[base.history_of, -1] >= 0).sum())
+        return {
+            "before": before,
+            "departed": int(left.sum()),
+            "in_small_company": int(left[left < k].sum()),
+            "released": int(there.sum()),
+            "newcomers": int((there & newcomers).sum()),
+            "held_back": int((~there & newcomers).sum()),
+            "withheld": int((~there & ~newcomers).sum()),
+        }
+
+    def _left(self, base: State) -> Ints:
+        """(histories,) how many of those who were in the last release are not in the input any more."""
+        gone = np.ones(base.people.height, np.bool_)
+        gone[self.tonight.position[self.tonight.position >= 0]] = False
+        gone &= base.histories[base.history_of, -1] >= 0
+        return np.bincount(base.history_of[gone], minlength=len(base.histories))
+
+    def next_state(self, base: State, table: Table, release: SeriesRelease) -> State:
+        """The state with one release more; `base` may have no release and nobody yet."""
+        number = len(base.releases)
+        here = self._everybody(base, number)
+        class_of = np.full(here.height, NOT_THERE, np.int32)
+        row = here["row"]
+        known = row.is_not_null().to_numpy()
+        class_of[known] = self.class_of[row.drop_nulls().to_numpy()]
+        longer, history_of = carried_on(base.histories, here["history"].to_numpy(), class_of)
+        values, columns = {}, []
+        for index, (name, texts) in enumerate(base.values.items()):
+            own = next(column for column in table.sensitive if column.name == name)
+            values[name], codes = released_codes(texts, own)
+            released = pl.select(pl.when(pl.Series(class_of >= 0)).then(codes.gather(row))).to_series()
+            columns.append(released.alias(value_column(number, index)))
+        people = here.drop("row").with_columns(pl.Series("history", history_of, pl.UInt32), *columns)
+        return replace(
+            base,
+            values=values,
+            releases=(*base.releases, release),
+            people=people.sort("person"),
+            histories=longer,
+        )
+
+    def _everybody(self, base: State, number: int) -> pl.DataFrame:
+        """The people of the state and those who are new to it, with the `row` of tonight's input of each."""
+        own = self.tonight.person.alias("person").to_frame().with_row_index("row")
+        known = base.people.join(own, on="person", how="left", maintain_order="left")
+        fresh = own.filter(pl.Series(self.tonight.position < 0)).with_columns(
+            pl.lit(0, pl.UInt32).alias("history"), pl.lit(number, pl.UInt32).alias("since")
+        )
+        return pl.concat([known, fresh], how="diagonal")
+
+    def on_record(self, base: State, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+        """What is known of the people of some rows at earlier releases, and the values of everybody then, as
+        `anonymize.verify.tonight` takes it."""
+        histories = base.histories[self.tonight.history[rows]]
+        position = pl.Series(self.tonight.position[rows]).cast(pl.Int64)
+        columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(histories.T)]
+        everybody = {}
+        for number in range(len(base.releases)):
+            for index, texts in enumerate(base.values.values()):
+                name = value_column(number, index)
+                codes = base.people[name]
+                table = pl.Series(texts, dtype=pl.String)
+                own = position.replace(-1, None)
+                columns.append(table.gather(codes.gather(own)).alias(name))
+                everybody[name] = table.gather(codes.drop_nulls())
+        return pl.DataFrame([*columns, pl.Series("recorded", self.class_of[rows])]), everybody
+
+
+def nothing_yet(key: str, person: tuple[str, ...], departures: str, sensitive: list[str]) -> State:
+    """The state before the first release."""
+    schema = {"person": pl.Binary(), "history": pl.UInt32(), "since": pl.UInt32()}
+    none = np.zeros((1, 0), np.int32)
+    values: dict[str, tuple[str | None, ...]] = dict.fromkeys(sensitive, ())
+    return State(key, person, departures, {}, {}, values, (), pl.DataFrame(schema=schema), none)

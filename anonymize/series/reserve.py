@@ -1,0 +1,43 @@
+"""How many people more than k a new class is made for, by how many leave.
+
+Of n people who come into a class, each is still there after `NIGHTS` releases with the same probability, which the
+series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k + r have from k + r to
+2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the expected share of
+people withheld is at most `SHARE`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from anonymize.series.state import State
+
+NIGHTS = 12
+"""Releases that a class should last for."""
+SHARE = 0.005
+FIRST = 2
+"""Where nothing is known yet."""
+MOST = 50
+
+
+def reserve_of(given: int | None, state: State | None, k: int) -> int:
+    """The reserve that the spec gives, or else the one that departures so far ask for."""
+    if given is not None:
+        return given
+    there = sum(release.people["before"] for release in state.releases) if state is not None else 0
+    left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
+    return FIRST if not there else next((r for r in range(MOST) if withheld(k, r, left / there) <= SHARE), MOST)
+
+
+def withheld(k: int, reserve: int, turnover: float) -> float:
+    """The expected share of people in classes made for k + reserve who are still there, and fewer than k.
+
+    >>> round(withheld(10, 0, 0.005), 3), round(withheld(10, 2, 0.005), 4)
+    (0.037, 0.0015)
+    """
+    sizes = np.arange(k + reserve, 2 * (k + reserve))
+    counts = np.arange(k)
+    stays = (1 - turnover) ** NIGHTS
+    few = binom.pmf(counts[None, :], sizes[:, None], stays) @ counts
+    return float(few.sum() / sizes.sum())
