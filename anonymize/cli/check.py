@@ -21,8 +21,8 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
-from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.over_time import SERIES, audited
+from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
 from anonymize.names import split
