@@ -4,9 +4,9 @@
 
 Adult grows by 1 % and loses 0.5 % a night: who leaves is drawn, newcomers are bootstrapped from the rows and have new
 keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and once more from scratch. Loss
-counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs, links and releases and nothing else, and imports
-nothing of anonymize. With --kills, runs of a further night are ended by SIGKILL at random moments: after each, the
-series is as it was before or as it is after that night, and the release is that of the state.
+counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs, links and releases
+and nothing else, and imports nothing of anonymize. With --kills, runs of a further night are ended by SIGKILL at random
+moments: after each, the series is as it was before or as it is after that night, and the release is that of the state.
 With --reserve, what happens to classes that nobody mends: see docs/over-time.md.
 """
 
@@ -33,6 +33,8 @@ from typing import Any
 HOME = Path(__file__).resolve().parents[1]
 K, L = 10, 2
 GROWTH, LOSS = 0.01, 0.005
+COLUMNS = ("night", "people", "withheld", "held back", "loss", "from scratch", "ratio", "and held back")
+COLUMNS += ("smallest", "values", "s", "s scratch")
 Rows = list[list[str]]
 
 
@@ -163,10 +165,7 @@ def series(folder: Path, data: Path, command: str, count: int, wait: int | None)
     subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
     header, originals = first_night(data)
     rows, draw, nights = originals, random.Random(1), []
-    print(
-        "| night | people | withheld | held back | loss | from scratch | ratio | and held back | smallest | values | s | s scratch |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
     for night in range(count):
         rows = rows if night == 0 else next_night(rows, originals, night, draw)
         write(folder / f"in{night}.csv", header, rows)
