@@ -68,8 +68,7 @@ def release(request: Request) -> dict[str, Any]:
         with timed("read"):
             table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
         with timed("search"):
-            run = partial(search, request, files=files.further)
-            result = series.search(request, table, requirements, run)
+            result = series.search(request, table, requirements, partial(search, files=files.further))
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)
         with timed("write"):

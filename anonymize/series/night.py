@@ -38,8 +38,6 @@ from anonymize.verify import text_of
 from anonymize.verify.tonight import measure_next
 
 FAMILIES = ("multidimensional", "full-domain", "local")
-CUTS = ("rate", "widest", "entropy", "ncp")
-"""Rules by which classes are cut further; with others it is the first."""
 
 
 class Following(Protocol):
@@ -69,7 +67,7 @@ class Alone:
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """As the algorithm has it."""
-        return run(table, requirements)
+        return run(request, table, requirements)
 
     def check(self, draft: Draft, files: Files) -> None:
         """Nothing."""
@@ -165,19 +163,8 @@ class Night:
         known = self.base if self.base.releases else None
         self.tonight = Tonight.of(pseudonyms(request.spec, table.source, self.base.person, self.key), known)
         self.reserve = reserve_of(request.spec.series.reserve, known, self.k)
-        cut = getattr(request.options, "cut", None) if request.algorithm == "mondrian" else None
-        search = NightSearch(
-            table,
-            requirements,
-            known,
-            self.tonight,
-            request.spec,
-            self.k,
-            self.reserve,
-            cut if cut is None or cut in CUTS else CUTS[0],
-            request.threads,
-            waiting=self._waiting(known, request.spec.series.wait),
-        )
+        waiting = self._waiting(known, request.spec.series.wait)
+        search = NightSearch(request, table, requirements, known, self.tonight, self.k, self.reserve, waiting)
         self.classes = search.classes(run)
         return self.classes.recoding
 

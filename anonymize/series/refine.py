@@ -6,19 +6,42 @@ become small is left as it is.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from anonymize.algorithms import mondrian
 from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
+from anonymize.request import Request
 from anonymize.series.guarantee import Guarantee
 from anonymize.table import Table
 
+CUTS = ("rate", "widest", "entropy", "ncp")
+"""Rules by which classes are cut further; in place of any other it is the first."""
+FEW = 20_000
+"""Newcomers whose classes are refined: Mondrian cuts so few people into classes that lose much."""
 
-def refined(
-    table: Table, guarantee: Guarantee, partition: Partition, cut: str, minimum: int, threads: int
-) -> Partition:
+
+def further_cut(request: Request) -> str | None:
+    """The rule by which classes of the release before are cut; None where they are taken as they were."""
+    if request.algorithm != mondrian.ID or request.options.mask_minimality:
+        return None
+    return request.options.cut if request.options.cut in CUTS else CUTS[0]
+
+
+def among_few(request: Request, people: int) -> Request:
+    """The request as it is run on newcomers. Their classes lie among others, so that nothing is lost if they overlap
+    among themselves, as refined ones may."""
+    options = request.options
+    if request.algorithm != mondrian.ID or options.mask_minimality or people > FEW:
+        return request
+    return replace(request, options=replace(options, refine=True))
+
+
+def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: str, minimum: int) -> Partition:
     """The classes that a rule cuts the larger ones of a partition into, beside the smaller ones."""
     large = partition.sizes >= 2 * minimum
     if not large.any():
@@ -34,9 +57,9 @@ def refined(
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
         return guarantee.meets(part, parts, batch.rows.astype(np.int64), released)
 
-    finer = grow(_batch(table, partition, np.flatnonzero(large)), rule, allowed, threads, lambda rows: None)
+    parts = grow(_batch(table, partition, np.flatnonzero(large)), rule, allowed, 1, lambda rows: None)
     rest = np.repeat(~large, partition.sizes)
-    return Partition.of_blocks([finer.order, partition.order[rest]], [finer.sizes, partition.sizes[~large]])
+    return Partition.of_blocks([parts.order, partition.order[rest]], [parts.sizes, partition.sizes[~large]])
 
 
 def _batch(table: Table, partition: Partition, classes: Ints) -> Batch:

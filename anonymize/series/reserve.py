@@ -3,7 +3,7 @@
 Of n people who come into a class, each is still there after `NIGHTS` releases with the same probability, which the
 series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k + r have from k + r to
 2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the expected share of
-people withheld is at most `SHARE`.
+people withheld is at most `SHARE`. One more is taken to have left than have, so that a quiet start promises nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def reserve_of(given: int | None, state: State | None, k: int) -> int:
         return given
     there = sum(release.people["before"] for release in state.releases) if state is not None else 0
     left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
-    return FIRST if not there else next((r for r in range(MOST) if withheld(k, r, left / there) <= SHARE), MOST)
+    if not there:
+        return FIRST
+    return next((r for r in range(MOST) if withheld(k, r, (left + 1) / (there + 1)) <= SHARE), MOST)
 
 
 def withheld(k: int, reserve: int, turnover: float) -> float:

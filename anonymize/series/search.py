@@ -28,6 +28,7 @@ from anonymize.classes import Bools, Ints, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.request import Request
 from anonymize.series.guarantee import Guarantee, earlier_releases, per_class
 from anonymize.series.people import Tonight
 from anonymize.series.recodings import (
@@ -39,14 +40,13 @@ from anonymize.series.recodings import (
     levelled,
     without_rows,
 )
-from anonymize.series.refine import refined
+from anonymize.series.refine import among_few, finer, further_cut
 from anonymize.series.state import State
-from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.subset import subset
 
-Run = Callable[[Table, tuple[Requirement, ...]], Found]
-"""An algorithm, run on a table."""
+Run = Callable[[Request, Table, tuple[Requirement, ...]], Found]
+"""The algorithm of a request, run on a table."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,16 @@ class SeriesClasses:
 
 @dataclass(frozen=True)
 class NightSearch:
-    """What the search of one night knows. `state` None: of the first one. `k`: what the spec asks for. `threads`: of
-    refining. `cut`: the rule by which classes are cut further, None where they are not."""
+    """What the search of one night knows. `state` None: of the first one. `k`: what the spec asks for. `waiting`:
+    newcomers are held back tonight, whoever they are."""
 
+    request: Request
     table: Table
     requirements: tuple[Requirement, ...]
     state: State | None
     tonight: Tonight
-    spec: Spec
     k: int
     reserve: int
-    cut: str | None
-    threads: int
     waiting: bool = False
 
     def classes(self, run: Run) -> SeriesClasses:
@@ -95,11 +93,8 @@ class NightSearch:
         safe = self._safe(labels, len(histories), rows)
         partition, _ = Partition.of_kept(labels.astype(np.int64), safe)
         partition = partition.renumbered(rows)
-        return (
-            partition
-            if self.cut is None
-            else refined(self.table, self.guarantee, partition, self.cut, self.k + self.reserve, self.threads)
-        )
+        cut, minimum = further_cut(self.request), self.k + self.reserve
+        return partition if cut is None else finer(self.table, self.guarantee, partition, cut, minimum)
 
     def _safe(self, labels: Ints, count: int, rows: NDArray[np.uint32]) -> Bools:
         """(count,) which groups are safe; who is not there any more is not in what others are compared with."""
@@ -117,7 +112,8 @@ class NightSearch:
         if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
             return None
         try:
-            result = run(subset(self.table, rows), self.with_reserve)
+            request = self.request if self.state is None else among_few(self.request, len(rows))
+            result = run(request, subset(self.table, rows), self.with_reserve)
         except InfeasibleError:
             if self.state is None:
                 raise
@@ -147,9 +143,13 @@ class NightSearch:
         while True:
             if not partition.count:
                 raise InfeasibleError(Problem("nobody can be released tonight", hint="add people, or lower k"))
-            edges = edges_of(self.table, partition.order, self.spec.output) if self.state is None else self.state.edges
+            edges = (
+                edges_of(self.table, partition.order, self.request.spec.output)
+                if self.state is None
+                else self.state.edges
+            )
             shown = self._shown(partition, new, levels, edges)
-            released = recoding.render(shown, self.table, self.spec.output, drop=False)
+            released = recoding.render(shown, self.table, self.request.spec.output, drop=False)
             unsafe = self._unsafe(released)
             if not unsafe.any():
                 return self._counted(shown, levels, edges, released)
@@ -161,7 +161,7 @@ class NightSearch:
         of_row = self._levels(levels)
         if of_row is not None:
             return levelled(self.table, partition, of_row)
-        cut = new.cut if isinstance(new, Regions) else self.cut
+        cut = new.cut if isinstance(new, Regions) else None
         return SeriesRegions(partition, NOBODY, cut, edges=edges)
 
     def _levels(self, levels: tuple[int, ...] | None) -> NDArray[np.int16] | None:

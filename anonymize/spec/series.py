@@ -27,6 +27,7 @@ class SeriesOptions(Entry):
         "counted) or deferred (they stay as they were last released until k of their history have left).",
     )
     wait: Annotated[int, Field(ge=0)] = Field(
-        default=0,
-        description="How many releases newcomers may wait for others, so that their classes lose less.",
+        default=2,
+        description="For how many releases newcomers wait for others, so that their classes lose less; 0: they come as "
+        "soon as there are enough for a class.",
     )
