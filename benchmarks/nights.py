@@ -33,7 +33,7 @@ from typing import Any
 HOME = Path(__file__).resolve().parents[1]
 K, L = 10, 2
 GROWTH, LOSS = 0.01, 0.005
-COLUMNS = ("night", "people", "withheld", "held back", "loss", "from scratch", "ratio", "and held back")
+COLUMNS: tuple[str, ...] = ("night", "people", "withheld", "held back", "loss", "from scratch", "ratio", "and held back")
 COLUMNS += ("smallest", "values", "s", "s scratch")
 Rows = list[list[str]]
 
