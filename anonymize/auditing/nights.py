@@ -17,7 +17,9 @@ import polars as pl
 from anonymize.auditing.table import Audited, opened
 from anonymize.errors import DataError
 from anonymize.link import load as load_link
+from anonymize.series.journal import Journal, locked
 from anonymize.series.state import SeriesRelease, State, value_column
+from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.files import sha256_of
@@ -26,6 +28,15 @@ from anonymize.verify.pseudonyms import pseudonyms
 from anonymize.verify.series import ReleasedAt
 
 _CLASS = "class"
+
+
+def opened_state(path: str) -> State:
+    """The state of a series, after an interrupted run has been finished or taken back. Raises UsageError where there is
+    none or another process works on it, DataError where it is damaged."""
+    if Journal(Path(path)).path.exists():
+        with locked(Path(path)):
+            pass
+    return load_state(path)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.nights import SeriesFiles
+from anonymize.auditing.nights import SeriesFiles, opened_state
 from anonymize.auditing.series import NOT_THE_KEY
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.series.key import load as load_key
-from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
 
 NOT_IN_IT = "--series: the release is none of this series, whose files have other hashes"
@@ -37,7 +36,7 @@ class PastReleases:
 def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleases:
     """Those of the series at `path` before the release with this hash. Raises UsageError where it is not in the series,
     DataError for a key of another one."""
-    state = load_state(path)
+    state = opened_state(path)
     number = next((n for n in reversed(range(len(state.releases))) if state.releases[n].sha256 == sha256), None)
     if number is None:
         raise UsageError(NOT_IN_IT)
