@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from anonymize import __version__
-from anonymize.attacks import ATTACKERS, Scene
+from anonymize.attacks import ATTACKERS, EarlierRows, Scene
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluation.attacked import AttackedTables, CodedValues, Known, coded_values, known, people_of, released
+from anonymize.evaluation.past import PastReleases, in_series
 from anonymize.formats import Checked, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
@@ -42,8 +43,9 @@ class Attack:
 
     `released`: path of the release. `original`: path, None for the spec's. `link`: which row of the original each
     released row is, as it was saved with the release. `control`: a table of people who are not in the release, with the
-    original's columns. `previous`: an earlier release of the same people. `st`, `group`: of a
-    bucketized release the sensitive table, and the column of groups. `attackers`: of ATTACKERS, none for all.
+    original's columns. `previous`: an earlier release of the same people; `series`, `key`: or the state of a series
+    that the release is in, by which all earlier ones are found, and its key, by which their people are. `st`, `group`:
+    of a bucketized release the sensitive table, and the column of groups. `attackers`: of ATTACKERS, none for all.
     `max_excess`: the most that the upper end of an interval may be, None to judge nothing. `targets`: how many people
     are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
     """
@@ -54,6 +56,8 @@ class Attack:
     link: str | None = None
     control: str | None = None
     previous: str | None = None
+    series: str | None = None
+    key: str | None = None
     st: str | None = None
     group: str | None = None
     attackers: Sequence[str] = ()
@@ -105,6 +109,10 @@ def _check(request: Attack) -> None:
     inputs = [request.released, request.original, request.control, request.previous]
     if inputs.count("-") > 1:
         problems.append("two tables cannot both come from standard input")
+    if request.series is not None and request.previous is not None:
+        problems.append("--previous: is one of those that --series names")
+    if request.key is not None and request.series is None:
+        problems.append("--key: is that of a --series")
     if problems:
         raise UsageError(problems)
     if parameters_of(request.released) is not None:
@@ -117,23 +125,37 @@ def _attacked(request: Attack) -> AttackResult:
         people = stack.enter_context(known(request.spec, request.original, request.control))
         layout = BucketLayout.of(request.released, request.st, request.group)
         release = released(people, request.released, stack, layout)
-        earlier = [] if request.previous is None else [released(people, request.previous, stack)]
+        past = _past(request, release)
+        earlier = [released(people, path, stack) for path in past.paths]
         values = coded_values(people, [release, *earlier])
-        row_of, truth = _rows(request, people, release, values)
+        row_of, truth = _rows(request, people, release, values, past)
         scene = _scene(request, people, [release, *earlier], values, row_of)
-        report = _head(request, people, release) | {"attacks": _tried(request, scene) | {"truth": truth}}
+        before = zip(scene.earlier, past.rows_of, strict=True)
+        scene = replace(scene, earlier=tuple(replace(each, row_of=rows) for each, rows in before))
+        report = _head(request, people, release, past.remarks) | {"attacks": _tried(request, scene) | {"truth": truth}}
     return _judged(request, report)
+
+
+def _past(request: Attack, release: AttackedTables) -> PastReleases:
+    """The releases before this one: one that is named, or those of a series."""
+    if request.series is not None:
+        return in_series(request.spec, request.series, request.key, release.file.source.sha256)
+    named = [] if request.previous is None else [request.previous]
+    return PastReleases(named, [None for _ in named])
 
 
 # --- whom each row is about ------------------------------------------------------------------------------------------
 
 
-def _rows(request: Attack, people: Known, release: AttackedTables, values: CodedValues) -> tuple[Ints | None, str]:
+def _rows(
+    request: Attack, people: Known, release: AttackedTables, values: CodedValues, past: PastReleases
+) -> tuple[Ints | None, str]:
     """(people of the original,) the released row about each, -1 for none, and how that is known: by the link, by
     position where rows keep their order and their sensitive values agree; None, "regions" where it is not."""
-    if request.link is not None:
-        link = load_link(request.link)
-        link.check(request.link, input=people.sha256, release=release.file.source.sha256)
+    path = request.link or past.link
+    if path is not None:
+        link = load_link(path)
+        link.check(path, input=people.sha256, release=release.file.source.sha256)
         row_of = np.full(people.rows, -1)
         row_of[link.rows] = np.arange(release.rows)
         return row_of, "link"
@@ -162,7 +184,7 @@ def _scene(
         everybody=everybody,
         targets=everybody.of(_drawn(present, request.targets, generator)),
         control=None if control is None else control.of(_drawn(np.arange(len(control)), request.targets, generator)),
-        previous=rows[1] if len(rows) > 1 else None,
+        earlier=tuple(EarlierRows(each) for each in rows[1:]),
         seed=request.seed,
     )
 
@@ -195,7 +217,7 @@ def _tried(request: Attack, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _head(request: Attack, people: Known, release: AttackedTables) -> dict[str, Any]:
+def _head(request: Attack, people: Known, release: AttackedTables, remarks: Sequence[str]) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
         "schema_version": SCHEMA_VERSION,
@@ -204,7 +226,7 @@ def _head(request: Attack, people: Known, release: AttackedTables) -> dict[str, 
         "input": {"path": source.name, "sha256": source.sha256, "rows": source.rows, "columns": len(source.columns)},
         "original": {"path": people.path, "sha256": people.sha256, "rows": people.rows},
         "seed": request.seed,
-        "warnings": [] if unit is None else [UNITS.format(unit)],
+        "warnings": [*([] if unit is None or request.series is not None else [UNITS.format(unit)]), *remarks],
     }
 
 

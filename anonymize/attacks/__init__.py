@@ -13,6 +13,7 @@ from anonymize.attacks import (
     bayes,
     certain,
     composition,
+    histories,
     journalist,
     linkability,
     majority,
@@ -22,10 +23,10 @@ from anonymize.attacks import (
     singling_out,
     univariate,
 )
-from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.scene import EarlierRows, Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
-__all__ = ["ATTACKERS", "Attacker", "ExcessEstimate", "Scene", "ShownRows", "Success", "TargetPeople"]
+__all__ = ["ATTACKERS", "Attacker", "EarlierRows", "ExcessEstimate", "Scene", "ShownRows", "Success", "TargetPeople"]
 
 
 class Attacker(Protocol):
@@ -50,6 +51,7 @@ _MODULES = (
     bayes,
     order,
     composition,
+    histories,
 )
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""

@@ -117,13 +117,22 @@ class TargetPeople:
 
 
 @dataclass(frozen=True)
+class EarlierRows:
+    """An earlier release of a series. `row_of` (rows of the last release,): which of its rows is about the same person,
+    -1 for none; None where that is not known."""
+
+    release: ShownRows
+    row_of: Ints | None = None
+
+
+@dataclass(frozen=True)
 class Scene:
     """All that there is to an attack.
 
     `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
-    `previous`: an earlier release.
+    `earlier`: the releases before it, the oldest first.
     """
 
     attributes: tuple[str, ...]
@@ -133,7 +142,7 @@ class Scene:
     everybody: TargetPeople
     targets: TargetPeople
     control: TargetPeople | None = None
-    previous: ShownRows | None = None
+    earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
 
     @cached_property

@@ -201,13 +201,13 @@ def _plain(table: Audited, name: str) -> pl.Expr:
 
 def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
     """See above. Raises UsageError for more pairs of classes than can be compared."""
-    first, second = _classes(now), _classes(before)
+    first, second = classes(now), classes(before)
     if first.height * second.height > MOST_PAIRS:
         raise UsageError(
             f"--previous: {first.height} and {second.height} classes are too many to compare unless rows are matched"
             " (--by-position, where row n of both is about the same individual)"
         )
-    common = _common(now, before, _compatible(now, first, second))
+    common = _common(now, before, compatible(now, first, second))
     shared = _certain(first, common.filter(pl.col("common") > 0))
     at_risk = None
     if k is not None:
@@ -250,14 +250,14 @@ def _keys(frame: pl.LazyFrame) -> list[str]:
     return [name for name in frame.collect_schema() if name.startswith("q")]
 
 
-def _classes(table: Audited) -> pl.DataFrame:
+def classes(table: Audited) -> pl.DataFrame:
     """One row a class: `class`, what it shows, its `size`."""
     keyed = _keyed(table)
     names = _keys(keyed)
     return keyed.group_by(names).agg(size=pl.len()).sort(names).collect(engine="streaming").with_row_index("class")
 
 
-def _compatible(now: Audited, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+def compatible(now: Audited, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """`class` and `previous` of every two classes that may be about one individual, and the smaller of their sizes."""
     left, right = first.select("class", "size"), second.select(previous="class", other="size")
     pairs = left.join(right, how="cross")
@@ -351,8 +351,8 @@ def _may_hide(a: str, b: str, hidden: str) -> bool:
 def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     """The pairs with how many rows both classes have in common at most."""
     for number in range(len(now.spec.sensitive)):
-        mine = _histogram(now, number).rename({"count": "mine"})
-        others = _histogram(before, number).rename({"class": "previous", "count": "others"})
+        mine = histogram(now, number).rename({"count": "mine"})
+        others = histogram(before, number).rename({"class": "previous", "count": "others"})
         both = pairs.select("class", "previous").join(mine, on="class").join(others, on=["previous", "value"])
         shared = both.group_by("class", "previous").agg(shared=pl.min_horizontal("mine", "others").sum())
         pairs = pairs.join(shared, on=["class", "previous"], how="left").select(
@@ -361,9 +361,9 @@ def _common(now: Audited, before: Audited, pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs
 
 
-def _histogram(table: Audited, number: int) -> pl.DataFrame:
+def histogram(table: Audited, number: int) -> pl.DataFrame:
     """`class`, `value`, `count` of a sensitive attribute; a missing value is a value, for it is what both show."""
     keyed = _keyed(table)
     names = _keys(keyed)
     counts = keyed.group_by(*names, value=f"s{number}").agg(count=pl.len()).collect(engine="streaming")
-    return counts.join(_classes(table), on=names).select("class", "value", "count")
+    return counts.join(classes(table), on=names).select("class", "value", "count")

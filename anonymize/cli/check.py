@@ -21,6 +21,7 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+from anonymize.cli.over_time import SERIES, audited
 from anonymize.cli.queries import QUERY_OPTIONS, query_plan
 from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
@@ -121,6 +122,7 @@ _SIZE = _Size()
     click.option(
         "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
     ),
+    *SERIES,
     *FORM,
     REPORTS,
     FORCE,
@@ -141,6 +143,8 @@ def audit(
     subsets: int | None,
     fraction: float | None,
     population: str | None,
+    series: str | None,
+    key: str | None,
     **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
@@ -158,6 +162,10 @@ def audit(
     --link and --previous-link, if both were made of one input, or with --by-position, if row n of both is about the
     same individual. Otherwise there are bounds, from what the classes
     show; a requirement that they do not show to be met counts as not met.
+
+    With --series, all releases of a series are measured by what an attacker knows who has every one of them: whom he
+    cannot tell apart are people of one history. Histories are made anew from the releases, the files of --save-link
+    and the originals, as far as these are still there; whatever is believed because the state says so is not shown.
 
     The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
     says output.row_order: keep.
@@ -179,10 +187,13 @@ def audit(
     if spec is None and "quasi_identifiers" not in given:
         spec = nearby_spec(click.get_current_context())
     loaded = load(spec, privacy.PARAMETERS) if spec else None
+    if series is not None or key is not None:
+        conclude(audited(loaded, series, key, given), form, quiet=quiet, color=color)
+        return
     against = Against(baseline, no_regress, previous, by_position, previous_link)
     further = Deeper(subsets, fraction, population)
-    audited = walk(Audit(loaded, path, against=against, further=further, **given))
-    conclude(audited.checked, form, quiet=quiet, color=color)
+    result = walk(Audit(loaded, path, against=against, further=further, **given))
+    conclude(result.checked, form, quiet=quiet, color=color)
 
 
 @click.command(cls=SpecCommand)

@@ -17,6 +17,7 @@ LEVELS = {"error": "error", "warning": "warning"}
 MEANINGS = {
     "direct-identifier": "A column that identifies people directly is in the table.",
     "max-excess": "An attacker learns more because of the release than is allowed, or that could not be measured.",
+    "series-record": "The state of a series has something else on record than the files of a release say.",
     "spec": "The spec, or what it names, is not valid.",
     "regression": "A figure of privacy or risk is worse than in the baseline.",
     "warning": "Something to look at before the table is published.",

@@ -1,0 +1,212 @@
+"""The releases of a series, read again: from their own text, and whom each row is about from the links and originals
+that are still there, by pseudonyms computed anew.
+
+What is not there any more, or is another file than its hash says, is taken from the state; what is there is compared
+with it. So the state is believed where there is nothing else, and is said to have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from anonymize.auditing.table import Audited, opened
+from anonymize.errors import DataError
+from anonymize.link import load as load_link
+from anonymize.series.journal import Journal, locked
+from anonymize.series.state import SeriesRelease, State, value_column
+from anonymize.series.state import load as load_state
+from anonymize.spec import Spec
+from anonymize.table import Source
+from anonymize.table.files import sha256_of
+from anonymize.table.named import column
+from anonymize.verify.pseudonyms import pseudonyms
+from anonymize.verify.series import ReleasedAt
+
+_CLASS = "class"
+
+
+def opened_state(path: str) -> State:
+    """The state of a series, after an interrupted run has been finished or taken back. Raises UsageError where there is
+    none or another process works on it, DataError where it is damaged."""
+    if Journal(Path(path)).path.exists():
+        with locked(Path(path)):
+            pass
+    return load_state(path)
+
+
+@dataclass(frozen=True)
+class RetracedRelease:
+    """A release of a series. `people`: with whom its rows are about; `file`: it was found and read, None where it was
+    not; `matches`: whether the state has on record what was found, None where there is nothing to compare it with;
+    `lacking`: what was not found, or was another file."""
+
+    people: ReleasedAt
+    file: Audited | None
+    matches: bool | None
+    lacking: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SeriesFiles:
+    """Where the files of a series are looked for: where the state says, and in the `folder` of the state. `secret`: of
+    the key. `spec`: that of the releases."""
+
+    spec: Spec
+    state: State
+    secret: bytes
+    folder: Path
+
+    def releases(self, stack: ExitStack) -> list[RetracedRelease]:
+        """All of them, the oldest first. Raises DataError for a release that is there and cannot be read."""
+        return [self._retraced(number, stack) for number in range(len(self.state.releases))]
+
+    def _retraced(self, number: int, stack: ExitStack) -> RetracedRelease:
+        release, recorded = self.state.releases[number], self._recorded(number)
+        path = self.located(release.path, release.sha256)
+        if path is None:
+            return RetracedRelease(recorded, None, None, ("release",))
+        read = opened(_as_released(self.spec), path, classified=False)  # a pseudonym has no role
+        audited = replace(stack.enter_context(read), declared=True)
+        people, lacking = self.people(release)
+        if people is None:
+            unknown = pl.int_range(release.rows, dtype=pl.UInt32, eager=True)
+            same = _same_classes(self._read(audited, release.path, unknown), recorded)
+            return RetracedRelease(recorded, audited, same, lacking)
+        from_files = self._read(audited, release.path, people)
+        return RetracedRelease(from_files, audited, _same_people(from_files, recorded), ())
+
+    def _read(self, audited: Audited, name: str, people: pl.Series) -> ReleasedAt:
+        spec, missing = self.spec, audited.missing
+        return ReleasedAt.of_text(
+            name,
+            audited.source.scan(),
+            people,
+            audited.columns,
+            list(spec.sensitive),
+            missing=missing.texts,
+            null_missing=missing.null,
+            suppressed=spec.output.suppressed,
+            normalize=spec.input.normalize,
+        )
+
+    def people(self, release: SeriesRelease) -> tuple[pl.Series | None, tuple[str, ...]]:
+        """(rows,) whom each row of a release is about, by its link and its original; None, and what is lacking, where
+        one is not there or fits no other."""
+        original = self.located(release.input.path, release.input.sha256)
+        link = None if release.link is None else self.located(release.link, None)
+        lacking = [name for name, path in (("link", link), ("original", original)) if path is None]
+        if link is None or original is None:
+            return None, tuple(lacking)
+        try:
+            rows = load_link(link)
+            rows.check(link, input=release.input.sha256, release=release.sha256)
+            with Source.open(self.spec, original) as source:
+                columns = [column(name) for name in self.state.person]
+                everybody = pseudonyms(source.scan(), columns, self.secret, normalize=self.spec.input.normalize)
+        except (DataError, pl.exceptions.PolarsError):
+            return None, ("link",)
+        return everybody.gather(rows.rows), ()
+
+    def located(self, path: str, sha256: str | None) -> Path | None:
+        """The file, if it is there and is the one of this hash."""
+        for place in dict.fromkeys((Path(path), self.folder / path, self.folder / Path(path).name)):
+            if place.is_file() and sha256 in (None, sha256_of(place)):
+                return place
+        return None
+
+    def _recorded(self, number: int) -> ReleasedAt:
+        """A release as the state has it on record."""
+        state, release = self.state, self.state.releases[number]
+        classes = pl.Series(state.histories[state.history_of, number])
+        names = list(state.values)
+        codes = [state.people[value_column(number, place)] for place in range(len(names))]
+        texts = [pl.Series([None, *state.values[name]], dtype=pl.String) for name in names]
+        values = [known.gather((code + 1).fill_null(0)) for known, code in zip(texts, codes, strict=True)]
+        frame = pl.DataFrame([classes.cast(pl.String).alias(_CLASS), *_named(values)])
+        there = classes >= 0
+        people = state.people["person"].filter(there)
+        released = ReleasedAt.of_text(
+            release.path,
+            frame.filter(there),
+            people,
+            [_CLASS],
+            [each.name for each in _named(values)],
+            normalize=self.spec.input.normalize,
+            origin="state",
+        )
+        named = dict(zip(names, released.rows.values.values(), strict=True))
+        return replace(released, rows=replace(released.rows, values=named))
+
+
+def _named(values: list[pl.Series]) -> list[pl.Series]:
+    """Columns of values under names that no other column has."""
+    return [each.alias(f"value {number}") for number, each in enumerate(values)]
+
+
+def _as_released(spec: Spec) -> Spec:
+    """The spec as it reads a release: UTF-8, without the columns that a release does not have."""
+    table = spec.input.model_copy(update={"encoding": "utf8"})
+    return spec.model_copy(update={"input": table, "unit": None, "sampling_weight": None})
+
+
+# --- what is on record, and what the files say -----------------------------------------------------------------------
+
+
+def _rows(release: ReleasedAt) -> pl.DataFrame:
+    """A release as one table: `person`, `class`, and the text of each value, null where it is missing."""
+    columns = [release.people.alias("person"), release.rows.classes.of_row.alias(_CLASS)]
+    for number, each in enumerate(release.rows.values.values()):
+        texts = pl.Series([None], dtype=pl.String).append(each.texts).gather(each.numbers.of_row)
+        columns.append(texts.alias(f"value {number}"))
+    present = [pl.col(name).replace(list(release.missing), None) for name in _values(columns)]
+    return pl.DataFrame(columns).with_columns(present)
+
+
+def _values(columns: list[pl.Series]) -> list[str]:
+    return [each.name for each in columns[2:]]
+
+
+def _same_people(read: ReleasedAt, recorded: ReleasedAt) -> bool:
+    """Whether those on record are in the release, in classes that part them as the text does, with its values. Those
+    who are forgotten are not on record."""
+    own, other = _rows(read), _rows(recorded)
+    both = own.join(other, on="person", suffix=" on record")
+    if both.height < other.height:
+        return False
+    parted = [
+        both.select(names).n_unique() for names in ([_CLASS], [f"{_CLASS} on record"], [_CLASS, f"{_CLASS} on record"])
+    ]
+    values = [name for name in own.columns if name.startswith("value ")]
+    alike = [pl.col(name).eq_missing(pl.col(f"{name} on record")).all() for name in values]
+    return len(set(parted)) == 1 and (not alike or all(both.select(alike).row(0)))
+
+
+def _same_classes(read: ReleasedAt, recorded: ReleasedAt) -> bool | None:
+    """Whether as many classes have the same values, whoever they are about; None where people were forgotten."""
+    if recorded.rows.count < read.rows.count:
+        return None
+    return bool(_kinds(read).equals(_kinds(recorded)))
+
+
+def _kinds(release: ReleasedAt) -> pl.DataFrame:
+    """How many classes there are of each multiset of values."""
+    rows = _rows(release).drop("person")
+    values = [name for name in rows.columns if name != _CLASS]
+    texts = pl.concat_list([pl.col(name).fill_null("") for name in values]) if values else pl.lit("").implode()
+    tuples = rows.select(_CLASS, values=texts.list.eval(pl.element().str.replace_all("\x1f", "")).list.join("\x1f"))
+    classes = tuples.sort(_CLASS, "values").group_by(_CLASS).agg("values").select(pl.col("values").list.join("\x1e"))
+    return classes.group_by("values").len().sort("values")
+
+
+def lacking(releases: list[RetracedRelease]) -> Iterator[str]:
+    """What the reader has to know of files that are not there."""
+    for kind in ("release", "link", "original"):
+        count = sum(kind in each.lacking for each in releases)
+        if count:
+            what = f"the {kind} of {count} of {len(releases)} releases" if kind != "release" else f"{count} releases"
+            yield f"{what} could not be found, or is another file than the hash on record says: the state is believed"

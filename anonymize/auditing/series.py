@@ -1,0 +1,224 @@
+"""What `audit --series` does: a series of releases, measured again by the history of everybody in it.
+
+state, files  ─▶ releases  their text, and whom each row is about (`nights`)
+releases      ─▶ verdict   everybody's company over time (`anonymize.verify.series`)
+both          ─▶ beside    what weaker promises of the literature come to, which are not judged
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anonymize import __version__
+from anonymize.auditing.correspondence import correspondence
+from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking, opened_state
+from anonymize.errors import DataError, Problem
+from anonymize.formats import Checked, Finding
+from anonymize.privacy import PARAMETERS, Requirement, requirements
+from anonymize.publication import report_files
+from anonymize.report.data import SCHEMA_VERSION
+from anonymize.series.key import load as load_key
+from anonymize.spec import Spec, override, require
+from anonymize.table.files import sha256_of
+from anonymize.table.named import column
+from anonymize.table.trees import trees
+from anonymize.verify import Check, checks_of
+from anonymize.verify.invariance import invariance
+from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult, measure_series
+from anonymize.verify.verdict import said
+
+NOT_THE_KEY = "is not the key of this series"
+DIFFERS = "{}: the state has something else on record than the files say"
+UNBOUNDED = "{}: of each release alone, and not bounded over time"
+COMPANY = (
+    "{} of {} people who left one release to the next left in company of fewer than k: that they did is not hidden"
+)
+
+
+@dataclass(frozen=True)
+class SeriesAudit:
+    """What was asked for: the spec of the releases, paths of the state and of its key. `thresholds`: of k, l and t in
+    place of the spec's; `require`: further models. `reports`: paths, the kind by suffix."""
+
+    spec: Spec
+    state: str
+    key: str
+    thresholds: Mapping[str, Any]
+    require: Sequence[str] = ()
+    reports: Sequence[str] = ()
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class SeriesResult:
+    """A series, measured. `satisfied`: whether what is required holds of everybody in every release; None where nothing
+    is required, or something could not be shown."""
+
+    verdict: SeriesVerdict
+    satisfied: bool | None
+    checked: Checked
+
+
+def audit_series(request: SeriesAudit) -> SeriesResult:
+    """Measures a series. Raises UsageError where there is no state or no key, DataError for one that is damaged, a key
+    of another series, or a release that is there and cannot be read."""
+    with report_files(request.reports, force=request.force) as publish, ExitStack() as stack:
+        result = _audited(request, stack)
+        publish(result.checked.report)
+    return result
+
+
+def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
+    state, key = opened_state(request.state), load_key(request.key)
+    if key.fingerprint != state.key:
+        raise DataError(Problem(NOT_THE_KEY, request.key))
+    spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
+    releases = SeriesFiles(spec, state, key.secret, Path(request.state).parent).releases(stack)
+    required = requirements(spec)
+    verdict = measure_series([each.people for each in releases], _with_trees(spec, checks_of(spec, required), releases))
+    facts = _Facts(request, spec, required, releases, verdict)
+    satisfied = facts.satisfied
+    return SeriesResult(verdict, satisfied, Checked(facts.report(), facts.findings(), verdict=facts.sentence))
+
+
+def _with_trees(spec: Spec, checks: Sequence[Check], releases: Sequence[RetracedRelease]) -> list[Check]:
+    """The checks with the hierarchies that their distances need."""
+    attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+    scans = [each.file.source.scan() for each in releases if each.file is not None]
+    if not attributes or not scans:
+        return list(checks)
+    texts = pl.concat([scan.select(column(name).cast(pl.String) for name in attributes) for scan in scans])
+    hierarchies = trees(spec, texts, attributes)
+    return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Everything that is said of a series."""
+
+    request: SeriesAudit
+    spec: Spec
+    required: Sequence[Requirement]
+    releases: Sequence[RetracedRelease]
+    verdict: SeriesVerdict
+
+    @property
+    def satisfied(self) -> bool | None:
+        errors = [each for each in self.findings() if each.level == "error"]
+        if any(each.known for each in errors):
+            return False
+        return None if errors or not self.verdict.results else True
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say where nothing is wrong."""
+        count = len(self.releases)
+        return (
+            f"every requirement is met of everybody's history in {count} releases"
+            if self.verdict.results
+            else (f"{count} releases measured; nothing was required")
+        )
+
+    def findings(self) -> tuple[Finding, ...]:
+        """For each model what holds of all releases, or one for each release of which it does not."""
+        findings = [finding for place in range(len(self._models)) for finding in self._of_model(place)]
+        findings += [
+            Finding("series-record", "series-record", DIFFERS.format(each.people.name), "error")
+            for each in self.releases
+            if each.matches is False
+        ]
+        return (*findings, *(Finding("warning", "warning", text, "warning") for text in self.warnings()))
+
+    @property
+    def _models(self) -> Sequence[ValuesResult]:
+        return self.verdict.releases[0].results
+
+    def _of_model(self, place: int) -> Iterator[Finding]:
+        """What a model comes to: that of the release of which it is weakest, or each one of which it fails."""
+        pairs = [(release, release.results[place]) for release in self.verdict.releases]
+        unmet = [(release, each) for release, each in pairs if each.result.satisfied is False]
+        unshown = [(release, each) for release, each in pairs if each.result.unknown is not None]
+        result = pairs[0][1].result
+        about = f" of {result.attribute}" if result.attribute else ""
+        title = f"{result.model} ({_listed(result.required)}){about}, over time"
+        line = next((each.line for each in self.required if (each.model, each.attribute) == _key(result)), None)
+        file = str(self.spec.path) if line is not None and self.spec.path is not None else None
+        for release, each in unmet:
+            yield Finding(result.model, title, _failing(title, release, each), "error", file, line)
+        if unshown:
+            message = f"{title}, could not be shown of {len(unshown)} releases: {unshown[0][1].result.unknown}"
+            yield Finding(result.model, title, message, "error", file, line, known=False)
+        if not unmet and not unshown:
+            yield Finding(result.model, title, f"{title}, is met in {len(pairs)} releases", "pass", file, line)
+
+    def warnings(self) -> list[str]:
+        """What the reader has to know beside the verdict."""
+        left = [each.left for each in self.verdict.releases if each.left is not None]
+        few = sum(each.in_small_company or 0 for each in left)
+        departed = [COMPANY.format(few, sum(each.people for each in left))] if few else []
+        unbounded = [UNBOUNDED.format(model) for model in self.verdict.unbounded]
+        return [*lacking(list(self.releases)), *unbounded, *departed]
+
+    def report(self) -> dict[str, Any]:
+        """The report; no value of a cell and no pseudonym is in it."""
+        unknown = [each.message for each in self.findings() if each.level == "error" and not each.known]
+        privacy: dict[str, Any] = {"satisfied": self.satisfied, "models": []} | (
+            {"unknown": unknown} if unknown else {}
+        )
+        problems = [each.message for each in self.findings() if each.level == "error" and each.known]
+        last = self.verdict.releases[-1]
+        state = {"path": self.request.state, "sha256": sha256_of(self.request.state), "rows": last.people}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "anonymize", "version": __version__},
+            "spec": {"path": None if self.spec.path is None else str(self.spec.path)},
+            "input": state | {"columns": len(self.spec.quasi_identifiers) + len(self.spec.sensitive)},
+            "privacy": privacy,
+            "series": {"verified": self._verified(), "beside": self._beside()},
+            "warnings": [*problems, *self.warnings()],
+        }
+
+    def _verified(self) -> dict[str, Any]:
+        """The verdict, with how each release was read."""
+        block = self.verdict.block()
+        for release, each in zip(block["releases"], self.releases, strict=True):
+            release |= {"origin": each.people.origin, "lacking": list(each.lacking), "matches_state": each.matches}
+        return block
+
+    def _beside(self) -> dict[str, Any]:
+        """What the papers' weaker promises come to: BCF-anonymity of each release and the one before it from the files
+        alone, and m-invariance of every sensitive attribute."""
+        people = [each.people for each in self.releases]
+        pairs = zip(self.releases, self.releases[1:], strict=False)
+        bcf = [
+            {"release": now.people.name, "after": before.people.name}
+            | ({} if now.file is None or before.file is None else correspondence(before.file, now.file).block())
+            for before, now in pairs
+        ]
+        invariant = [invariance(people, (name, False)).block() for name in self.spec.sensitive]
+        return {"bcf_anonymity": bcf, "m_invariance": invariant}
+
+
+def _key(result: Any) -> tuple[str, str | None]:
+    return result.model, result.attribute
+
+
+def _listed(figures: Any) -> str:
+    return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
+
+
+def _failing(title: str, release: ReleaseVerdict, each: ValuesResult) -> str:
+    """That a model is not met, where, and for how many."""
+    result = each.result
+    values = "" if each.values_of in (None, release.name) else f", by the values of {each.values_of}"
+    reached = f"{_listed(result.achieved)}; " if result.achieved else ""
+    return (
+        f"{title}, is not met in {release.name}{values}: {reached}{result.failing_rows} people in "
+        f"{result.failing_classes} histories fail"
+    )
