@@ -114,6 +114,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize example survey -o try",
     ),
     "key": ("anonymize key make series.key",),
+    "series": (
+        "anonymize series show state",
+        "anonymize series undo state",
+        "anonymize series forget state --key series.key 4711",
+    ),
     "explain": (
         "anonymize explain",
         "anonymize explain t-closeness",

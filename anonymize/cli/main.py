@@ -45,6 +45,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Reuse": {
         "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),
+        "series": ("series:series", "Show a series of releases, take the last back, forget a person."),
         "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {

@@ -73,8 +73,8 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        asked = self.request.save_link is not None or self.request.in_series
-        written = self.written if asked or self.table.units is not None else None
+        followed = self.request.save_link is not None or self.request.in_series
+        written = self.written if followed or self.table.units is not None else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:

@@ -77,15 +77,13 @@ def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
-    if spec.series.departures == "deferred":
-        raise UsageError(Problem("series.departures: deferred is not there yet", hint="leave it out, or say unseen"))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"
         raise UsageError(Problem(f"{', '.join(rare)}: which values are rare changes from night to night", hint=hint))
 
 
-def asked(request: Request, fixed: Mapping[str, Any]) -> str:
+def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:
     """A hash of what was asked for, beside the input: the same release follows from the same."""
     content = {
         "spec": request.spec.model_dump(mode="json", exclude={"input": {"path"}}),

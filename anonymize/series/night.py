@@ -29,7 +29,7 @@ from anonymize.series.guarantee import about_table, check_kept
 from anonymize.series.histories import without_last
 from anonymize.series.journal import Journal, locked
 from anonymize.series.people import Tonight, naming, pseudonyms
-from anonymize.series.record import Presence, nothing_yet
+from anonymize.series.record import Attendance, nothing_yet
 from anonymize.series.reserve import reserve_of
 from anonymize.series.search import NightSearch, Run, SeriesClasses
 from anonymize.series.state import InputFile, SeriesRelease, State
@@ -130,7 +130,7 @@ class Night:
     """The release of one night. `before`: the state as it is, None at the first. The rest comes about on the way.
 
     `base`: the state that is continued, which is without its last release where the same is made `again`; `made`: the
-    one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `asked`: hash of what was
+    one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `intent`: hash of what was
     asked for. `unbounded`: models that the promise over time leaves out.
     """
 
@@ -145,7 +145,7 @@ class Night:
     classes: SeriesClasses = field(init=False)
     k: int = field(init=False)
     reserve: int = field(init=False)
-    asked: str = field(init=False)
+    intent: str = field(init=False)
     unbounded: list[str] = field(init=False)
     counts: dict[str, int] = field(init=False)
     verdict: dict[str, Any] = field(init=False)
@@ -175,7 +175,7 @@ class Night:
         self.k = spec.largest_k
         names = naming(spec)
         now = fixed.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
-        self.asked = fixed.asked(request, now)
+        self.intent = fixed.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
         if before is None:
             self.base = replace(fresh, fixed=now)
@@ -184,7 +184,7 @@ class Night:
             raise UsageError("series.person: not what it was at earlier releases of the series")
         fixed.check_unchanged(before.fixed, now)
         last = before.releases[-1]
-        if (last.input.sha256, last.spec) != (table.source.sha256, self.asked):
+        if (last.input.sha256, last.spec) != (table.source.sha256, self.intent):
             self.base = replace(before, fixed=now)
             return
         self.again = last
@@ -201,7 +201,7 @@ class Night:
         Raises UnsafeError where the promise is not kept, and UsageError where the same night makes another release.
         """
         assert isinstance(draft, ClassedDraft)
-        presence = Presence(self.tonight, draft.released.class_of)
+        presence = Attendance(self.tonight, draft.released.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
         release = self._release(draft, files)
         known = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
@@ -228,7 +228,7 @@ class Night:
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             algorithm=request.algorithm,
             options=asdict(request.options),
-            spec=self.asked,
+            spec=self.intent,
             k=self.k,
             reserve=self.reserve,
             levels=self.classes.levels,

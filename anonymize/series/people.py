@@ -69,8 +69,8 @@ class Tonight:
             none = np.full(len(person), -1, np.int64)
             return cls(person, none, np.full(len(person), NEVER, np.int64))
         known = state.people.select("person").with_row_index("position")
-        found = person.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")
-        position = found["position"].cast(pl.Int64).fill_null(-1).to_numpy()
+        looked_up = person.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")
+        position = looked_up["position"].cast(pl.Int64).fill_null(-1).to_numpy()
         history = np.where(position < 0, NEVER, state.history_of[position])
         return cls(person, position, history)
 

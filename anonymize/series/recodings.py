@@ -100,8 +100,8 @@ def levels_around(table: Table, partition: Partition, wished: NDArray[np.int16])
         leaves = attribute.generalization.leaf_of(attribute.codes[partition.order])
         unsettled = np.ones(partition.count, np.bool_)
         for level, nodes in enumerate(attribute.hierarchy.levels):
-            shown = nodes[leaves]
-            low, high = (each.reduceat(shown, partition.starts[:-1]) for each in (np.minimum, np.maximum))
+            own = nodes[leaves]
+            low, high = (each.reduceat(own, partition.starts[:-1]) for each in (np.minimum, np.maximum))
             settled = unsettled & (low == high)
             levels[settled, index] = np.maximum(levels[settled, index], level)
             unsettled &= ~settled

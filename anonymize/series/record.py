@@ -23,7 +23,7 @@ from anonymize.table import Table
 
 
 @dataclass(frozen=True)
-class Presence:
+class Attendance:
     """Who of tonight is in which class: `class_of` (rows,), NOT_THERE for who is in none."""
 
     tonight: Tonight

@@ -148,11 +148,11 @@ class NightSearch:
                 if self.state is None
                 else self.state.edges
             )
-            shown = self._shown(partition, new, levels, edges)
-            released = recoding.render(shown, self.table, self.request.spec.output, drop=False)
+            classes = self._shown(partition, new, levels, edges)
+            released = recoding.render(classes, self.table, self.request.spec.output, drop=False)
             unsafe = self._unsafe(released)
             if not unsafe.any():
-                return self._counted(shown, levels, edges, released)
+                return self._counted(classes, levels, edges, released)
             partition = without_rows(partition, unsafe)
 
     def _shown(
@@ -189,8 +189,8 @@ class NightSearch:
         return hidden
 
     def _counted(
-        self, shown: Recoding, levels: tuple[int, ...] | None, edges: Edges, released: Released
+        self, classes: Recoding, levels: tuple[int, ...] | None, edges: Edges, released: Released
     ) -> SeriesClasses:
         absent = released.class_of < 0
         held_back = int((absent & self.tonight.newcomers).sum())
-        return SeriesClasses(shown, levels, edges, held_back, int(absent.sum()) - held_back)
+        return SeriesClasses(classes, levels, edges, held_back, int(absent.sum()) - held_back)

@@ -73,16 +73,16 @@ class Nights:
         return dict(json.loads((self.folder / f"{name}.json").read_text()))
 
     def arguments(self, name: str, series: str) -> list[str]:
-        at = self.folder
-        files = ["-i", f"{at}/{name}.in.csv", "-o", f"{at}/{name}.csv", "-r", f"{at}/{name}.json"]
-        files += ["--save-link", f"{at}/{name}.link.json", "--key", f"{at}/key", series, f"{at}/state"]
-        return [self.algorithm, f"{at}/spec.yaml", *files, "-q", "--threads", "1"]
+        here = self.folder
+        files = ["-i", f"{here}/{name}.in.csv", "-o", f"{here}/{name}.csv", "-r", f"{here}/{name}.json"]
+        files += ["--save-link", f"{here}/{name}.link.json", "--key", f"{here}/key", series, f"{here}/state"]
+        return [self.algorithm, f"{here}/spec.yaml", *files, "-q", "--threads", "1"]
 
     def write(self, name: str) -> None:
         with (self.folder / f"{name}.in.csv").open("w", newline="") as file:
             csv.writer(file).writerows([("name", *QUASI, "disease"), *self.people])
 
-    def shown(self, name: str) -> dict[str, tuple[tuple[str, ...], str]]:
+    def cells(self, name: str) -> dict[str, tuple[tuple[str, ...], str]]:
         """Of everybody in a release, the class and the disease that it shows."""
         rows = list(csv.DictReader((self.folder / f"{name}.csv").read_text().splitlines()))
         names = [row["name"] for row in csv.DictReader((self.folder / f"{name}.in.csv").read_text().splitlines())]
@@ -92,7 +92,7 @@ class Nights:
 
     def check(self, k: int = 4, l: int = 2) -> int:  # noqa: E741
         """Everybody shares a history with k people, who have l diseases in every release so far; the smallest group."""
-        releases, smallest = [self.shown(name) for name in self.made], 10**6
+        releases, smallest = [self.cells(name) for name in self.made], 10**6
         for night in range(len(releases)):
             groups: dict[Any, list[str]] = defaultdict(list)
             for person in releases[night]:

@@ -28,7 +28,7 @@ def three(folder: Path, algorithm: str = "mondrian", spec: str = SPEC) -> Nights
 def test_every_history_is_shared_and_diverse(tmp_path: Path, algorithm: str) -> None:
     nights = three(tmp_path, algorithm)
     assert 4 <= nights.check() < 20
-    assert all(len(nights.shown(name)) > 100 for name in nights.made)
+    assert all(len(nights.cells(name)) > 100 for name in nights.made)
 
 
 def test_two_releases_that_do_not_follow_each_other_would_not_pass(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_who_is_left_in_a_small_history_is_withheld_and_comes_back(tmp_path: Pat
     nights.come(60)
     nights.release()
     classes: dict[object, list[str]] = {}
-    for person, (cell, _) in nights.shown("night0").items():
+    for person, (cell, _) in nights.cells("night0").items():
         classes.setdefault(cell, []).append(person)
     small = min(classes.values(), key=len)
     whole = list(nights.people)
@@ -114,16 +114,16 @@ def test_values_released_earlier_stay_diverse(tmp_path: Path) -> None:
     nights.come(90)
     nights.people = [(*person[:4], "gout" if number % 5 else "flu") for number, person in enumerate(nights.people)]
     nights.release()
-    shown = nights.shown("night0")
+    released = nights.cells("night0")
     nights.people = [(*person[:4], "flu" if number % 2 else "gout") for number, person in enumerate(nights.people)]
     keep: set[str] = set()
     by_class: dict[object, list[str]] = {}
-    for person, (cell, _) in shown.items():
+    for person, (cell, _) in released.items():
         by_class.setdefault(cell, []).append(person)
     for people in by_class.values():
-        diseases = [shown[person][1] for person in people]
+        diseases = [released[person][1] for person in people]
         most = max(set(diseases), key=diseases.count)
-        alike = [person for person in people if shown[person][1] == most]
+        alike = [person for person in people if released[person][1] == most]
         keep |= set(alike if len(alike) >= 4 else people)
     nights.people = [person for person in nights.people if person[0] in keep]
     report = nights.release()["series"]["people"]

@@ -1,0 +1,99 @@
+"""`series show`, `series undo` and `series forget`: what is done to a series without a release."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anonymize.cli.options import COLOR, PATH, QUIET, with_options
+
+STATE = click.argument("state", type=PATH)
+
+
+@click.group(name="series")
+def series() -> None:
+    """Show a series of releases, take the last one back, or forget a person.
+
+    A series begins with `--start-series STATE` of a release command and goes on with `--after STATE`. STATE is private.
+    """
+
+
+@series.command()
+@with_options(STATE, click.option("--json", "as_json", is_flag=True, help="Print JSON."), COLOR)
+def show(state: str, as_json: bool, color: str) -> None:
+    """Print the releases of a series and how many people came, left, were held back and withheld.
+
+    Held back are people who were never released and are too few for a class of their own; withheld are people who were
+    released before and whose history now has too few. A run that was interrupted is finished first, or taken back.
+    """
+    from anonymize.series.keeping import summary
+
+    content = summary(state)
+    if as_json:
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        _print(content, color)
+
+
+def _print(content: dict[str, Any], color: str) -> None:
+    from rich.table import Table
+
+    from anonymize.report.terminal import console
+
+    names = ("released", "newcomers", "departed", "held_back", "withheld")
+    table = Table("", "file", "k", "reserve", *(name.replace("_", " ") for name in names))
+    for each in content["releases"]:
+        counts = (str(each["people"][name]) for name in names)
+        table.add_row(str(each["number"]), Path(each["path"]).name, str(each["k"]), str(each["reserve"]), *counts)
+    out = console(sys.stdout, color)
+    out.print(table)
+    out.print(f"{content['histories']} histories; the smallest has {content['smallest_history']} people")
+
+
+@series.command()
+@with_options(STATE, QUIET)
+def undo(state: str, quiet: bool) -> None:
+    """Take the last release back, as if it had never been made.
+
+    For a release that nobody has got: who has seen it knows it all the same, and the next one is made as if they did
+    not. The released file stays where it is.
+    """
+    from anonymize.series.keeping import undo as take_back
+
+    path = take_back(state)
+    if not quiet:
+        click.echo(f"took back the release {path}; remove the file if it is still there", err=True)
+
+
+@series.command()
+@with_options(
+    STATE,
+    click.argument("people", metavar="PERSON...", nargs=-1, required=True),
+    click.option("--key", "key_path", type=PATH, required=True, help="The key of the series."),
+    QUIET,
+)
+def forget(state: str, people: tuple[str, ...], key_path: str, quiet: bool) -> None:
+    """Remove people from the state, each named as in the table; several columns as a JSON list of texts.
+
+    The releases in which they were stay as they are, and so does what these tell. The promise to the others counts
+    those who are forgotten no more: who is then in a history of fewer than k is withheld from the next release. Who is
+    forgotten and comes again is a newcomer; whoever recognizes them joins the two histories.
+    """
+    from anonymize.series.keeping import forget as remove
+
+    count, few = remove(state, key_path, [_texts(person) for person in people])
+    if not quiet:
+        click.echo(f"forgot {count}; {few} people are now in a history of fewer than k", err=True)
+
+
+def _texts(person: str) -> list[str]:
+    """The texts that name somebody."""
+    try:
+        texts = json.loads(person) if person.startswith("[") else [person]
+    except ValueError:
+        return [person]
+    return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else [person]
