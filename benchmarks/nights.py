@@ -3,9 +3,9 @@
     python benchmarks/nights.py [--data FOLDER] [--nights 12] [--command mondrian] [--wait N] | --kills 50 | --reserve
 
 Adult grows by 1 % and loses 0.5 % a night: who leaves is drawn, newcomers are bootstrapped from the rows and have new
-keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and the first and last once more from scratch. Loss
-counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs, links and releases
-and nothing else, and imports nothing of anonymize.
+keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and the first and last once more
+from scratch. Loss counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs,
+links and releases and nothing else, and imports nothing of anonymize.
 With --kills, runs of a second night of fewer rows are ended by SIGKILL at random moments: after each, the series is as
 it was before or as it is after that night, and the release is that of the state.
 With --reserve, what happens to classes that nobody mends: see docs/over-time.md.
