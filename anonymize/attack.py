@@ -35,6 +35,7 @@ from anonymize.evaluation.attacked import (
     with_control,
 )
 from anonymize.evaluation.distorted import randomized
+from anonymize.evaluation.past import PastReleases, in_series
 from anonymize.evaluation.tried import AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, Finding
@@ -55,8 +56,9 @@ class Attack:
 
     `released`: path of the release. `original`: path, None for the spec's. `link`: which row of the original each
     released row is, as it was saved with the release. `control`: a table of people who are not in the release, with the
-    original's columns. `previous`: an earlier release of the same people. `st`, `group`: of a
-    bucketized release the sensitive table, and the column of groups. `parameters`: path of those of a randomized
+    original's columns. `previous`: an earlier release of the same people; `series`, `key`: or the state of a series
+    that the release is in, by which all earlier ones are found, and its key, by which their people are. `st`, `group`:
+    of a bucketized release the sensitive table, and the column of groups. `parameters`: path of those of a randomized
     release, None for the file beside it, if there is one. `attackers`: of ATTACKERS, none for all.
     `max_excess`: the most that the upper end of an interval may be, None to judge nothing. `targets`: how many people
     are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
@@ -68,6 +70,8 @@ class Attack:
     link: str | None = None
     control: str | None = None
     previous: str | None = None
+    series: str | None = None
+    key: str | None = None
     st: str | None = None
     group: str | None = None
     parameters: str | None = None
@@ -106,6 +110,10 @@ def _check(request: Attack) -> None:
     inputs = [request.released, request.original, request.control, request.previous]
     if inputs.count("-") > 1:
         problems.append("two tables cannot both come from standard input")
+    if request.series is not None and request.previous is not None:
+        problems.append("--previous: is one of those that --series names")
+    if request.key is not None and request.series is None:
+        problems.append("--key: is that of a --series")
     if problems:
         raise UsageError(problems)
 
@@ -115,15 +123,17 @@ def _attacked(request: Attack) -> Concluded:
         request.progress("read", 0, 0)
         people = stack.enter_context(known(request.spec, request.original, request.control))
         release = _release(request, people, stack)
-        earlier = [] if request.previous is None else [released(people, request.previous, stack)]
+        past = _past(request, release)
+        earlier = [released(people, path, stack) for path in past.paths]
         values = coded_values(people, [release, *earlier])
-        row_of, truth = _rows(request, people, release, values)
+        row_of, truth = _rows(request, people, release, values, past)
         scene = scene_of(request.plan, people, [release, *earlier], values, row_of)
+        scene = scene.with_chains(past.rows_of)
         block = tried(request.plan, scene) | {"truth": truth}
         if request.attackers and block["left_out"]:
             raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
         findings, satisfied = judged(block, request.max_excess)
-        report = _head(request, people, release) | {"attacks": block}
+        report = _head(request, people, release, past.remarks) | {"attacks": block}
         report["privacy"] = _privacy(findings, satisfied)
     return Concluded(satisfied, Checked(report, findings))
 
@@ -142,15 +152,26 @@ def _release(request: Attack, people: Known, stack: ExitStack) -> ReadRelease:
     return randomized(people, request.released, parameters, stack)
 
 
+def _past(request: Attack, release: ReadRelease) -> PastReleases:
+    """The releases before this one: one that is named, or those of a series."""
+    if request.series is not None:
+        return in_series(request.spec, request.series, request.key, release.file.source.sha256)
+    named = [] if request.previous is None else [request.previous]
+    return PastReleases(named, [None for _ in named])
+
+
 # --- whom each row is about ------------------------------------------------------------------------------------------
 
 
-def _rows(request: Attack, people: Known, release: ReadRelease, values: CodedValues) -> tuple[Ints | None, str]:
+def _rows(
+    request: Attack, people: Known, release: ReadRelease, values: CodedValues, past: PastReleases
+) -> tuple[Ints | None, str]:
     """(people of the original,) the released row about each, -1 for none, and how that is known: by the link, by
     position where rows keep their order and their sensitive values agree; None, "regions" where it is not."""
-    if request.link is not None:
-        link = load_link(request.link)
-        link.check(request.link, input=people.sha256, release=release.file.source.sha256)
+    path = request.link or past.link
+    if path is not None:
+        link = load_link(path)
+        link.check(path, input=people.sha256, release=release.file.source.sha256)
         row_of = np.full(people.rows, -1)
         row_of[link.rows] = np.arange(release.rows)
         return row_of, "link"
@@ -163,7 +184,7 @@ def _rows(request: Attack, people: Known, release: ReadRelease, values: CodedVal
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
-def _head(request: Attack, people: Known, release: ReadRelease) -> dict[str, Any]:
+def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[str]) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
         "schema_version": SCHEMA_VERSION,
@@ -172,7 +193,7 @@ def _head(request: Attack, people: Known, release: ReadRelease) -> dict[str, Any
         "input": {"path": source.name, "sha256": source.sha256, "rows": source.rows, "columns": len(source.columns)},
         "original": {"path": people.path, "sha256": people.sha256, "rows": people.rows},
         "seed": request.seed,
-        "warnings": [] if unit is None else [UNITS.format(unit)],
+        "warnings": [*([] if unit is None or request.series is not None else [UNITS.format(unit)]), *remarks],
     }
 
 

@@ -14,6 +14,7 @@ from anonymize.attacks import (
     certain,
     composition,
     downcoding,
+    histories,
     journalist,
     learned,
     linkability,
@@ -30,7 +31,7 @@ from anonymize.attacks import (
 )
 from anonymize.attacks.distorted import DistortedColumn, DistortedRows
 from anonymize.attacks.required import KnownDiversity, Required
-from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.scene import EarlierRows, Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Attacker",
     "DistortedColumn",
     "DistortedRows",
+    "EarlierRows",
     "ExcessEstimate",
     "KnownDiversity",
     "Required",
@@ -77,6 +79,7 @@ _MODULES = (
     reconstruction,
     reconstruction_row,
     composition,
+    histories,
 )
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""

@@ -1,10 +1,10 @@
-"""Composition: puts two releases of the same people together.
+"""Composition: puts releases of the same people together.
 
-Knows: the quasi-identifiers of one person, who is in both releases.
+Knows: the quasi-identifiers of one person, who is in all releases.
 Does: takes the sensitive values where the person could be in each release, by regions that overlap, and guesses the one
-that both make likeliest; a value that either rules out is none.
+that all make likeliest; a value that one of them rules out is none.
 Success: the value is the person's. Baseline: the same guess from this release alone, so that the excess is what the
-earlier one adds. Control: the same attack on people who are in neither.
+earlier ones add. Control: the same attack on people who are in none.
 Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; their baselines are those of this release alone.
 Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
 (intersection).
@@ -23,28 +23,29 @@ from anonymize.attacks.success import Success
 from anonymize.classes import Floats
 
 ID = "composition"
-KNOWS = "the quasi-identifiers of a person, and an earlier release"
+KNOWS = "the quasi-identifiers of a person, and earlier releases"
 
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute; none without an earlier release."""
-    if scene.previous is None:
+    if not scene.earlier:
         return []
-    earlier = replace(scene, release=scene.previous, previous=None)
+    before = [replace(scene, release=each.release, earlier=()) for each in scene.earlier]
     successes = []
     for name, size in scene.sensitive.items():
         common = prior(scene.release, name, size)
-        pairs = zip(offered(scene, name), offered(earlier, name), strict=True)
-        both = list(pairs)
+        alone = offered(scene, name)
+        shares = alone
+        for other in before:
+            shares = [_together(own, old, common) for own, old in zip(shares, offered(other, name), strict=True)]
         truths = [people.values[name] for people, _ in scene.groups()]
-        shares = [_together(new, old, common) for new, old in both]
-        successes.append(guessed(shares, truths, both[0][0], name))
+        successes.append(guessed(shares, truths, alone[0], name))
     return successes
 
 
 def _together(new: Floats, old: Floats, common: Floats) -> Floats:
     """(people, size) what both say of each value, beyond how common it is; what the new one says where they contradict
-    each other."""
+    each other. What several releases say is put together one by one."""
     weights = np.divide(new * old, common, out=np.zeros_like(new), where=common > 0)
     empty = weights.sum(axis=1) <= 0
     weights[empty] = new[empty]

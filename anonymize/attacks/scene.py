@@ -8,7 +8,7 @@ span is taken, and a person's missing value is not used: this makes attackers we
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -138,15 +138,24 @@ class TargetPeople:
 
 
 @dataclass(frozen=True)
+class EarlierRows:
+    """An earlier release of a series. `row_of` (rows of the last release,): which of its rows is about the same person,
+    -1 for none; None where that is not known."""
+
+    release: ShownRows
+    row_of: Ints | None = None
+
+
+@dataclass(frozen=True)
 class Scene:
     """All that there is to an attack.
 
     `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
-    `previous`: an earlier release. `distorted`: a randomized release, of which `release` has only the sensitive values
-    as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `required`: what the release
-    was made to meet.
+    `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
+    the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers.
+    `required`: what the release was made to meet.
     """
 
     attributes: tuple[str, ...]
@@ -156,11 +165,16 @@ class Scene:
     everybody: TargetPeople
     targets: TargetPeople
     control: TargetPeople | None = None
-    previous: ShownRows | None = None
+    earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
     distorted: DistortedRows | None = None
     trees: tuple[Taxonomy | None, ...] = ()
     required: Required | None = None
+
+    def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
+        """The same scene, where it is known of earlier releases which rows are about the same people."""
+        pairs = zip(self.earlier, rows_of, strict=True)
+        return replace(self, earlier=tuple(replace(each, row_of=rows) for each, rows in pairs))
 
     @cached_property
     def candidates(self) -> Any:

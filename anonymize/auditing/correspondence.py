@@ -54,13 +54,17 @@ def correspondence(before: Audited, now: Audited) -> Correspondence:
     shape = (first.height, second.height)
     may_share = _matrix(pairs["old"], pairs["new"], np.ones(pairs.height), shape)
     figures = [_left(may_share, *counts) for counts in _counts(before, now, first, second)]
-    return Correspondence(min(each[0] for each in figures), min(each[1] for each in figures))
+    known = [each for each in figures if each is not None]
+    if len(known) < len(figures):
+        return Correspondence(None, None)
+    return Correspondence(min(each[0] for each in known), min(each[1] for each in known))
 
 
-def _matrix(rows: pl.Series, columns: pl.Series, values: Any, shape: tuple[int, int]) -> csr_array:
+def _matrix(rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> csr_array:
+    """Sparse, of entries of which each is at another place."""
     from scipy.sparse import csr_array
 
-    return csr_array((values, (rows.to_numpy(), columns.to_numpy())), shape=shape)
+    return csr_array((values, (np.asarray(rows), np.asarray(columns))), shape=shape)
 
 
 def _counts(
@@ -82,13 +86,18 @@ def _counts(
     return [tuple(_matrix(rows, ones, size, (len(rows), 1)) for rows, ones, size in sizes)]
 
 
-def _left(may_share: csr_array, old: csr_array, new: csr_array) -> tuple[int, int]:
-    """What is left of the smallest class: forward, and backward.
+def _left(may_share: csr_array, old: csr_array, new: csr_array) -> tuple[int, int] | None:
+    """What is left of the smallest class: forward, and backward; None where no two classes have a value in common. Two
+    classes without one are about nobody in common, whatever they show.
 
     Column by column of values, so that what is reached from a class is a product of matrices of zeros and ones.
     """
     pairs = may_share.tocoo()
     common = old[pairs.row].minimum(new[pairs.col]).sum(axis=1)
+    some = np.flatnonzero(common)
+    if not len(some):
+        return None
+    may_share = _matrix(pairs.row[some], pairs.col[some], np.ones(len(some)), may_share.shape)
     cracked = np.zeros(new.shape[0])
     for value in range(old.shape[1]):
         held, mine = (each[:, [value]].toarray().ravel() for each in (old, new))
@@ -98,4 +107,4 @@ def _left(may_share: csr_array, old: csr_array, new: csr_array) -> tuple[int, in
         among = (sharing.T @ sharing).astype(bool).astype(float) @ mine
         cracked += np.where(own > 0, np.clip(own - (among - mine), 0, mine), 0)
     left = np.asarray(new.sum(axis=1)).ravel() - cracked
-    return int(common.min()), int(left.min())
+    return int(common[some].min()), int(left.min())

@@ -17,7 +17,9 @@ import polars as pl
 from anonymize.auditing.table import Audited, opened
 from anonymize.errors import DataError
 from anonymize.link import load as load_link
+from anonymize.series.journal import Journal, locked
 from anonymize.series.state import SeriesRelease, State, value_column
+from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.files import sha256_of
@@ -26,6 +28,15 @@ from anonymize.verify.pseudonyms import pseudonyms
 from anonymize.verify.series import ReleasedAt
 
 _CLASS = "class"
+
+
+def opened_state(path: str) -> State:
+    """The state of a series, after an interrupted run has been finished or taken back. Raises UsageError where there is
+    none or another process works on it, DataError where it is damaged."""
+    if Journal(Path(path)).path.exists():
+        with locked(Path(path)):
+            pass
+    return load_state(path)
 
 
 @dataclass(frozen=True)
@@ -56,12 +67,12 @@ class SeriesFiles:
 
     def _retraced(self, number: int, stack: ExitStack) -> RetracedRelease:
         release, recorded = self.state.releases[number], self._recorded(number)
-        path = self._located(release.path, release.sha256)
+        path = self.located(release.path, release.sha256)
         if path is None:
             return RetracedRelease(recorded, None, None, ("release",))
         read = opened(_as_released(self.spec), path, classified=False)  # a pseudonym has no role
         audited = replace(stack.enter_context(read), declared=True)
-        people, lacking = self._people(release)
+        people, lacking = self.people(release)
         if people is None:
             unknown = pl.int_range(release.rows, dtype=pl.UInt32, eager=True)
             same = _same_classes(self._read(audited, release.path, unknown), recorded)
@@ -83,11 +94,11 @@ class SeriesFiles:
             normalize=spec.input.normalize,
         )
 
-    def _people(self, release: SeriesRelease) -> tuple[pl.Series | None, tuple[str, ...]]:
+    def people(self, release: SeriesRelease) -> tuple[pl.Series | None, tuple[str, ...]]:
         """(rows,) whom each row of a release is about, by its link and its original; None, and what is lacking, where
         one is not there or fits no other."""
-        original = self._located(release.input.path, release.input.sha256)
-        link = None if release.link is None else self._located(release.link, None)
+        original = self.located(release.input.path, release.input.sha256)
+        link = None if release.link is None else self.located(release.link, None)
         lacking = [name for name, path in (("link", link), ("original", original)) if path is None]
         if link is None or original is None:
             return None, tuple(lacking)
@@ -101,7 +112,7 @@ class SeriesFiles:
             return None, ("link",)
         return everybody.gather(rows.rows), ()
 
-    def _located(self, path: str, sha256: str | None) -> Path | None:
+    def located(self, path: str, sha256: str | None) -> Path | None:
         """The file, if it is there and is the one of this hash."""
         for place in dict.fromkeys((Path(path), self.folder / path, self.folder / Path(path).name)):
             if place.is_file() and sha256 in (None, sha256_of(place)):

@@ -17,14 +17,13 @@ import polars as pl
 
 from anonymize import __version__
 from anonymize.auditing.correspondence import correspondence
-from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking
+from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking, opened_state
 from anonymize.errors import DataError, Problem
 from anonymize.formats import Checked, Finding
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import report_files
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.series.key import load as load_key
-from anonymize.series.state import load as load_state
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
@@ -76,7 +75,7 @@ def audit_series(request: SeriesAudit) -> SeriesResult:
 
 
 def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
-    state, key = load_state(request.state), load_key(request.key)
+    state, key = opened_state(request.state), load_key(request.key)
     if key.fingerprint != state.key:
         raise DataError(Problem(NOT_THE_KEY, request.key))
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)

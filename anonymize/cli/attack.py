@@ -31,6 +31,8 @@ from anonymize.cli.options import (
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--control", type=PATH, help="Targets who are not in the release: a table like the original."),
     click.option("--previous", type=PATH, help="An earlier release of the same people."),
+    click.option("--series", type=PATH, help="The state of a series that RELEASED is in: all releases before it."),
+    click.option("--key", type=PATH, help="The key of the series, by which people are followed through it."),
     *BUCKETIZED,
     click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
@@ -75,6 +77,9 @@ def attack(
     Whom a row is about is known from --link, or by position where the rows keep their order; where it is not, the
     chance of picking the right row follows from the regions. Attacks are on a random sample of --targets people, which
     the intervals allow for.
+
+    With --series, earlier releases are found by the state. Attackers put them together, by the regions that they show,
+    and with --key also by which rows belong together, which the links and originals of the series say.
 
     An attacker who fails proves nothing about others: what a release guarantees, `anonymize audit` measures.
 

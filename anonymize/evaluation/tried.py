@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, KnownDiversity, Required, Scene, suited
+from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, suited
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
@@ -53,7 +53,7 @@ def scene_of(
         everybody=everybody,
         targets=everybody.of(_drawn(present, plan.targets, generator)),
         control=None if control is None else control.of(_drawn(np.arange(len(control)), plan.targets, generator)),
-        previous=rows[1] if len(rows) > 1 else None,
+        earlier=tuple(EarlierRows(each) for each in rows[1:]),
         seed=plan.seed,
         distorted=releases[0].distorted,
         trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report import attacks, evaluation, histories
+from anonymize.report import attacks, evaluation, series
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, explained, figure
 
@@ -16,7 +16,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "attacks": attacks.sections,
         "outside": _outside,
         "privacy": _privacies,
-        "series": histories.sections,
+        "series": series.sections,
         "classes": _classes,
         "risk": risks,
         "utility": _utilities,

@@ -77,8 +77,6 @@ def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
-    if spec.series.departures == "deferred":
-        raise UsageError(Problem("series.departures: deferred is not there yet", hint="leave it out, or say unseen"))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"

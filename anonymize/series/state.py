@@ -4,8 +4,8 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
 
 `series.json`: an object.
     `format` "anonymize series", `format_version` 1, `tool` (version); `key`: the fingerprint of the key of its
-    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
-    "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
+    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen";
+    `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;

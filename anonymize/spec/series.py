@@ -21,10 +21,10 @@ class SeriesOptions(Entry):
         description="Classes are made for k and so many people more, so that some may leave before those who stay are "
         "too few. Left out: by how many leave.",
     )
-    departures: Literal["unseen", "deferred"] = Field(
+    departures: Literal["unseen"] = Field(
         default="unseen",
-        description="Those who leave: unseen (what the disappearance of one known person tells is not bounded, and "
-        "counted) or deferred (they stay as they were last released until k of their history have left).",
+        description="Those who leave: unseen, so that what the disappearance of one known person tells is not bounded, "
+        "and counted.",
     )
     wait: Annotated[int, Field(ge=0)] = Field(
         default=3,

@@ -13,6 +13,7 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.series import (
+    COMPARING,
     Past,
     ReleasedAt,
     ReleaseVerdict,
@@ -66,16 +67,25 @@ def measure_next(
     texts = compared(missing, normalize=normalize)
     called = list(names) or [f"release {s + 1}" for s in range(earlier)]
     pasts = [Past(TONIGHT, pl.repeat(True, released.height, eager=True), tonight.rows.values, texts, tonight.overall)]
-    pasts += [
-        _past(called[s], people.filter(there[s]), there[s], sensitive, all_values, texts, s, normalize=normalize)
-        for s in reversed(range(earlier))
-    ]
     bounded = [check for check in checks if over_time(check)]
+    for s in reversed(range(earlier)):
+        same = all(_unchanged(tonight, name, people[f"value_{s}_{i}"], there[s]) for i, name in enumerate(sensitive))
+        if same and not any(check.model in COMPARING for check in bounded):
+            continue  # of the same people the same values: what they show is what they show tonight
+        own = people.filter(there[s])
+        pasts.append(_past(called[s], own, there[s], sensitive, all_values, texts, s, normalize=normalize))
     before = there[0] if there else pl.repeat(False, released.height, eager=True)
     for each in there[1:]:
         before |= each
     verdict = _verdict(history, results_of(history, pasts, bounded), whole((~before).sum()))
     return SeriesVerdict((verdict,), tuple(dict.fromkeys(each.model for each in checks if not over_time(each))))
+
+
+def _unchanged(tonight: ReleasedAt, attribute: str, values: pl.Series, there: pl.Series) -> bool:
+    """Whether those who were in an earlier release have the values now that they had then, as text."""
+    column = tonight.rows.values[attribute]
+    now = pl.Series([None], dtype=pl.String).append(column.texts).gather(column.numbers.of_row)
+    return now.filter(there).equals(values.alias("").filter(there), null_equal=True)
 
 
 def _verdict(history: Numbering, results: tuple[ValuesResult, ...], first_time: int) -> ReleaseVerdict:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import composition, linkability, order
+from anonymize.attacks import EarlierRows, composition, linkability, order
 from tests.attacks.scenes import of_rows
 
 
@@ -82,13 +82,13 @@ def test_two_releases_tell_what_neither_does() -> None:
     ends = [np.arange(count) // 2 * 2 + each for each in (0, 1)]
     shifted = [np.clip((np.arange(count) + 1) // 2 * 2 - 1 + each, 0, count - 1) for each in (0, 1)]
     one, two = (of_rows(codes, np.stack(each, axis=1)[:, None, :], values, (count,)) for each in (ends, shifted))
-    (success,) = composition.attack(replace(one, previous=two.release))
+    (success,) = composition.attack(replace(one, earlier=(EarlierRows(two.release),)))
     assert success.baseline.tolist() == [0.5] * count and success.hits[1:-1].tolist() == [1] * (count - 2)
 
 
 def test_the_same_release_twice_adds_nothing() -> None:
     codes, values = _people(4)
     scene = of_rows(codes, np.broadcast_to([0, 5], (200, 4, 2)), values, (6,) * 4)
-    (success,) = composition.attack(replace(scene, previous=scene.release))
+    (success,) = composition.attack(replace(scene, earlier=(EarlierRows(scene.release),)))
     assert success.hits.tolist() == success.baseline.tolist()
     assert composition.attack(scene) == []

@@ -28,22 +28,26 @@ output: {row_order: sorted}
 AREAS = "a1;A;*\na2;A;*\nb1;B;*\nb2;B;*\nc1;C;*\nc2;C;*\n"
 
 
-def laid_out(folder: Path, nights: Sequence[Night], *, key: Key | None = None, links: bool = True) -> State:
+def laid_out(
+    folder: Path, nights: Sequence[Night], *, links: bool = True, areas: Mapping[str, str] | None = None
+) -> State:
     """Writes `spec.yaml`, `key.json`, `state`, and of each night N from 0 `in.N.csv`, `out.N.csv`, `link.N.json`. The
-    rows of a release are in the order of what they show, people of a class in that of their names backwards."""
-    key = key or Key(bytes(range(32)))
+    rows of a release are in the order of what they show, people of a class in that of their names backwards.
+    `areas`: where people live; otherwise in one of the two areas of the class that they are shown in."""
+    key = Key(bytes(range(32)))
     (folder / "spec.yaml").write_text(SPEC)
     (folder / "areas.csv").write_text(AREAS)
     (folder / "key.json").write_text(key.text)
-    state = state_of(nights, key, [_night(folder, number, night, links) for number, night in enumerate(nights)])
+    state = state_of(nights, key, [_night(folder, number, night, links, areas) for number, night in enumerate(nights)])
     (folder / "state").write_bytes(state.as_bytes())
     return state
 
 
-def _night(folder: Path, number: int, night: Night, links: bool) -> SeriesRelease:
+def _night(folder: Path, number: int, night: Night, links: bool, areas: Mapping[str, str] | None) -> SeriesRelease:
     original, released, link = (folder / name.format(number) for name in ("in.{}.csv", "out.{}.csv", "link.{}.json"))
     names = sorted(night)
-    rows = [f"{who},{night[who][0].lower()}{1 + place % 2},{night[who][1]}" for place, who in enumerate(names)]
+    lives = areas or {who: f"{night[who][0].lower()}{1 + place % 2}" for place, who in enumerate(names)}
+    rows = [f"{who},{lives[who]},{night[who][1]}" for who in names]
     original.write_text("\n".join(["id,area,ill", *rows]) + "\n")
     order = sorted(range(len(names)), key=lambda row: (night[names[row]][0], -row))
     released.write_text("\n".join(["area,ill", *(",".join(night[names[row]]) for row in order)]) + "\n")

@@ -64,3 +64,9 @@ def test_without_a_sensitive_attribute_rows_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [3, 8])
 def test_newcomers_beside_everybody_are_left_as_many_as_came(tmp_path: Path, rows: int) -> None:
     assert measured(tmp_path, ["UK,flu"] * 4, ["UK,flu"] * (4 + rows)) == Correspondence(4, rows)
+
+
+def test_classes_without_a_value_in_common_are_about_nobody_in_common(tmp_path: Path) -> None:
+    first, second = ["Europe,flu"] * 5, ["UK,flu"] * 5 + ["France,gout"] * 6
+    assert measured(tmp_path, first, second) == Correspondence(5, 0)
+    assert measured(tmp_path, first, ["France,gout"] * 6) == Correspondence(None, None)

@@ -11,7 +11,7 @@ import pytest
 
 from anonymize import privacy
 from anonymize.auditing.series import SeriesAudit, SeriesResult, audit_series
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import DataError, UsageError, WriteError
 from anonymize.link import load as load_link
 from anonymize.series.key import Key
 from anonymize.series.state import State
@@ -164,6 +164,16 @@ def test_another_key_is_refused_and_what_is_not_there(tmp_path: Path) -> None:
         audited(tmp_path)
     (tmp_path / "key.json").unlink()
     with pytest.raises(UsageError, match="no key file"):
+        audited(tmp_path)
+
+
+def test_an_interrupted_run_is_settled_first(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    (tmp_path / ".state.journal").write_text('{"steps": []}')
+    assert audited(tmp_path).satisfied
+    assert not (tmp_path / ".state.journal").exists()
+    (tmp_path / ".state.journal").write_text("damaged")
+    with pytest.raises(WriteError, match="journal"):
         audited(tmp_path)
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from anonymize.privacy import MODELS
 from anonymize.verify import Check
-from anonymize.verify.series import ReleasedAt, SeriesVerdict, measure_series
+from anonymize.verify.series import COMPARING, ReleasedAt, SeriesVerdict, measure_series
 from anonymize.verify.tonight import TONIGHT, measure_next
 
 Night = dict[str, tuple[str, str | None]]
@@ -64,6 +65,25 @@ def test_it_is_what_the_files_of_all_releases_say(seed: int) -> None:
         for _ in range(1 + seed % 3)
     ]
     assert on_record(nights, CHECKS) == from_files(nights, CHECKS)
+
+
+@pytest.mark.parametrize("number", [2, 4])
+@pytest.mark.parametrize("changed", [0, 1, 5])
+def test_values_that_hardly_change_are_measured_all_the_same(number: int, changed: int) -> None:
+    draw = random.Random(changed)
+    kept: Night = {f"p{each}": ("A", draw.choice("xyz")) for each in range(60)}
+    nights: list[Night] = []
+    for _ in range(number):
+        kept = {who: (draw.choice("AAB"), value) for who, (_, value) in kept.items() if draw.random() < 0.95}
+        for who in draw.sample(sorted(kept), changed):
+            kept[who] = (kept[who][0], "x")
+        nights.append(kept)
+    for checks in (CHECKS, CHECKS[:2]):
+        assert on_record(nights, checks) == from_files(nights, checks)
+
+
+def test_comparing_models_are_those_that_say_so() -> None:
+    assert {name for name, model in MODELS.items() if getattr(model, "compares", False)} == COMPARING
 
 
 def test_a_record_that_is_not_the_text_is_a_mistake_of_the_program() -> None:

@@ -1,0 +1,111 @@
+"""Histories: is told which rows of a series of releases belong together.
+
+Knows: the quasi-identifiers of one person, in which releases of a series the person is, and which row of each release
+is about the same individual as which row of another.
+Does: of all chains of rows takes those whose cells could all be about the person, by regions that overlap, and that are
+where the person is, and absent where not; picks one of those that stand for the fewest combinations of values, and
+guesses the sensitive value that is most frequent in them, by that weight.
+Success: the chain is the person's: one over the people of the history, if the history is right. Or the value is the
+person's. Baseline: the same from this release alone, so that the excess is what the earlier ones add.
+Control: none, as people who are not in the releases have no chain.
+Figures: the fewest chains that could be one target's, the highest chance of any, and the share of targets whose chance
+is above 0.2.
+Limits: somebody whose quasi-identifiers have changed is looked for by the present ones.
+Source: the attacker of docs/over-time.md; Fung, Wang, Fu and Pei, Anonymity for continuous data publishing, EDBT 2008,
+told what theirs has to conclude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.majority import offered
+from anonymize.attacks.picking import picked, shares_of, weighed
+from anonymize.attacks.scene import CELLS, EarlierRows, Scene
+from anonymize.attacks.success import Success
+from anonymize.classes import Bools, Floats, Ints
+
+ID = "histories"
+KNOWS = "the quasi-identifiers of a person, and which rows of the releases belong together"
+AT_RISK = 0.2
+
+
+def attack(scene: Scene) -> list[Success]:
+    """A success for the chain, and one for each sensitive attribute; none where it is not known which rows belong
+    together, or whom they are about."""
+    linked = [each for each in scene.earlier if each.row_of is not None]
+    if not linked or scene.targets.row_of is None or not len(scene.targets):
+        return []
+    chains = _Chains.of(scene, linked)
+    own = chains.history_of[scene.targets.row_of]
+    chances, counts, shares = [], [], {name: [] for name in scene.sensitive}  # type: ignore[var-annotated]
+    for some, fits in chains.fitting(scene, linked, own):
+        best = np.where(fits, chains.density, -np.inf).argmax(axis=1)
+        chances.append((best == own[some]) / chains.sizes[best])
+        counts.append(fits @ chains.sizes)
+        weights = np.where(fits, np.exp(chains.density - chains.density.max()), 0)
+        for name, size in scene.sensitive.items():
+            shares[name].append(weights @ chains.counts(scene, name, size))
+    hits, fewest = np.concatenate(chances), int(np.concatenate(counts).min())
+    return [_of_chain(scene, hits, fewest), *(_of_value(scene, name, np.concatenate(shares[name])) for name in shares)]
+
+
+def _of_chain(scene: Scene, hits: Floats, fewest: int) -> Success:
+    baseline = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
+    figures = {"fewest": fewest, "max": float(hits.max()), "at_risk": float((hits > AT_RISK).mean())}
+    return Success(hits, baseline, figures=figures)
+
+
+def _of_value(scene: Scene, name: str, weights: Floats) -> Success:
+    common = prior(scene.release, name, scene.sensitive[name])
+    return guessed([normalized(weights, common)], [scene.targets.values[name]], offered(scene, name)[0], name)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """The rows of a release by history. `classes` (histories, releases): the class in the release itself, then in each
+    earlier one, -1 for none; `history_of` (rows,); `sizes`, `density` (histories,): rows, and the logarithm of one over
+    how many combinations of values its classes stand for, up to a constant."""
+
+    classes: Ints
+    history_of: Ints
+    sizes: Ints
+    density: Floats
+
+    @classmethod
+    def of(cls, scene: Scene, linked: list[EarlierRows]) -> _Chains:
+        columns = [scene.release.class_of]
+        density = [np.log(np.maximum(scene.release.density, 1e-300))]
+        for each in linked:
+            assert each.row_of is not None
+            columns.append(np.where(each.row_of >= 0, each.release.class_of[each.row_of], -1))
+            density.append(np.log(np.maximum(each.release.density, 1e-300)))
+        classes, history_of, sizes = np.unique(
+            np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        weights = [np.where(own >= 0, of_class[own], 0) for own, of_class in zip(classes.T, density, strict=True)]
+        return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
+
+    def fitting(self, scene: Scene, linked: list[EarlierRows], own: Ints) -> Iterator[tuple[slice, Bools]]:
+        """Of some targets after the other, (targets, histories) which ones could be theirs. `own`: their histories."""
+        releases = [scene.release, *(each.release for each in linked)]
+        step = max(CELLS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
+        for start in range(0, len(own), step):
+            some = slice(start, start + step)
+            fits = np.ones((len(own[some]), len(self.classes)), np.bool_)
+            for release, classes in zip(releases, self.classes.T, strict=True):
+                could_be = release.candidates(scene.targets.codes[some]).toarray() > 0
+                there = classes[own[some]] >= 0
+                fits &= np.where(there[:, None], could_be[:, classes] & (classes >= 0), classes < 0)
+            yield some, fits
+
+    def counts(self, scene: Scene, name: str, size: int) -> Floats:
+        """(histories, size) how often each history has each value in the release itself."""
+        values = scene.release.values[name]
+        present = values >= 0
+        places = self.history_of[present] * size + values[present]
+        return np.bincount(places, minlength=len(self.classes) * size).reshape(-1, size).astype(float)

@@ -1,0 +1,290 @@
+"""A series of nightly releases of Adult: what it withholds, holds back and loses, checked by thirty lines of its own.
+
+    python benchmarks/nights.py [--data FOLDER] [--nights 12] [--command mondrian] [--wait N] | --kills 50 | --reserve
+
+Adult grows by 1 % and loses 0.5 % a night: who leaves is drawn, newcomers are bootstrapped from the rows and have new
+keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and the first and last once more
+from scratch. Loss counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs,
+links and releases and nothing else, and imports nothing of anonymize.
+With --kills, runs of a second night of fewer rows are ended by SIGKILL at random moments: after each, the series is as
+it was before or as it is after that night, and the release is that of the state.
+With --reserve, what happens to classes that nobody mends: see docs/over-time.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HOME = Path(__file__).resolve().parents[1]
+K, L = 10, 2
+GROWTH, LOSS = 0.01, 0.005
+COLUMNS: tuple[str, ...] = (
+    "night",
+    "people",
+    "withheld",
+    "held back",
+    "loss",
+    "with held back",
+    "smallest",
+    "values",
+    "s",
+)
+COLUMNS += ("loss from scratch", "ratio", "with held back", "s from scratch")
+Rows = list[list[str]]
+
+
+def spec(wait: int | None = None) -> str:
+    """Adult with the occupation as what is sensitive. `wait`: how many nights newcomers may wait for others."""
+    lines = (HOME / "configs" / "adult.yaml").read_text(encoding="utf-8").split("privacy:")[0].splitlines()
+    kept = [line.replace("../hierarchies", str(HOME / "hierarchies")) for line in lines if "occupation:" not in line]
+    return (
+        "\n".join(
+            [
+                *kept,
+                "unit: id",
+                "sensitive: {occupation: {}}",
+                f"privacy: {{k: {K}, l: {L}}}",
+                *([f"series: {{wait: {wait}}}"] if wait is not None else []),
+            ]
+        )
+        + "\n"
+    )
+
+
+# --- the table, night by night ---------------------------------------------------------------------------------------
+
+
+def first_night(data: Path) -> tuple[list[str], Rows]:
+    """The header, and everybody with a key."""
+    header, *rows = csv.reader((data / "adult.csv").open(encoding="utf-8"), delimiter=";")
+    return ["id", *header], [[f"p{number}", *row] for number, row in enumerate(rows)]
+
+
+def next_night(rows: Rows, originals: Rows, night: int, draw: random.Random) -> Rows:
+    """Those who stay, and newcomers."""
+    stay = [row for row in rows if draw.random() >= LOSS]
+    return stay + [[f"n{night}.{number}", *draw.choice(originals)[1:]] for number in range(round(len(rows) * GROWTH))]
+
+
+def write(path: Path, header: list[str], rows: Rows) -> None:
+    """A CSV as Adult's."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";", lineterminator="\n").writerows([header, *rows])
+
+
+# --- the check -------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV, by column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter=";"))
+
+
+def released(folder: Path, night: int) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Of everybody who was released, the class shown and the value, by the link of that night."""
+    people = [row["id"] for row in read(folder / f"in{night}.csv")]
+    link = json.loads((folder / f"link{night}.json").read_text())["input_rows"]
+    rows = read(folder / f"out{night}.csv")
+    passing = ("occupation", "salary-class")
+    return {
+        people[number - 1]: (tuple(text for name, text in row.items() if name not in passing), row["occupation"])
+        for number, row in zip(link, rows, strict=True)
+    }
+
+
+def checked(nights: Sequence[dict[str, tuple[tuple[str, ...], str]]]) -> tuple[int, int]:
+    """The fewest people of one history on the last night, and the fewest values that these had in any release."""
+    people = nights[-1]
+    groups: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for who in people:
+        groups[tuple(night[who][0] if who in night else None for night in nights)].append(who)
+    values = [
+        len({night[who][1] for who in group}) for group in groups.values() for night in nights if group[0] in night
+    ]
+    return min(map(len, groups.values())), min(values)
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
+
+def arguments(command: str, night: int, output: str) -> list[str]:
+    """A release of a night's input."""
+    files = ["-i", f"in{night}.csv", "-o", f"{output}{night}.csv", "-r", f"{output}{night}r.json", "--force", "-q"]
+    return [sys.executable, "-m", "anonymize", command, "spec.yaml", *files]
+
+
+def in_series(command: str, night: int) -> list[str]:
+    """The release of a night after those before."""
+    start = "--start-series" if night == 0 else "--after"
+    own = [start, "state", "--key", "key.json", "--save-link", f"link{night}.json"]
+    return [*arguments(command, night, "out"), *own]
+
+
+def ran(command: list[str], folder: Path) -> float:
+    """Runs a command to its end; its processor seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, cwd=folder, check=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def lost(report: dict[str, Any], absent: int) -> float:
+    """gcp, where those who are absent count as 1."""
+    people = report["output"]["rows"]
+    return float((report["utility"]["gcp"] * people + absent) / (people + absent))
+
+
+def line(folder: Path, night: int, own_seconds: float, scratch: float | None, worst: tuple[int, int]) -> str:
+    """What is said of a night."""
+    report = json.loads((folder / f"out{night}r.json").read_text())
+    counts = report["series"]["people"]
+    everybody = counts["released"] + counts["withheld"] + counts["held_back"]
+    own, more = lost(report, counts["withheld"]), lost(report, counts["withheld"] + counts["held_back"])
+    absent = [f"{counts[name]} ({100 * counts[name] / everybody:.2f} %)" for name in ("withheld", "held_back")]
+    compared = ["", "", "", ""]
+    if scratch is not None:
+        other = lost(json.loads((folder / f"scratch{night}r.json").read_text()), 0)
+        compared = [f"{other:.4f}", f"{own / other:.3f}", f"{more / other:.3f}", f"{scratch:.1f}"]
+    figures = [str(night + 1), str(everybody), *absent, f"{own:.4f}", f"{more:.4f}", *map(str, worst)]
+    return "| " + " | ".join([*figures, f"{own_seconds:.1f}", *compared]) + " |"
+
+
+def series(folder: Path, data: Path, command: str, count: int, wait: int | None) -> None:
+    """Releases and checks a series, and prints a line a night."""
+    (folder / "spec.yaml").write_text(spec(wait))
+    subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
+    header, originals = first_night(data)
+    rows, draw, nights = originals, random.Random(1), []
+    print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
+    for night in range(count):
+        rows = rows if night == 0 else next_night(rows, originals, night, draw)
+        write(folder / f"in{night}.csv", header, rows)
+        own = ran(in_series(command, night), folder)
+        scratch = ran(arguments(command, night, "scratch"), folder) if night in (0, count - 1) else None
+        nights.append(released(folder, night))
+        worst = checked(nights)
+        print(line(folder, night, own, scratch, worst), flush=True)
+        assert worst >= (K, 0) and worst[1] >= L, "the guarantee does not hold"
+    audit = [sys.executable, "-m", "anonymize", "audit", "spec.yaml", "--series", "state", "--key", "key.json", "-q"]
+    print(f"audit --series: exit 0 in {ran(audit, folder):.1f} s", flush=True)
+
+
+# --- kills -----------------------------------------------------------------------------------------------------------
+
+
+def state_of(folder: Path) -> tuple[int, bool]:
+    """How many releases the state has, and whether the last one is the file that it names."""
+    with zipfile.ZipFile(folder / "state") as archive:
+        releases = json.loads(archive.read("series.json"))["releases"]
+    path = folder / f"out{len(releases) - 1}.csv"
+    right = path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == releases[-1]["sha256"]
+    return len(releases), right
+
+
+def killed(folder: Path, command: list[str], wait: float) -> bool:
+    """Whether a run was ended before its end."""
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+    time.sleep(wait)
+    process.kill()
+    return process.wait() != 0
+
+
+def second_night(folder: Path, data: Path, command: str, rows: int) -> tuple[bytes, float]:
+    """Lays out a series after its first night; the release of the second, made elsewhere, and the seconds it took."""
+    (folder / "spec.yaml").write_text(spec())
+    subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
+    header, originals = first_night(data)
+    first = originals[:rows]
+    write(folder / "in0.csv", header, first)
+    write(folder / "in1.csv", header, next_night(first, originals, 1, random.Random(1)))
+    ran(in_series(command, 0), folder)
+    whole = folder.with_name("whole")
+    shutil.copytree(folder, whole)
+    start = time.monotonic()
+    ran(in_series(command, 1), whole)
+    return (whole / "out1.csv").read_bytes(), time.monotonic() - start
+
+
+def kills(folder: Path, data: Path, command: str, times: int, rows: int = 5000) -> int:
+    """Ends runs of a second night at random moments; the next command finishes what was begun, or takes it back. The
+    number of times that the series was neither as before nor as after."""
+    source, wrong, ended, finished = random.Random(7), 0, 0, 0
+    began, copy = folder / "began", folder / "copy"
+    began.mkdir()
+    after, length = second_night(began, data, command, rows)
+    for _ in range(times):
+        shutil.copytree(began, copy)
+        ended += killed(copy, in_series(command, 1), source.uniform(0.1, 1.05) * length)
+        show = [sys.executable, "-m", "anonymize", "series", "show", "state"]
+        answered = subprocess.run(show, cwd=copy, capture_output=True).returncode == 0
+        releases, right = state_of(copy)
+        new = copy / "out1.csv"
+        fine = answered and right and releases == (2 if new.exists() else 1)
+        fine &= not new.exists() or new.read_bytes() == after
+        wrong, finished = wrong + (not fine), finished + new.exists()
+        shutil.rmtree(copy)
+    print(f"{times} runs of up to {length:.1f} s, {ended} killed, {finished} published: {wrong} neither old nor new")
+    return wrong
+
+
+# --- the reserve -----------------------------------------------------------------------------------------------------
+
+
+def reserve(folder: Path, data: Path, nights: int = 11, draws: int = 20) -> None:
+    """Classes made for k and more, left as they are while people leave: who stays in fewer than k."""
+    (folder / "spec.yaml").write_text(spec())
+    header, rows = first_night(data)
+    write(folder / "in0.csv", header, rows)
+    print("| classes made for | gcp | of those who stay, in fewer than k |\n|---|---|---|")
+    for size in range(K, K + 5):
+        ran([*arguments("mondrian", 0, "scratch"), "-k", str(size)], folder)
+        shown = [tuple(list(row.values())[:-2]) for row in read(folder / "scratch0.csv")]
+        gcp = json.loads((folder / "scratch0r.json").read_text())["utility"]["gcp"]
+        shares = []
+        for seed in range(draws):
+            draw = random.Random(seed)
+            staying = [each for each in shown if draw.random() < (1 - LOSS) ** nights]
+            shares.append(sum(n for n in Counter(staying).values() if n < K) / len(staying))
+        print(f"| {size} | {gcp:.4f} | {100 * sum(shares) / draws:.2f} % |", flush=True)
+
+
+def main() -> int:
+    """Prints what was measured; 1 where the series was damaged by a kill."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HOME.parent / "shared" / "data")
+    parser.add_argument("--nights", type=int, default=12)
+    parser.add_argument("--command", default="mondrian")
+    parser.add_argument("--wait", type=int, help="how many nights newcomers may wait; left out: as the command does")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--reserve", action="store_true")
+    given = parser.parse_args()
+    os.environ["PYTHONPATH"] = str(HOME)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if given.reserve:
+            reserve(folder, given.data)
+            return 0
+        if given.kills:
+            return bool(kills(folder, given.data, given.command, given.kills))
+        series(folder, given.data, given.command, given.nights, given.wait)
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
