@@ -21,7 +21,7 @@ from anonymize.table import Table
 
 CUTS = ("rate", "widest", "entropy", "ncp")
 """Rules by which classes are cut further; in place of any other it is the first."""
-FEW = 20_000
+FEW = 3_000
 """Newcomers whose classes are refined: Mondrian cuts so few people into classes that lose much."""
 
 
