@@ -9,6 +9,7 @@ people withheld is at most `SHARE`. One more is taken to have left than have, so
 from __future__ import annotations
 
 import numpy as np
+
 from anonymize.series.state import State
 
 NIGHTS = 12
