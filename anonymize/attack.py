@@ -18,23 +18,36 @@ from typing import Any
 import numpy as np
 
 from anonymize import __version__
-from anonymize.attacks import ATTACKERS, EarlierRows, Scene
+from anonymize.algorithms import ALGORITHMS
+from anonymize.attacks import ATTACKERS
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
-from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.attacked import AttackedTables, CodedValues, Known, coded_values, known, people_of, released
+from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.evaluation.attacked import (
+    CodedValues,
+    Known,
+    ReadRelease,
+    coded_values,
+    known,
+    of_table,
+    released,
+    with_control,
+)
+from anonymize.evaluation.distorted import randomized
 from anonymize.evaluation.past import PastReleases, in_series
-from anonymize.formats import Checked, Finding
+from anonymize.evaluation.tried import AttackPlan, judged, scene_of, tried
+from anonymize.families import Draft
+from anonymize.formats import Checked, Concluded, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
-from anonymize.publication import report_files
+from anonymize.publication import Files, report_files
 from anonymize.report.data import SCHEMA_VERSION
-from anonymize.request import Progress
+from anonymize.request import Progress, Request
 from anonymize.spec import Spec
+from anonymize.table import Table
 
 UNITS = "rows are attacked, not individuals: the spec has the unit {}, which a release does not show"
-FEW = "{}: nobody could be attacked"
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,8 @@ class Attack:
     released row is, as it was saved with the release. `control`: a table of people who are not in the release, with the
     original's columns. `previous`: an earlier release of the same people; `series`, `key`: or the state of a series
     that the release is in, by which all earlier ones are found, and its key, by which their people are. `st`, `group`:
-    of a bucketized release the sensitive table, and the column of groups. `attackers`: of ATTACKERS, none for all.
+    of a bucketized release the sensitive table, and the column of groups. `parameters`: path of those of a randomized
+    release, None for the file beside it, if there is one. `attackers`: of ATTACKERS, none for all.
     `max_excess`: the most that the upper end of an interval may be, None to judge nothing. `targets`: how many people
     are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
     """
@@ -60,6 +74,7 @@ class Attack:
     key: str | None = None
     st: str | None = None
     group: str | None = None
+    parameters: str | None = None
     attackers: Sequence[str] = ()
     max_excess: float | None = None
     targets: int = 2000
@@ -68,27 +83,13 @@ class Attack:
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
 
-
-@dataclass(frozen=True)
-class AttackResult:
-    """`satisfied`: whether every excess is within what is allowed; None where nothing was asked for. `checked`: the
-    report, and the findings that it comes down to."""
-
-    satisfied: bool | None
-    checked: Checked
-
     @property
-    def report(self) -> dict[str, Any]:
-        """What `--json` prints."""
-        return self.checked.report
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is above the limit, or could not be shown to be within it."""
-        return self.checked.problems
+    def plan(self) -> AttackPlan:
+        """What of it is not about files."""
+        return AttackPlan(self.attackers, self.max_excess, self.targets, self.seed, self.progress)
 
 
-def attack(request: Attack) -> AttackResult:
+def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
     _check(request)
@@ -115,28 +116,43 @@ def _check(request: Attack) -> None:
         problems.append("--key: is that of a --series")
     if problems:
         raise UsageError(problems)
-    if parameters_of(request.released) is not None:
-        raise UsageError(f"{request.released}: is randomized, and attackers read cells that are intervals or values")
 
 
-def _attacked(request: Attack) -> AttackResult:
+def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known(request.spec, request.original, request.control))
-        layout = BucketLayout.of(request.released, request.st, request.group)
-        release = released(people, request.released, stack, layout)
+        release = _release(request, people, stack)
         past = _past(request, release)
         earlier = [released(people, path, stack) for path in past.paths]
         values = coded_values(people, [release, *earlier])
         row_of, truth = _rows(request, people, release, values, past)
-        scene = _scene(request, people, [release, *earlier], values, row_of)
-        before = zip(scene.earlier, past.rows_of, strict=True)
-        scene = replace(scene, earlier=tuple(replace(each, row_of=rows) for each, rows in before))
-        report = _head(request, people, release, past.remarks) | {"attacks": _tried(request, scene) | {"truth": truth}}
-    return _judged(request, report)
+        scene = scene_of(request.plan, people, [release, *earlier], values, row_of)
+        scene = scene.with_chains(past.rows_of)
+        block = tried(request.plan, scene) | {"truth": truth}
+        if request.attackers and block["left_out"]:
+            raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
+        findings, satisfied = judged(block, request.max_excess)
+        report = _head(request, people, release, past.remarks) | {"attacks": block}
+        report["privacy"] = _privacy(findings, satisfied)
+    return Concluded(satisfied, Checked(report, findings))
 
 
-def _past(request: Attack, release: AttackedTables) -> PastReleases:
+def _release(request: Attack, people: Known, stack: ExitStack) -> ReadRelease:
+    """The release, of whichever family it is. Raises UsageError for a randomized one of which no sensitive attribute is
+    known."""
+    layout = BucketLayout.of(request.released, request.st, request.group)
+    parameters = request.parameters or (parameters_of(request.released) if layout is None else None)
+    if parameters is None:
+        return released(people, request.released, stack, layout)
+    if layout is not None:
+        raise UsageError("--st and --group are about a bucketized release, --parameters about a randomized one")
+    if not people.table.sensitive:
+        raise UsageError(f"{request.released}: is randomized, and the spec has no sensitive attribute to reconstruct")
+    return randomized(people, request.released, parameters, stack)
+
+
+def _past(request: Attack, release: ReadRelease) -> PastReleases:
     """The releases before this one: one that is named, or those of a series."""
     if request.series is not None:
         return in_series(request.spec, request.series, request.key, release.file.source.sha256)
@@ -148,7 +164,7 @@ def _past(request: Attack, release: AttackedTables) -> PastReleases:
 
 
 def _rows(
-    request: Attack, people: Known, release: AttackedTables, values: CodedValues, past: PastReleases
+    request: Attack, people: Known, release: ReadRelease, values: CodedValues, past: PastReleases
 ) -> tuple[Ints | None, str]:
     """(people of the original,) the released row about each, -1 for none, and how that is known: by the link, by
     position where rows keep their order and their sensitive values agree; None, "regions" where it is not."""
@@ -165,59 +181,10 @@ def _rows(
     return None, "regions"
 
 
-def _scene(
-    request: Attack, people: Known, releases: Sequence[AttackedTables], values: CodedValues, row_of: Ints | None
-) -> Scene:
-    attributes = people.table.attributes
-    codes = people.codes()
-    own, others = slice(0, people.rows), slice(people.rows, None)
-    everybody = people_of(codes, values.people, own, row_of)
-    generator = np.random.default_rng(request.seed)
-    rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
-    present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
-    control = people_of(codes, values.people, others) if people.table.rows > people.rows else None
-    return Scene(
-        attributes=tuple(attribute.name for attribute in attributes),
-        sizes=tuple(attribute.domain.size for attribute in attributes),
-        sensitive=values.sizes,
-        release=rows[0],
-        everybody=everybody,
-        targets=everybody.of(_drawn(present, request.targets, generator)),
-        control=None if control is None else control.of(_drawn(np.arange(len(control)), request.targets, generator)),
-        earlier=tuple(EarlierRows(each) for each in rows[1:]),
-        seed=request.seed,
-    )
+# --- the report ------------------------------------------------------------------------------------------------------
 
 
-def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:
-    """All of them in order, or as many as are asked for."""
-    return people if len(people) <= count else np.sort(generator.choice(people, count, replace=False))
-
-
-# --- attacks and what they come to -----------------------------------------------------------------------------------
-
-
-def _tried(request: Attack, scene: Scene) -> dict[str, Any]:
-    """The block `attacks`. Raises UsageError for an attacker who was asked for and has nothing to attack."""
-    names = list(request.attackers) or list(ATTACKERS)
-    results, idle = [], []
-    for done, name in enumerate(names):
-        request.progress("attack", done, len(names))
-        successes = ATTACKERS[name].attack(scene)
-        results += [{"attacker": name, **success.block()} for success in successes]
-        idle += [] if successes else [name]
-    if request.attackers and idle:
-        raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in idle])
-    return {
-        "results": results,
-        "left_out": idle,
-        "people": len(scene.everybody),
-        "sampled": len(scene.targets) < len(scene.everybody),
-        "max_excess": request.max_excess,
-    }
-
-
-def _head(request: Attack, people: Known, release: AttackedTables, remarks: Sequence[str]) -> dict[str, Any]:
+def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[str]) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
         "schema_version": SCHEMA_VERSION,
@@ -230,33 +197,84 @@ def _head(request: Attack, people: Known, release: AttackedTables, remarks: Sequ
     }
 
 
-def _judged(request: Attack, report: dict[str, Any]) -> AttackResult:
-    """The report with its block `privacy`, and a finding for each thing attacked."""
-    limit = request.max_excess
-    findings = [_finding(each, limit) for each in report["attacks"]["results"]]
-    for each, finding in zip(report["attacks"]["results"], findings, strict=True):
-        each["satisfied"] = None if limit is None or not finding.known else finding.level == "pass"
-    exceeded = [finding for finding in findings if finding.level == "error" and finding.known]
+def _privacy(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
+    """The block `privacy` of an attack."""
     unknown = [finding.message for finding in findings if not finding.known]
-    satisfied = None if limit is None or (unknown and not exceeded) else not exceeded
-    report["privacy"] = {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
-    return AttackResult(satisfied, Checked(report, tuple(findings)))
+    return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
 
 
-def _finding(each: dict[str, Any], limit: float | None) -> Finding:
-    """What one attack comes to."""
-    about = f" of {each['about']}" if each["about"] else ""
-    name, excess = f"{each['attacker']}{about}", each["excess"]
-    title = name if limit is None else f"{name}: excess at most {limit:g}"
-    if excess is None:
-        level, message = "measured" if limit is None else "error", FEW.format(name)
-        return Finding("max-excess", title, message, level, known=limit is None)  # type: ignore[arg-type]
-    message = f"{name}: excess {excess['value']:.4g}, at most {excess['high']:.4g} with 95 % confidence"
-    if limit is None:
-        return Finding("max-excess", title, message, "measured")
-    if excess["high"] > limit:
-        return Finding("max-excess", title, f"{message}, where {limit:g} is allowed", "error")
-    return Finding("max-excess", title, message, "pass")
+# --- before a release takes its place -------------------------------------------------------------------------------
+
+
+IDLE = "risk.attacks: there is nothing for {} to attack"
+UNREAD = "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked"
+
+
+@dataclass(frozen=True)
+class ReleaseTrial:
+    """What the attackers of a spec made of a release. `block`: of the report, None where nobody attacked."""
+
+    block: dict[str, Any] | None = None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def added(self, report: dict[str, Any]) -> dict[str, Any]:
+        """The report with it; one that is public has the warnings alone, which follow from the spec."""
+        warnings = [*report["warnings"], *self.warnings]
+        if self.block is None or "public" in report:
+            return report | {"warnings": warnings}
+        satisfied = report["privacy"]["satisfied"] if not self.problems else False
+        privacy = report["privacy"] | {"satisfied": satisfied}
+        return report | {"privacy": privacy, "attacks": self.block, "warnings": warnings}
+
+
+def try_release(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial:
+    """Lets the attackers that the spec names loose on a release that has been written and not yet published.
+
+    Which row is whose is known. Raises UnsafeError where an excess is above what the spec allows, or could not be
+    measured, unless that is allowed; UsageError for a randomized release without a file of its parameters; DataError
+    for a control that cannot be read.
+    """
+    risk = request.spec.risk
+    if not risk.attacks:
+        return ReleaseTrial()
+    if request.public and risk.max_excess is None:
+        return ReleaseTrial(warnings=(UNREAD,))
+    plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
+    block = _tried_on(plan, request.spec, files, table, draft)
+    findings, satisfied = judged(block, plan.max_excess)
+    block["satisfied"] = satisfied
+    place = request.spec.problem(("risk", "max_excess"), "")
+    problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")
+    if problems and not request.allow_unsafe:
+        hint = "nothing was written; --allow-unsafe writes it all the same"
+        raise UnsafeError([replace(problem, hint=hint) for problem in problems])
+    units = () if request.spec.unit is None else (UNITS.format(request.spec.unit),)
+    return ReleaseTrial(block, problems, (*units, *map(IDLE.format, block["left_out"])))
+
+
+def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft) -> dict[str, Any]:
+    """The block `attacks` of a release that is still a temporary file."""
+    with ExitStack() as stack:
+        people, control = of_table(spec, table), spec.risk.control
+        if control is not None:
+            people = stack.enter_context(with_control(spec, files.source, str(control)))
+        release = _written(people, files, draft, stack)
+        row_of = np.full(people.rows, -1)
+        row_of[draft.written.rows] = np.arange(release.rows)
+        values = coded_values(people, [release])
+        return tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
+
+
+def _written(people: Known, files: Files, draft: Draft, stack: ExitStack) -> ReadRelease:
+    """The release from its temporary files."""
+    path, further = str(files.table.part), [str(each.part) for each in files.release[1:]]
+    if ALGORITHMS[draft.request.algorithm].NEEDS.family == "randomization":
+        if not further:
+            raise UsageError("risk.attacks: a randomized release is attacked by its parameters: name a file for them")
+        return randomized(people, path, further[0], stack)
+    layout = None if draft.groups_in is None else BucketLayout(draft.groups_in, next(iter(further), None))
+    return released(people, path, stack, layout)
 
 
 make_callable(__name__)

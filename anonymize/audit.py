@@ -21,7 +21,7 @@ from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Audited, Original, opened
 from anonymize.calling import make_callable
 from anonymize.errors import Problem, UsageError
-from anonymize.formats import Checked
+from anonymize.formats import Checked, Concluded
 from anonymize.judging.protected import refuse_absent
 from anonymize.link import load
 from anonymize.names import parameters_of
@@ -109,27 +109,11 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class AuditResult:
-    """A table, measured: the verdict, and what is printed of it.
-
-    `satisfied`: whether the table is safe to release; None where nothing was required, or where something that was
-    could not be shown. A table that has one of the spec's direct identifiers is not, whatever the models say.
-    """
+class AuditResult(Concluded):
+    """A table, measured: the `verdict`, and whether the table is safe to release. One that has a direct identifier of
+    the spec is not, whatever the models say."""
 
     verdict: Verdict
-    satisfied: bool | None
-    checked: Checked
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """What `--json` prints."""
-        return self.checked.report
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
-        not be published."""
-        return self.checked.problems
 
 
 def audit(request: Audit) -> AuditResult:
@@ -166,7 +150,7 @@ def _audited(request: Audit) -> AuditResult:
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
-    return AuditResult(facts.verdict, facts.satisfied, Checked(facts.report(), facts.findings()))
+    return AuditResult(facts.satisfied, Checked(facts.report(), facts.findings()), facts.verdict)
 
 
 def _original(request: Audit, encoding: str) -> Original | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,12 @@ class Partition:
         size = np.concatenate(sizes) if sizes else np.empty(0, np.int64)
         starts = starts_of(size)
         rank = np.argsort(order[starts[:-1]], kind="stable")
-        return cls(order[concatenated_ranges(starts[:-1][rank], size[rank])], starts_of(size[rank]))
+        begins, ranked = starts[:-1][rank], starts_of(size[rank])
+        arranged = np.empty_like(order)
+        for first, stop in pairwise(_bounds(ranked)):
+            own = slice(first, stop)
+            arranged[ranked[first] : ranked[stop]] = order[concatenated_ranges(begins[own], size[rank[own]])]
+        return cls(arranged, ranked)
 
     @classmethod
     def of_labels(cls, labels: NDArray[np.integer]) -> Partition:
@@ -101,6 +107,17 @@ class Partition:
         labels = np.full(rows, -1, np.int32)
         labels[self.order] = np.repeat(np.arange(self.count, dtype=np.int32), self.sizes)
         return labels
+
+
+PIECE = 1 << 20
+"""Rows that are arranged at once."""
+
+
+def _bounds(starts: Ints) -> list[int]:
+    """Classes between which pieces of about `PIECE` rows lie, from 0 to all of them."""
+    wanted = np.arange(0, starts[-1] + PIECE, PIECE)
+    bounds = np.minimum(np.searchsorted(starts, wanted), len(starts) - 1).tolist()
+    return sorted({0, *bounds, len(starts) - 1})
 
 
 def starts_of(sizes: Ints) -> Ints:

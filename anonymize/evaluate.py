@@ -25,12 +25,12 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.protocol import Protocol, evaluate_models
 from anonymize.evaluation.released import ReleasedTable, as_written, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import MEASURES, utility
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
+from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
 from anonymize.report import Clock

@@ -94,9 +94,9 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
     )
     proposal = _with_joint(proposal, facts, quasi)
     rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))
-    losses = tried(_spec(proposal), rows)
-    k = proposed(losses) if losses else min(5, facts.rows)
     sampled = rows.height if rows.height < facts.rows else None
+    losses = tried(_spec(proposal), rows, whole=sampled is None)
+    k = proposed(losses) if losses else min(5, facts.rows)
     return replace(proposal, costs=losses, k=request.choose(losses, k, facts.rows), sampled=sampled)
 
 
@@ -105,7 +105,7 @@ def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -
     if not set(facts.columns) <= set(facts.hashes):
         return proposal
     passing = [*proposal.names("sensitive"), *proposal.names("insensitive")]
-    both = together(facts.hashes, names), together(facts.hashes, [*names, *passing])
+    both = together(facts.hashes, names, passing)
     return replace(proposal, joint=growing(facts.hashes, names), all_together=both)
 
 

@@ -174,7 +174,8 @@ def named_by(spec: Spec) -> list[Path]:
     """The spec's own file and the files that it names, its input excepted."""
     attributes = [*spec.quasi_identifiers.values(), *spec.sensitive.values()]
     hierarchies = [attribute.hierarchy for attribute in attributes if isinstance(attribute.hierarchy, Path)]
-    return [*hierarchies, *populations_of(spec), *([] if spec.path is None else [spec.path])]
+    control = [spec.risk.control] if isinstance(spec.risk.control, Path) else []
+    return [*hierarchies, *populations_of(spec), *control, *([] if spec.path is None else [spec.path])]
 
 
 def _refuse_twice(paths: Iterable[object]) -> None:

@@ -5,6 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
+files       ─▶ trial     the attackers that the spec names are let loose on them (`anonymize.attack`)
 everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
@@ -16,9 +17,10 @@ from functools import partial
 from typing import Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
+from anonymize.attack import try_release
 from anonymize.calling import make_callable
 from anonymize.families import family_of
-from anonymize.families.steps import check_needs, check_satisfied, published, search, stage
+from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
 from anonymize.link import SAVE_LINK, Link, LinkedFile
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -57,18 +59,20 @@ def release(request: Request) -> dict[str, Any]:
     """
     check_needs(request)
     family, clock = family_of(request.algorithm), Clock()
-    timed = partial(stage, request, clock)
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path], named_by(request.spec))
     with following(request) as series, opened(request.spec, paths) as files:
         series.begin(files)
         spec = resolve(request.spec, files.source.columns)
         request = replace(request, spec=spec)
-        requirements = family.requirements(spec)
+        requirements, room = family.requirements(spec), room_for(request, files.source)
+        timed = partial(stage, request, clock, room=room)
         with timed("read"):
-            table = read(spec, files.source, workload=reads_workload(ALGORITHMS[request.algorithm], request.options))
+            workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
+            table = read(spec, files.source, workload=workload, arrays=room.arrays)
         with timed("search"):
-            result = series.search(request, table, requirements, partial(search, files=files.further))
+            run = partial(search, files=files.further, by_parts=room.in_files)
+            result = series.search(request, table, requirements, run)
         with timed("recode"):
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
@@ -77,12 +81,14 @@ def release(request: Request) -> dict[str, Any]:
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
+        trial = try_release(request, files, table, draft)
         series.check(draft, files)
         if request.public:
             report = public_report(published(request, files))
         else:
             report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
+        report = trial.added(report)
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 

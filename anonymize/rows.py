@@ -20,11 +20,11 @@ from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.model import WITHHELD
-from anonymize.table import Attribute, Table
+from anonymize.table import Attribute, Codes, Table
 from anonymize.table.named import unnamed
 
-PIECE = 500_000
-"""Rows of a piece of a release that is not in the input's order."""
+PIECE = 1 << 17
+"""Rows of a piece of a release that is not in the input's order; as texts they take far more memory than as codes."""
 
 
 @dataclass
@@ -91,8 +91,9 @@ class ReleasedRows:
 
     def _cells(self, column: ReleasedColumn) -> pl.Series:
         numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
-        empty = self.null if self.null == "" else None
-        return numbers if numbers is not None else pl.Series([text or empty for text in column.texts], dtype=pl.String)
+        if numbers is not None:
+            return numbers
+        return column.texts if self.null == "" else column.texts.replace("", None)
 
     def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
         """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
@@ -183,14 +184,17 @@ def pieces(
 ) -> Iterator[Piece]:
     """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
     in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`."""
-    batches = _passing(table, passing, null)
+    kept = {
+        name: HeldColumn(passing_column(own.cells, null), own.codes)
+        for name, own in table.kept.items()
+        if name in passing
+    }
+    further = [name for name in passing if name not in kept]
     if request.spec.output.row_order == "keep":
-        done = 0
-        for frame in batches:
-            yield Piece(slice(done, done + frame.height), frame)
-            done += frame.height
+        yield from _as_they_come(table, passing, kept, _passing(table, further, null) if further else _blank(table))
         return
-    held = hold(batches)
+    read = hold(_passing(table, further, null)) if further else {}
+    held = {name: kept[name] if name in kept else read[name] for name in passing}
     if request.spec.output.row_order == "sorted":
         order = sorted_rows(sorting(held), table.rows)
     else:
@@ -199,6 +203,24 @@ def pieces(
         rows = order[start : start + PIECE]
         columns = [column.gather(rows).alias(name) for name, column in held.items()]
         yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
+
+
+def _as_they_come(
+    table: Table, passing: Sequence[str], kept: HeldColumns, batches: Iterable[pl.DataFrame]
+) -> Iterator[Piece]:
+    """Rows in the input's order, the columns that are kept beside those of the batches."""
+    done = 0
+    for frame in batches:
+        rows = slice(done, done + frame.height)
+        columns = [kept[name].part(rows) if name in kept else frame[name] for name in passing]
+        yield Piece(rows, pl.DataFrame(columns) if columns else frame)
+        done = rows.stop
+
+
+def _blank(table: Table) -> Iterator[pl.DataFrame]:
+    """Batches of rows of which nothing has to be read."""
+    for start in range(0, table.rows, PIECE):
+        yield pl.DataFrame(height=min(PIECE, table.rows - start))
 
 
 def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:
@@ -221,7 +243,7 @@ class HeldColumn:
     of them each row has."""
 
     cells: pl.Series
-    codes: NDArray[np.uint32] | None = None
+    codes: Codes | None = None
 
     def of(self, rows: NDArray[np.int64]) -> HeldColumn:
         """The column of some rows."""
@@ -232,6 +254,10 @@ class HeldColumn:
     def gather(self, rows: NDArray[np.int64]) -> pl.Series:
         """The cells of some rows."""
         return self.cells.gather(rows if self.codes is None else self.codes[rows])
+
+    def part(self, rows: slice) -> pl.Series:
+        """The cells of neighbouring rows, under the column's name."""
+        return self.cells[rows] if self.codes is None else self.cells.gather(self.codes[rows]).alias(self.cells.name)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""

@@ -8,10 +8,11 @@ no folder at any time, and goes with the process however that ends.
 from __future__ import annotations
 
 import os
-import secrets
-import tempfile
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # every start of the command imports this module, and few of them need the others
+    from pathlib import Path
 
 _LIVE: set[Path] = set()
 _OPEN: dict[Path, int] = {}
@@ -22,6 +23,10 @@ _used = False
 
 def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
     """An empty file of mode 0600 with a name that did not exist, in `folder` or in the system's one. Raises OSError."""
+    import secrets
+    import tempfile
+    from pathlib import Path
+
     while True:
         path = Path(folder or tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(6)}{suffix}"
         if path.exists():
@@ -36,6 +41,9 @@ def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
 def unnamed(prefix: str, suffix: str = "") -> Path:
     """An empty file of mode 0600 in the system's folder that has no name, as a path for this process alone; where the
     system cannot do that, one of `create`. Raises OSError."""
+    import tempfile
+    from pathlib import Path
+
     flag = getattr(os, "O_TMPFILE", None)
     if flag is None or not os.path.isdir("/proc/self/fd"):
         return create(prefix, suffix)

@@ -6,6 +6,9 @@ search, not seconds, so that the costs and bounds are the same on every machine;
 one process. The paper has charts, of another extract of the census with its own order of the categories: no numbers of
 theirs stand beside these.
 
+With `--files` the order of the categories is that of other hierarchies: `adult_hierarchy_NAME.csv` of that folder.
+The order decides what a set of splits can part, so that costs of two orders are those of two problems.
+
     python benchmarks/k_optimize.py --data FOLDER --nodes 4000 > benchmarks/k_optimize.md
 """
 
@@ -32,7 +35,7 @@ HEADER = ("cost of", "level", "suppression", "k", "cost", "lower bound", "gap", 
 
 def rows(data: Path, options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """A line of figures for each search."""
-    table = adult(data)
+    table = adult(data, options.files)
     for kind in options.cost:
         for level in options.level:
             for share in options.suppression:
@@ -51,11 +54,13 @@ def figures(table: Table, k: int, share: float, options: k_optimize.Options) -> 
     return *numbers, "yes" if found["optimal"] else "no", f"{found['nodes']:,}", f"{seconds:.1f}"
 
 
-def adult(data: Path) -> Table:
-    """The eight quasi-identifiers, with the salary class as the target."""
+def adult(data: Path, files: Path | None = None) -> Table:
+    """The eight quasi-identifiers, with the salary class as the target; `files`: a folder of other hierarchies."""
     values: dict[str, Any] = yaml.safe_load((HOME / "configs" / "adult.yaml").read_text(encoding="utf8"))
-    for each in values["quasi_identifiers"].values():
-        if isinstance(each["hierarchy"], str):
+    for name, each in values["quasi_identifiers"].items():
+        if files:
+            each["hierarchy"] = str((files / f"adult_hierarchy_{name}.csv").resolve())
+        elif isinstance(each["hierarchy"], str):
             each["hierarchy"] = str(HOME / "configs" / each["hierarchy"])
     values["input"]["path"] = str(data / "adult.csv")
     values["workload"] = {"targets": ["salary-class"]}
@@ -71,6 +76,7 @@ def main() -> None:
     """Prints a Markdown table, line by line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, required=True, help="a folder with adult.csv")
+    parser.add_argument("--files", type=Path, help="a folder with adult_hierarchy_NAME.csv, in place of the project's")
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--k", type=int, nargs="*", default=SIZES)
     parser.add_argument("--level", type=int, nargs="*", default=(2, 1, 0))

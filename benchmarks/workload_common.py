@@ -11,10 +11,10 @@ import polars as pl
 from scipy.stats import ttest_rel
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.evaluation.features import RegionEnds, matrices
-from anonymize.evaluation.learners import LEARNERS, scores
-from anonymize.evaluation.training import Recoder
 from anonymize.metrics.targets import conditional_entropy
+from anonymize.modelling.features import RegionEnds, matrices
+from anonymize.modelling.learners import LEARNERS, scores
+from anonymize.modelling.training import Recoder
 from anonymize.spec import Spec
 from anonymize.table import Source, read
 

@@ -555,6 +555,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "RiskTrials",
             "Workload",
             "Condition",
             "Output",

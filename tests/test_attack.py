@@ -11,16 +11,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.attack import Attack, attack
 from anonymize.attacks import ATTACKERS
 from anonymize.errors import DataError, UsageError
 from anonymize.formats import FORMATS
+from anonymize.link import Link, LinkedFile
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
+from anonymize.table.files import sha256_of
 
 SPEC = """version: 1
 input: {path: table.csv}
@@ -73,6 +76,27 @@ def test_every_attacker_has_what_an_attacker_needs() -> None:
 def test_all_suppressed_shows_no_excess(request_: Callable[..., Attack]) -> None:
     result = attack(request_("stars.csv", max_excess=0.05))
     assert result.satisfied, [finding.message for finding in result.checked.of_levels("error")]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_suppressed_shows_no_excess_to_all_attackers_together(seed: int, tmp_path: Path) -> None:
+    """Every attacker, with people held out and with every row known. With m results, each interval is widened to the
+    level of 1 - 0.05 / m, so that by chance one release in twenty at most would have one above 0."""
+    paths = {name: tmp_path / f"{name}.csv" for name in ("table", "others", "stars")}
+    (tmp_path / "spec.yaml").write_text(SPEC.replace("{k: 5}", "{k: 5, l: 2}"))
+    table, order = _people(400, 10 + seed), np.random.default_rng(seed).permutation(400)
+    table.write_csv(paths["table"])
+    _people(400, 20 + seed).write_csv(paths["others"])
+    table[order].with_columns(age=pl.lit("*"), town=pl.lit("*")).write_csv(paths["stars"])
+    hashes = {name: LinkedFile(sha256_of(str(paths[name])), 400) for name in ("table", "stars")}
+    (tmp_path / "link.json").write_text(Link(hashes["table"], hashes["stars"], order).text("link.json"))
+    spec, others = load(tmp_path / "spec.yaml", PARAMETERS), str(paths["others"])
+    request = Attack(spec, str(paths["stars"]), link=str(tmp_path / "link.json"), control=others, seed=seed)
+    results = attack(request).report["attacks"]["results"]
+    assert len({each["attacker"] for each in results}) >= 14
+    wider = float(norm.ppf(1 - 0.025 / len(results)) / norm.ppf(0.975))
+    excesses = {f"{each['attacker']} {each['about']}": each["excess"] for each in results}
+    assert [name for name, e in excesses.items() if e["value"] - (e["value"] - e["low"]) * wider > 0] == []
 
 
 def test_a_copy_of_the_original_is_refused_by_the_gate(request_: Callable[..., Attack]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from anonymize import privacy
-from anonymize.attack import Attack, AttackResult, attack
+from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, UsageError
+from anonymize.formats import Concluded
 from anonymize.series.key import Key
 from anonymize.spec import load
 from tests.auditing.nights import laid_out
@@ -29,14 +30,14 @@ FINER = night({who: AREAS[who] for who in "abcdef"})
 NIGHTS = [night({}), FINER, FINER]
 
 
-def attacked(folder: Path, released: str = "out.2.csv", **given: Any) -> AttackResult:
+def attacked(folder: Path, released: str = "out.2.csv", **given: Any) -> Concluded:
     spec = load(folder / "spec.yaml", privacy.PARAMETERS)
     original = released.replace("out", "in")
     names = {"series": str(folder / "state"), "key": str(folder / "key.json")} | given
     return attack(Attack(spec, str(folder / released), str(folder / original), **names))
 
 
-def results(result: AttackResult) -> dict[tuple[str, str | None], dict[str, Any]]:
+def results(result: Concluded) -> dict[tuple[str, str | None], dict[str, Any]]:
     return {(each["attacker"], each["about"]): each for each in result.report["attacks"]["results"]}
 
 

@@ -19,6 +19,7 @@ from anonymize import privacy, verify
 from anonymize.errors import DataError
 from anonymize.verify import Check, measure
 from anonymize.verify import table as verify_table
+from tests.examples import some
 
 SHARED = Path(__file__).parents[2] / "shared"
 MISSING = ("", "?")
@@ -75,7 +76,7 @@ numbers = st.sampled_from(["1", "1.0", "2", " 2.5", "-7", "0", "-0.0", "", "?", 
 tables = st.lists(st.tuples(texts, texts, numbers), min_size=1, max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(rows=tables)
 def test_twin_model_and_brute_force_agree(rows: list[tuple[Any, ...]]) -> None:
     classes: dict[tuple[Any, ...], list[float | None]] = defaultdict(list)

@@ -2,23 +2,6 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms import (
-    anatomy,
-    bottom_up,
-    bug,
-    datafly,
-    incognito,
-    k_optimize,
-    mingen,
-    mondrian,
-    mu_argus,
-    randomize,
-    recommended,
-    research_value,
-    samarati,
-    tds,
-    top_down,
-)
 from anonymize.algorithms.base import (
     Algorithm,
     Context,
@@ -31,6 +14,7 @@ from anonymize.algorithms.base import (
     wrong_values,
 )
 from anonymize.algorithms.parsing import parse_options
+from anonymize.algorithms.registry import Registry
 
 __all__ = [
     "ALGORITHMS",
@@ -46,20 +30,23 @@ __all__ = [
     "wrong_values",
 ]
 
-ALGORITHMS: dict[str, Algorithm] = {
-    recommended.ID: recommended,
-    mondrian.ID: mondrian,
-    top_down.ID: top_down,
-    bottom_up.ID: bottom_up,
-    datafly.ID: datafly,
-    mu_argus.ID: mu_argus,
-    samarati.ID: samarati,
-    mingen.ID: mingen,
-    incognito.ID: incognito,
-    research_value.ID: research_value,
-    tds.ID: tds,
-    bug.ID: bug,
-    k_optimize.ID: k_optimize,
-    anatomy.ID: anatomy,
-    randomize.ID: randomize,
-}
+ALGORITHMS = Registry(
+    {
+        "release": "recommended",
+        "mondrian": "mondrian",
+        "top-down": "top_down",
+        "bottom-up": "bottom_up",
+        "datafly": "datafly",
+        "mu-argus": "mu_argus",
+        "samarati": "samarati",
+        "mingen": "mingen",
+        "incognito": "incognito",
+        "research-value": "research_value",
+        "tds": "tds",
+        "bug": "bug",
+        "k-optimize": "k_optimize",
+        "anatomy": "anatomy",
+        "randomize": "randomize",
+    }
+)
+"""By ID, and the module of each, which is imported when it is first asked for."""

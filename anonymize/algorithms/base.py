@@ -53,7 +53,8 @@ class Context:
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
     be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, what an
-    interrupted search has so far, and how the release is written."""
+    interrupted search has so far, how the release is written, and whether a search that can
+    is to work part by part, which takes less memory and finds the same."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -67,6 +68,7 @@ class Context:
     published: bool = True
     standing: Standing = field(default_factory=Standing)
     output: Output = field(default_factory=Output)
+    by_parts: bool = False
 
 
 class Algorithm(Protocol):

@@ -67,7 +67,7 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find
+from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find, time_limit_option
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
@@ -99,7 +99,7 @@ class Options:
         only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg")},
     )
     subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
-    time_limit: float = option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.", minimum=0)
+    time_limit: float = time_limit_option()
     iterate: bool = option(
         False, "Release what is safe, then search again among the rows that are left.", local=frozenset({True})
     )

@@ -5,7 +5,8 @@ of splits between neighbours parts each attribute into intervals, the same for a
 are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
 cost. It has several ways to a good one: greedy specialization and generalization, the levels of the hierarchies, the
 splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a
-class alone decides, the best cut through one attribute while the others stay, which is a shortest path. The
+class alone decides, the best cut through one attribute while the others stay, which is a shortest path: for one
+attribute after the other, and for the one of most splits while the others' are annealed. The
 set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be
 better.
 

@@ -38,11 +38,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST, Deadline
+from anonymize.algorithms.lattice.search import MOST, Deadline, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -62,12 +62,7 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
-    time_limit: float = option(
-        0.0,
-        "Seconds after which the best node so far is taken; 0 is no limit.",
-        minimum=0,
-        only_with={"mask_minimality": (False,)},
-    )
+    time_limit: float = time_limit_option(only_with={"mask_minimality": (False,)})
     mask_minimality: bool = mask_option()
 
 

@@ -61,6 +61,7 @@ from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
 from anonymize.algorithms.splitting.history import History
+from anonymize.algorithms.splitting.parts import grow_by_parts
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import Problem, UsageError
 from anonymize.judging import Judge
@@ -198,7 +199,10 @@ class RuleSearch:
             tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
         )
-        return grow(whole, rule, allowed or _allowed(judge), self.context.threads, progress, history)
+        check = allowed or _allowed(judge)
+        if self.context.by_parts and check is None and history is None and rule.BY_COUNTS and not self.relaxed:
+            return grow_by_parts(whole, [each.size for each in rule.domains], rule, self.context.threads, progress)
+        return grow(whole, rule, check, self.context.threads, progress, history)
 
     @cached_property
     def beyond_size(self) -> list[Requirement]:

@@ -107,8 +107,7 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
     """The generalization and the suppressed cells that leave no tested combination unsafe."""
     allowed = allowed_rows(options.outliers, requirements, context)
-    may_go = min(allowed, context.suppression_limit)
-    rows = remaining(table, requirements, replace(context, suppression_limit=may_go))
+    rows = remaining(table, requirements, replace(context, suppression_limit=min(allowed, context.suppression_limit)))
     subsets = tested(attribute.identifying or "yes" for attribute in table.attributes)
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
     start, merged = distinct.rolled(_safe_alone(distinct))
@@ -116,9 +115,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     climb = ArgusClimb(subsets, allowed - gone, context.suppression_limit - gone, Deadline(options.time_limit), context)
     context.standing.describe = climb.described
     cells, into, counted = climb.run(ShownCells.of(start))
-    figures = {"allowed_rows": allowed, "tested_subsets": len(subsets)}
-    chosen = {**figures, **counted, **_left_unsafe(cells)}
     climb.tell(table.rows)
+    chosen = {"allowed_rows": allowed, "tested_subsets": len(subsets), **counted, **_left_unsafe(cells)}
     if options.time_limit:
         chosen["stopped_early"] = climb.late
     return _recoding(table, rows, cells, into[merged[row_of]], chosen)

@@ -50,7 +50,7 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline
+from anonymize.algorithms.lattice.search import Deadline, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -74,12 +74,7 @@ class Options:
     all_minimal: bool = option(
         False, "List every minimal node with its metrics in the report.", only_with={"mask_minimality": (False,)}
     )
-    time_limit: float = option(
-        0.0,
-        "Seconds after which the best node so far is taken; 0 is no limit.",
-        minimum=0,
-        only_with={"mask_minimality": (False,)},
-    )
+    time_limit: float = time_limit_option(only_with={"mask_minimality": (False,)})
     mask_minimality: bool = mask_option()
 
 

@@ -13,20 +13,42 @@ from anonymize.attacks import (
     bayes,
     certain,
     composition,
+    downcoding,
     histories,
     journalist,
+    learned,
     linkability,
     majority,
     marketer,
+    minimality,
     order,
     prosecutor,
+    reconstruction,
+    reconstruction_row,
+    refinement,
     singling_out,
     univariate,
 )
+from anonymize.attacks.distorted import DistortedColumn, DistortedRows
+from anonymize.attacks.required import KnownDiversity, Required
 from anonymize.attacks.scene import EarlierRows, Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
-__all__ = ["ATTACKERS", "Attacker", "EarlierRows", "ExcessEstimate", "Scene", "ShownRows", "Success", "TargetPeople"]
+__all__ = [
+    "ATTACKERS",
+    "Attacker",
+    "DistortedColumn",
+    "DistortedRows",
+    "EarlierRows",
+    "ExcessEstimate",
+    "KnownDiversity",
+    "Required",
+    "Scene",
+    "ShownRows",
+    "Success",
+    "TargetPeople",
+    "suited",
+]
 
 
 class Attacker(Protocol):
@@ -49,9 +71,23 @@ _MODULES = (
     majority,
     certain,
     bayes,
+    learned,
     order,
+    downcoding,
+    refinement,
+    minimality,
+    reconstruction,
+    reconstruction_row,
     composition,
     histories,
 )
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""
+
+_OF_DISTORTED = (reconstruction.ID, reconstruction_row.ID)
+"""Those who read cells that may show anything; to all others a cell is true."""
+
+
+def suited(scene: Scene) -> list[str]:
+    """The attackers who can make something of what is shown."""
+    return [name for name in ATTACKERS if scene.distorted is None or name in _OF_DISTORTED]

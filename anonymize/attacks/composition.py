@@ -5,7 +5,7 @@ Does: takes the sensitive values where the person could be in each release, by r
 that all make likeliest; a value that one of them rules out is none.
 Success: the value is the person's. Baseline: the same guess from this release alone, so that the excess is what the
 earlier ones add. Control: the same attack on people who are in none.
-Figures: DCAP, WEAP and TCAP, see `guessing`; their baselines are those of this release alone.
+Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; their baselines are those of this release alone.
 Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
 (intersection).
 """

@@ -4,6 +4,10 @@ The figures are those of the correct attribution probability of Taub and others 
 probability for synthetic data, PSD 2018). dcap: the mean share of a target's own value among the values that the
 release offers for the target. dcap_baseline: among all released values. weap: the share of targets for whom all that is
 offered is one value, to 0.95 of its weight (WEAP). tcap: of these, the share whose own value it is (TCAP).
+
+rapid: the share of targets for whom (p - b) / (1 - b) is above 0.3, p the share of the target's own value among those
+offered and b among all released values: of Thees, Müller and Templ, RAPID: risk of attribute prediction-induced
+disclosure, 2026, for categories; whoever guesses, and not only a model.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 
 CERTAIN = 0.95
+GAIN = 0.3
+"""Beyond which a target is at risk, of what there was to gain."""
 
 
 def prior(release: ShownRows, name: str, size: int) -> Floats:
@@ -54,9 +60,12 @@ def _figures(offered: Floats, before: Floats, truth: Ints) -> dict[str, float | 
     every = np.arange(len(truth))
     certain = offered.max(axis=1) >= CERTAIN
     hit = offered.argmax(axis=1) == truth
+    own, common = offered[every, truth], before[every, truth]
+    gain = np.divide(own - common, 1 - common, out=np.zeros_like(own), where=common < 1)
     return {
-        "dcap": float(offered[every, truth].mean()),
-        "dcap_baseline": float(before[every, truth].mean()),
+        "dcap": float(own.mean()),
+        "dcap_baseline": float(common.mean()),
         "weap": float(certain.mean()),
         "tcap": float(hit[certain].mean()) if certain.any() else None,
+        "rapid": float((gain > GAIN).mean()),
     }

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.attacks.scene import Scene
+from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 
@@ -46,7 +47,7 @@ def attack(scene: Scene) -> list[Success]:
         else:
             people = _attacked(scene, spans, column)
             rows, truth = row_of[people], scene.everybody.codes[people, column]
-            shares = _shares(*spans, scene.sizes[column])
+            shares = code_shares(release, column, scene.sizes[column])
             hits, before = (_frequent(shares, *(end[rows] for end in ends)) == truth for ends in (narrow, spans))
             successes.append(Success(hits.astype(float), before.astype(float), about=name, figures=figures))
     return successes
@@ -70,15 +71,6 @@ def narrowed(first: Ints, last: Ints) -> tuple[Ints, Ints]:
         if (low <= high).all():
             return (low[::-1], high[::-1]) if backwards else (low, high)
     return first, last
-
-
-def _shares(first: Ints, last: Ints, size: int) -> Floats:
-    """(size,) how many rows have each code, every row being spread evenly over its span."""
-    steps = np.zeros(size + 1)
-    each = 1 / (last - first + 1)
-    np.add.at(steps, first, each)
-    np.add.at(steps, last + 1, -each)
-    return np.asarray(steps.cumsum()[:size])
 
 
 def _frequent(shares: Floats, first: Ints, last: Ints) -> Ints:

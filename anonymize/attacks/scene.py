@@ -8,17 +8,22 @@ span is taken, and a person's missing value is not used: this makes attackers we
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.attacks.distorted import DistortedRows
+from anonymize.attacks.required import Required
 from anonymize.classes import Floats, Ints
+from anonymize.domain.taxonomy import Taxonomy
 
 CELLS = 1 << 27
 """Pairs of a person and a class that are looked at together: 16 MB of bits."""
+WORD = 64
+"""Classes whose bits are in one word."""
 
 
 @dataclass(frozen=True)
@@ -66,34 +71,50 @@ class ShownRows:
         """(people, classes) sparse, 1 where the class could be about the person. `codes` (people, attributes), -1 where
         not known; `columns`: the attributes that are compared, all for None.
 
-        For each attribute the classes that span a code are a string of bits, of which each person's are combined.
+        For each attribute the classes that span a code are a string of bits, of which each person's are combined. The
+        string changes only where some class begins or ends, so that there are no more of them than ends of classes.
         """
         from scipy.sparse import csr_array
 
         classes = len(self.first)
         chosen = range(codes.shape[1]) if columns is None else columns
+        strings = [_strings(codes[:, column], self.first[:, column], self.last[:, column]) for column in chosen]
         step = max(CELLS // max(classes, 1), 1)
-        parts = [self._spanning(codes[start : start + step], chosen) for start in range(0, len(codes), step)]
-        indices = np.concatenate([places for _, places in parts]) if parts else np.zeros(0, np.int64)
-        counts = np.concatenate([each for each, _ in parts]) if parts else np.zeros(0, np.int64)
-        pointers = np.concatenate([[0], np.cumsum(counts)])
+        parts = [_together(strings, slice(start, start + step), classes) for start in range(0, len(codes), step)]
+        people = np.concatenate([np.zeros(0, np.int64), *(step * part + who for part, (who, _) in enumerate(parts))])
+        indices = np.concatenate([np.zeros(0, np.int64), *(which for _, which in parts)])
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(people, minlength=len(codes)))])
         return csr_array((np.ones(len(indices)), indices, pointers), shape=(len(codes), classes))
 
-    def _spanning(self, codes: Ints, columns: Sequence[int]) -> tuple[Ints, Ints]:
-        """Of some people: how many classes each could be in, and these one after the other."""
-        classes = len(self.first)
-        bits = np.full((len(codes), -(-classes // 8)), 255, np.uint8)
-        for column in columns:
-            distinct, which = np.unique(codes[:, column], return_inverse=True)
-            bits &= _spanned(distinct, self.first[:, column], self.last[:, column])[which]
-        spans = np.unpackbits(bits, axis=1, count=classes)
-        return spans.sum(axis=1, dtype=np.int64), np.nonzero(spans)[1]
+
+def _strings(codes: Ints, first: Ints, last: Ints) -> tuple[NDArray[np.uint64], Ints]:
+    """(strings, classes / 64) bits, whether each class spans a code, and (people,) which string each person's code has;
+    all classes span a code that is not known."""
+    ends = np.unique(np.concatenate([first, last + 1]))
+    place = np.where(codes < 0, -1, np.searchsorted(ends, codes, side="right"))
+    distinct, some, which = np.unique(place, return_index=True, return_inverse=True)
+    width = -(-len(first) // WORD)
+    bits = np.zeros((len(distinct), width * 8), np.uint8)
+    step = max(CELLS // 8 // max(len(first), 1), 1)
+    for start in range(0, len(distinct), step):
+        code = codes[some[start : start + step], None]
+        packed = np.packbits(((first <= code) & (code <= last)) | (code < 0), axis=1)
+        bits[start : start + step, : packed.shape[1]] = packed
+    return bits.view(np.uint64), which
 
 
-def _spanned(codes: Ints, first: Ints, last: Ints) -> NDArray[np.uint8]:
-    """(codes, classes / 8) as bits: whether each class spans each code; all do where it is -1."""
-    parts = [np.packbits(((first <= code) & (code <= last)) | (code < 0)) for code in codes.tolist()]
-    return np.stack(parts) if parts else np.zeros((0, -(-len(first) // 8)), np.uint8)
+def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, classes: int) -> tuple[Ints, Ints]:
+    """Pairs of some people, counted from the first of them, and the classes that each could be in: one person's after
+    the other's. Words without a bit, which most are, are never taken apart."""
+    if not strings:
+        raise ValueError("nothing to compare people by")
+    words = strings[0][0][strings[0][1][some]]
+    for bits, which in strings[1:]:
+        words &= bits[which[some]]
+    person, word = np.nonzero(words)
+    held = np.unpackbits(words[person, word].view(np.uint8).reshape(-1, 8), axis=1)
+    pair, bit = np.nonzero(held)
+    return person[pair], word[pair] * WORD + bit
 
 
 @dataclass(frozen=True)
@@ -132,7 +153,9 @@ class Scene:
     `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
-    `earlier`: the releases before it, the oldest first.
+    `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
+    the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers.
+    `required`: what the release was made to meet.
     """
 
     attributes: tuple[str, ...]
@@ -144,6 +167,14 @@ class Scene:
     control: TargetPeople | None = None
     earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
+    distorted: DistortedRows | None = None
+    trees: tuple[Taxonomy | None, ...] = ()
+    required: Required | None = None
+
+    def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
+        """The same scene, where it is known of earlier releases which rows are about the same people."""
+        pairs = zip(self.earlier, rows_of, strict=True)
+        return replace(self, earlier=tuple(replace(each, row_of=rows) for each, rows in pairs))
 
     @cached_property
     def candidates(self) -> Any:

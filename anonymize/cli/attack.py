@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from anonymize.cli.checked import FORM, conclude
+from anonymize.cli.completing import attackers as known_attackers
+from anonymize.cli.completing import completing
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -32,7 +34,13 @@ from anonymize.cli.options import (
     click.option("--series", type=PATH, help="The state of a series that RELEASED is in: all releases before it."),
     click.option("--key", type=PATH, help="The key of the series, by which people are followed through it."),
     *BUCKETIZED,
-    click.option("--attackers", metavar="A,B,...", help="Only these, parted by commas.  [default: all]"),
+    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
+    click.option(
+        "--attackers",
+        metavar="A,B,...",
+        help="Only these, parted by commas.  [default: all]",
+        shell_complete=completing(known_attackers, listed=True),
+    ),
     click.option(
         "--max-excess",
         type=click.FloatRange(0, 1),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anonymize.cli.checked import FORM, conclude
+from anonymize.cli.completing import algorithms, columns, completing, learners, requirements
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -34,7 +35,8 @@ def _names(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def _columns(flag: str, name: str, help: str) -> Any:
-    return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help)
+    known = completing(columns, listed=True)
+    return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help, shell_complete=known)
 
 
 class _Size(click.ParamType[int]):
@@ -64,7 +66,11 @@ _SIZE = _Size()
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
-    click.option("--unit", help="The column that says which individual a row is about, without a spec."),
+    click.option(
+        "--unit",
+        help="The column that says which individual a row is about, without a spec.",
+        shell_complete=completing(columns),
+    ),
     click.option(
         "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
     ),
@@ -96,7 +102,11 @@ _SIZE = _Size()
         metavar="SIZE|auto",
         help="What each subset of at most SIZE quasi-identifiers gives away; auto: all of 10 or fewer, else SIZE 3.",
     ),
-    click.option("--sampling-weight", help="The column of sampling weights, without a spec."),
+    click.option(
+        "--sampling-weight",
+        help="The column of sampling weights, without a spec.",
+        shell_complete=completing(columns),
+    ),
     click.option(
         "--population",
         type=PATH,
@@ -109,6 +119,7 @@ _SIZE = _Size()
         "--require",
         multiple=True,
         metavar="MODEL ...",
+        shell_complete=completing(requirements),
         help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
     click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
@@ -217,7 +228,9 @@ def audit(
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
     click.option(
-        "--algorithm", help="With --models: find the recoding on each training part with this release command."
+        "--algorithm",
+        help="With --models: find the recoding on each training part with this release command.",
+        shell_complete=completing(algorithms),
     ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
     click.option(
@@ -232,7 +245,14 @@ def audit(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help="One split instead of folds: the share of rows that models are tested on.",
     ),
-    click.option("--model", "chosen", multiple=True, metavar="NAME", help="Only this model; repeatable."),
+    click.option(
+        "--model",
+        "chosen",
+        multiple=True,
+        metavar="NAME",
+        help="Only this model; repeatable.",
+        shell_complete=completing(learners),
+    ),
     click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(
@@ -334,7 +354,7 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
             raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
         return None
     from anonymize.algorithms import ALGORITHMS, parse_options
-    from anonymize.evaluation.protocol import Protocol
+    from anonymize.modelling.protocol import Protocol
 
     name = own["algorithm"]
     if name is not None and name not in ALGORITHMS:

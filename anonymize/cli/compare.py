@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from anonymize.cli.completing import algorithms as release_commands
+from anonymize.cli.completing import completing
 from anonymize.cli.options import COLOR, FORCE, INPUT, PATH, QUIET, REPORTS, SPEC, SpecCommand, with_options
 
 
@@ -42,6 +44,7 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
         "--algorithms",
         required=True,
         metavar="A,B,...",
+        shell_complete=completing(release_commands, listed=True),
         help="Release commands, parted by commas; options behind a name: 'mondrian,mondrian refine=true'.",
     ),
     click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; that of the spec by default."),

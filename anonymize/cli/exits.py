@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -184,6 +183,8 @@ def _silence_stdout() -> None:
 
 def _bug(error: BaseException) -> list[str]:
     """Where it happened, without the message, which may hold a cell value."""
+    import traceback
+
     where = traceback.extract_tb(error.__traceback__)
     return [
         f"error: {type(error).__name__}: this is a bug of anonymize; nothing was written",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.cli.completing import completing, quasi_identifiers
 from anonymize.cli.options import COLOR, INPUT, PATH, QUIET, SPEC, with_options
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def hierarchy() -> None:
 @hierarchy.command()
 @with_options(
     SPEC,
-    click.argument("attribute", required=False),
+    click.argument("attribute", required=False, shell_complete=completing(quasi_identifiers)),
     INPUT,
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     COLOR,
@@ -129,7 +130,7 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
 @hierarchy.command()
 @with_options(
     SPEC,
-    click.argument("attribute"),
+    click.argument("attribute", shell_complete=completing(quasi_identifiers)),
     INPUT,
     click.option("-o", "--output", type=PATH, default="-", help="The file; - is standard output."),
     click.option("--force", is_flag=True, help="Overwrite a file that exists."),

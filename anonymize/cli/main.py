@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -90,6 +89,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, which knows no names to suggest where commands are imported on demand."""
         if not args[0].startswith("-") and args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             nearest = get_close_matches(args[0], self.list_commands(ctx), 1)
             suggestion = f" Did you mean {nearest[0]!r}?" if nearest else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)

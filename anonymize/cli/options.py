@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -16,11 +17,13 @@ PATH = click.Path(path_type=str)
 
 def nearby_spec(context: click.Context) -> str | None:
     """The spec that is meant where none is named; one of a folder above is said on standard error."""
+    if context.resilient_parsing:  # of a command line that is being completed
+        return None
     from pathlib import Path
 
     from anonymize.spec.nearby import spec_above
 
-    spec = None if context.resilient_parsing else spec_above(Path.cwd())
+    spec = spec_above(Path.cwd())
     if spec is not None and spec.parent != Path():
         click.echo(f"the spec is {spec}", err=True)
     return None if spec is None else str(spec)
@@ -69,6 +72,36 @@ BUCKETIZED = (
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
+
+
+class _Bytes(click.ParamType[int]):
+    """A size in bytes, with a unit: 500MB, 2GB, 1.5GiB."""
+
+    name = "size"
+    UNITS: ClassVar[dict[str, int]] = {
+        unit: base**power
+        for power, letter in enumerate("kmgt", 1)
+        for base, units in ((1000, (letter, f"{letter}b")), (1024, (f"{letter}ib",)))
+        for unit in units
+    }
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", value.strip())
+        if match is None or match[2].lower() not in self.UNITS:
+            self.fail(f"{value!r} is no size such as 500MB, 2GB or 1.5GiB", parameter, context)
+        return int(float(match[1]) * self.UNITS[match[2].lower()])
+
+
+MEMORY = (
+    click.option(
+        "--memory-limit",
+        type=_Bytes(),
+        help="Memory that the process may take, such as 2GB; what it leaves no room for is held in files.",
+    ),
+    click.option("--tmp", type=PATH, help="Folder of these files.  [default: the system's for temporary files]"),
+)
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
 MEASURING = (THREADS, QUIET, COLOR)
 """The last options of commands that measure."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli.completing import completing, quasi_identifiers
 from anonymize.cli.options import PATH
 from anonymize.errors import UsageError
 
@@ -46,6 +47,7 @@ QUERY_OPTIONS = (
         multiple=True,
         metavar="A,B,...",
         callback=names,
+        shell_complete=completing(quasi_identifiers, listed=True),
         help="The quasi-identifiers that queries restrict.  [default: all]",
     ),
     click.option(

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from anonymize.cli.completing import columns, completing
 from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_options
 
 
@@ -15,7 +16,11 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
     click.argument("released", type=PATH),
     click.option("--parameters", type=PATH, help="The release's parameters.  [default: beside it]"),
     click.option(
-        "--attributes", multiple=True, metavar="A,B,...", help="Attributes of the joint table.  [default: all]"
+        "--attributes",
+        multiple=True,
+        metavar="A,B,...",
+        help="Attributes of the joint table.  [default: all]",
+        shell_complete=completing(columns, listed=True),
     ),
     click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
     click.option(

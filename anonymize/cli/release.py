@@ -14,6 +14,7 @@ from anonymize.cli.options import (
     COLOR,
     FORCE,
     INPUT,
+    MEMORY,
     OUTPUT_FORMAT,
     OVERRIDES,
     PATH,
@@ -79,7 +80,8 @@ class ReleaseCommand(SpecCommand):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
-        first, last = len(COMMON_OPTIONS), len(FURTHER_OPTIONS) + 1
+        limited = any(each.name == "tmp" for each in options)
+        first, last = len(COMMON_OPTIONS), len(FURTHER_OPTIONS) + 1 + limited * len(MEMORY)
         sections = {
             "Common options": records[:first],
             f"Options of {self.name}": records[first:-last],
@@ -97,9 +99,11 @@ def command(name: str) -> click.Command:
 
     algorithm = ALGORITHMS[name]
     options = [_option(field) for field in fields(algorithm.Options)]
+    # The limit of `research-value` is on what its own search holds, and counts strings.
+    memory = () if any(field.name == "memory_limit" for field in fields(algorithm.Options)) else MEMORY
 
     @click.command(name, cls=ReleaseCommand, help=_manual(algorithm.__doc__ or ""))
-    @with_options(SPEC, *COMMON_OPTIONS, *options, *FURTHER_OPTIONS)
+    @with_options(SPEC, *COMMON_OPTIONS, *options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
         _release(name, algorithm.Options(**own), spec, **given)

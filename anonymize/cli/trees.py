@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli.completing import completing, quasi_identifiers, targets
 from anonymize.cli.queries import names
 from anonymize.errors import UsageError
 
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
     from anonymize.evaluation.patterns import TreePlan
 
 TREE_OPTIONS = (
-    click.option("--tree", metavar="TARGET", help="Compare the first splits of a decision tree for a target."),
+    click.option(
+        "--tree",
+        metavar="TARGET",
+        help="Compare the first splits of a decision tree for a target.",
+        shell_complete=completing(targets),
+    ),
     click.option(
         "--tree-depth", type=click.IntRange(1, 12), help="Conditions in a row, at most, of the tree.  [default: 3]"
     ),
@@ -22,6 +28,7 @@ TREE_OPTIONS = (
         multiple=True,
         metavar="A,B,...",
         callback=names,
+        shell_complete=completing(quasi_identifiers, listed=True),
         help="The quasi-identifiers that the tree asks.  [default: all]",
     ),
     click.option(

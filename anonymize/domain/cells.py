@@ -35,6 +35,7 @@ _MEMBER = re.compile(r"\\(.)|(\|)|([^\\|]+|\\\Z)", re.DOTALL)
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
 _NOTHING = pl.lit(None, pl.String)
+_NO_ENDS = pl.struct(first=_NOTHING, last=_NOTHING)
 
 
 class CellKind(IntEnum):
@@ -117,9 +118,7 @@ def read_cells(
     frame = frame.with_columns(suffixed=pl.lit(False))
     if numeric:
         frame = _without_suffix(frame, written)
-    # All shapes are tried on all cells at once. The first that fits decides, so their order is that of the manual.
-    first = pl.coalesce(pl.when(shape.fits).then(shape.cell) for shape in _shapes(written, numeric=numeric))
-    cells = frame.select("suffixed", cell=first).unnest("cell")
+    cells = _by_shape(frame, _shapes(written, numeric=numeric))
     shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
     cells = cells.with_columns(
         kind=pl.when(pl.col("suffixed") & ~shows).then(pl.lit(CellKind.LABEL.value, pl.UInt8)).otherwise("kind"),
@@ -127,6 +126,21 @@ def read_cells(
         & shows,
     )
     return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], cells["maybe"].to_numpy())
+
+
+def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
+    """What each cell says: `suffixed`, `kind`, `low`, `high`. The first shape that fits decides, so their order is that
+    of the manual; each is tried on the cells that none before it fits."""
+    left, pieces = frame.with_row_index("place"), []
+    for shape in shapes:
+        marked = left.with_columns(shape.ends.alias("ends")).unnest("ends")
+        marked = marked.with_columns(fits=shape.fits.fill_null(False))
+        kind = pl.lit(shape.kind.value, pl.UInt8).alias("kind")
+        pieces.append(marked.filter("fits").select("place", "suffixed", kind, low="first", high="last"))
+        left = marked.filter(~pl.col("fits")).select(left.columns)
+        if left.is_empty():
+            break
+    return pl.concat(pieces).sort("place")
 
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
@@ -163,30 +177,26 @@ def unescaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A way for cells to read: which cells `fits`, and of these the texts of the two ends, if they show numbers."""
+    """A way for cells to read: the texts of their two `ends` (`first`, `last`), and by these which cells `fits`."""
 
     kind: CellKind
     fits: pl.Expr
-    low: pl.Expr = _NOTHING
-    high: pl.Expr = _NOTHING
+    ends: pl.Expr = _NO_ENDS
 
     @classmethod
-    def of_ends(cls, kind: CellKind, low: pl.Expr, high: pl.Expr) -> _Shape:
+    def of_ends(cls, kind: CellKind, ends: pl.Expr) -> _Shape:
         """That of cells in which both ends are numbers."""
-        return cls(kind, _number(low).is_not_null() & _number(high).is_not_null(), low, high)
+        return cls(kind, _number(pl.col("first")).is_not_null() & _number(pl.col("last")).is_not_null(), ends)
 
     @classmethod
     def of_one_end(cls, low: pl.Expr | None = None, high: pl.Expr | None = None) -> _Shape:
         """That of cells in which one end is a number, and the other one is open."""
-        given = low if low is not None else high
-        assert given is not None
-        fits = _number(given).is_not_null()
-        return cls(CellKind.OPEN, fits, _NOTHING if low is None else low, _NOTHING if high is None else high)
+        fits = _number(pl.col("last" if low is None else "first")).is_not_null()
+        return cls(CellKind.OPEN, fits, _pair(_NOTHING if low is None else low, _NOTHING if high is None else high))
 
-    @property
-    def cell(self) -> pl.Expr:
-        """What a cell of this shape says."""
-        return pl.struct(kind=pl.lit(self.kind.value, pl.UInt8), low=self.low, high=self.high)
+
+def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
+    return pl.struct(low.alias("first"), high.alias("last"))
 
 
 def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
@@ -198,14 +208,14 @@ def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
     label = _Shape(CellKind.LABEL, pl.lit(True))
     if not numeric:
         return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$")) & _ONE_TEXT), label]
-    low, high = (pl.col(side).str.strip_chars().str.extract(f"^({NUMBER})$") for side in ("low", "high"))
+    low, high = (_number_text(side) for side in ("low", "high"))
     closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
     return [
         *empty,
-        _Shape.of_ends(CellKind.NUMBER, low, pl.when(low == high).then(high)),
-        _Shape.of_ends(CellKind.INTERVAL, low, high),
-        _Shape.of_ends(CellKind.INTERVAL, *closed),
-        _Shape.of_ends(CellKind.HALF_OPEN, *half_open),
+        _Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high))),
+        _Shape.of_ends(CellKind.INTERVAL, _pair(low, high)),
+        _Shape.of_ends(CellKind.INTERVAL, closed),
+        _Shape.of_ends(CellKind.HALF_OPEN, half_open),
         _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
         _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
         _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
@@ -214,12 +224,17 @@ def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
     ]
 
 
-def _two_ends(interval: str, *, half_open: bool) -> tuple[pl.Expr, pl.Expr]:
+def _number_text(side: str) -> pl.Expr:
+    """The text of cells that are a number, without spaces around it; null for other cells."""
+    text = pl.col(side).str.strip_chars()
+    return pl.when(text.str.contains(f"^{NUMBER}$")).then(text)
+
+
+def _two_ends(interval: str, *, half_open: bool) -> pl.Expr:
     """The texts of the ends of cells that read as a template; null for other cells."""
     marked = re.escape(template(interval, half_open=half_open)("\1", "\2"))
-    pattern = marked.replace("\1", f"({NUMBER})").replace("\2", f"({NUMBER})")
-    text = pl.when(_ONE_TEXT).then(pl.col("low"))
-    return text.str.extract(f"^{pattern}$", 1), text.str.extract(f"^{pattern}$", 2)
+    pattern = marked.replace("\1", f"(?<first>{NUMBER})").replace("\2", f"(?<last>{NUMBER})")
+    return pl.when(_ONE_TEXT).then(pl.col("low")).str.extract_groups(f"^{pattern}$")
 
 
 def _one_end(open_interval: str, end: str) -> pl.Expr:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.base import Codes, Domain
@@ -95,7 +96,13 @@ class Numeric(Domain):
             return list(numbers)
         return [_apart(number, self.taken) for number in numbers]
 
-    def ends(self, low: Codes, high: Codes, edges: Edges = "tight") -> tuple[list[str], list[str]]:
+    def spelled_texts(self, numbers: pl.Series) -> pl.Series:
+        """The same of a column of texts."""
+        if not self.taken or not numbers.is_in(sorted(self.taken)).any():
+            return numbers
+        return pl.Series(self.spelled(numbers.to_list()), dtype=pl.String)
+
+    def ends(self, low: Codes, high: Codes, edges: Edges = "tight") -> tuple[pl.Series, pl.Series]:
         """Texts of the two ends of intervals (C,) of present values.
 
         `rounded` widens every interval outward to the points of `grid`, one value too. Two intervals that are released
@@ -127,13 +134,12 @@ class Numeric(Domain):
         present[: len(self.values)] = self.values
         return present
 
-    def _tight(self, codes: Codes) -> list[str]:
+    def _tight(self, codes: Codes) -> pl.Series:
         """Text of each code's value; many codes are looked up among the leaves, so that no number is formatted
         twice."""
         if len(codes) < self.size:
-            return texts(self._present[codes])
-        leaves = texts(self._present)
-        return [leaves[code] for code in codes.tolist()]
+            return _column(self._present[codes])
+        return _column(self._present).gather(codes)
 
     def rounded_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
         """As `cost`, of intervals of present values widened to the points of `grid`; 1 at most."""
@@ -147,10 +153,16 @@ class Numeric(Domain):
         right += left == right
         return left, right
 
-    def _rounded(self, low: Codes, high: Codes) -> tuple[list[str], list[str]]:
+    def _rounded(self, low: Codes, high: Codes) -> tuple[pl.Series, pl.Series]:
         left, right = self._rounded_ends(low, high)
         exact = self.grid.exact(self.values)
-        return self.grid.texts(left, exact=exact), self.grid.texts(right, exact=exact)
+        low_texts, high_texts = (self.grid.texts(index, exact=exact) for index in (left, right))
+        return pl.Series(low_texts, dtype=pl.String), pl.Series(high_texts, dtype=pl.String)
+
+
+def _column(values: Numbers) -> pl.Series:
+    """The numbers as `texts` has them."""
+    return pl.Series(values).cast(pl.String) if values.dtype.kind == "i" else pl.Series(texts(values), dtype=pl.String)
 
 
 def _apart(number: str, taken: frozenset[str]) -> str:

@@ -1,1 +1,1 @@
-"""A release beside the original: its text read as regions, what these have lost, and what models make of them."""
+"""A release beside the original: its text read as regions, and what these have lost or give away."""

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
 from anonymize import temporary
-from anonymize.attacks import ShownRows, TargetPeople
+from anonymize.attacks import DistortedRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
 from anonymize.domain.cells import numbers
@@ -63,17 +64,28 @@ class Known:
 def known(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
     """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
     columns."""
-    with ExitStack() as stack:
-        source = stack.enter_context(Source.open(spec, path))
+    with Source.open(spec, path) as source:
         if control is None:
-            table = read(spec, source)
-            yield Known(spec, table, table.rows, source.sha256, source.name)
+            yield of_table(spec, read(spec, source))
             return
         source.check()
-        further = stack.enter_context(Source.open(spec, control))
+        with with_control(spec, source, control) as people:
+            yield people
+
+
+def of_table(spec: Spec, table: Table) -> Known:
+    """The people of a table that has been read."""
+    return Known(spec, table, table.rows, table.source.sha256, table.source.name)
+
+
+@contextmanager
+def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
+    """The people of a checked original, with those of the control behind them."""
+    with Source.open(spec, control) as further:
         further.check()
-        table = read(as_written(spec), stack.enter_context(_together(spec, source, further)))
-        yield Known(as_written(spec), table, source.rows or 0, source.sha256, source.name)
+        with _together(spec, source, further) as both:
+            written = as_written(spec)
+            yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name)
 
 
 @contextmanager
@@ -110,6 +122,10 @@ class AttackedTables:
     regions: tuple[TextRegions, ...]
     text_of: Ints
     group_of: Ints | None = None
+
+    @property
+    def distorted(self) -> None:
+        """Cells are true."""
 
     @property
     def rows(self) -> int:
@@ -174,17 +190,36 @@ def _grouped(
     return file, unnamed(groups).rank("dense").to_numpy().astype(np.int64) - 1
 
 
+class ReadRelease(Protocol):
+    """A release that has been read, of any family."""
+
+    @property
+    def file(self) -> ReleasedSource:
+        """Its texts."""
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+
+    @property
+    def distorted(self) -> DistortedRows | None:
+        """What a randomized one shows."""
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints], /) -> ShownRows:
+        """Its rows by class."""
+
+
 @dataclass(frozen=True)
 class CodedValues:
-    """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has; `people`, and `releases` one
-    after the other: its codes, -1 where missing."""
+    """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has, at least 1; `people`, and
+    `releases` one after the other: its codes, -1 where missing."""
 
     sizes: Mapping[str, int]
     people: Mapping[str, Ints]
     releases: Sequence[Mapping[str, Ints]]
 
 
-def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValues:
+def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
     """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
     sizes: dict[str, int] = {}
     of_people: dict[str, Ints] = {}
@@ -197,14 +232,14 @@ def coded_values(people: Known, releases: Sequence[AttackedTables]) -> CodedValu
         joined = unnamed(pl.concat([column.cast(pl.String) for column in columns]))
         values = numbers(joined) if attribute.type == "numeric" else joined
         codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-        sizes[name] = int(codes.max(initial=-1)) + 1
+        sizes[name] = int(codes.max(initial=0)) + 1
         of_people[name], *parts = np.split(codes, ends)
         for each, part in zip(of_releases, parts, strict=True):
             each[name] = part
     return CodedValues(sizes, of_people, of_releases)
 
 
-def _column(release: AttackedTables, name: str) -> pl.Series:
+def _column(release: ReadRelease, name: str) -> pl.Series:
     texts = release.file.texts
     return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
 

@@ -39,6 +39,11 @@ class Draft(ABC):
     written: Written = field(default_factory=Written, kw_only=True)
     """The rows of the input that have been written; complete after `write`."""
 
+    @property
+    def groups_in(self) -> str | None:
+        """The column of groups of a bucketized release; None of others."""
+        return None
+
     @abstractmethod
     def write(self, files: Files) -> None:
         """Writes the files of the release, and those that stay private."""

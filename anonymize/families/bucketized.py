@@ -68,6 +68,10 @@ class BucketizedDraft(Draft):
 
     buckets: Bucketized
 
+    @property
+    def groups_in(self) -> str | None:
+        return self.buckets.name
+
     def write(self, files: Files) -> None:
         """The table; of two files the sensitive values of each group, too."""
         files.table.write(_frames(self.request, self.table, self.buckets, files.table.format, self.written))

@@ -11,7 +11,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, check_suppression, suppression_limit, with_passing
+from anonymize.families.steps import by_weights, check_suppression, numbers_of, suppression_limit, with_passing
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
@@ -20,11 +20,12 @@ from anonymize.recoding import Recoding, Released
 from anonymize.recoding.saved import save
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
+from anonymize.report.passing import PASSING
 from anonymize.request import Request
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
-from anonymize.verify import Verdict
+from anonymize.verify import SharedNumbers, Verdict
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -73,15 +74,18 @@ class ClassedDraft(Draft):
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
-        followed = self.request.save_link is not None or self.request.in_series
-        written = self.written if followed or self.table.units is not None else None
+        request = self.request
+        wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
+        written = self.written if wanted or request.in_series else None
         files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class."""
         columns = self._columns()
+        shared = numbers_of(files.table, self._measured(columns))
+        verdict = self._verdict(files, columns, shared)
         return Measured(
-            with_passing(self.request, files.table, self._verdict(files, columns), columns, self._units),
+            with_passing(self.request, files.table, verdict, columns, self._units, shared),
             by_weights(self.request, files.table, list(columns.values()), self._units),
         )
 
@@ -109,11 +113,18 @@ class ClassedDraft(Draft):
         names = self.request.spec.quasi_identifiers
         return {name: [column.name for column in self.released.columns_of(name)] for name in names}
 
-    def _verdict(self, files: Files, columns: dict[str, list[str]]) -> Verdict:
+    def _measured(self, columns: dict[str, list[str]]) -> list[str]:
+        """The released columns that are looked at where columns pass through; then all but the weights are."""
+        roles = self.request.spec.roles()
+        others = [name for name in self.table.columns if roles[name] in (*PASSING, "sensitive")]
+        passing = any(roles[name] in PASSING for name in others)
+        return [*(name for names in columns.values() for name in names), *others] if passing else []
+
+    def _verdict(self, files: Files, columns: dict[str, list[str]], shared: SharedNumbers) -> Verdict:
         spec, target = self.request.spec, files.table
         with ExitStack() as opened:
             return verify.measure(
-                verify.text_of(target.part, target.format, target.separator),
+                shared.frame,
                 [column.name for column in self.released.columns],
                 with_people(spec, self.checks(), columns, opened),
                 spec.input.missing,
@@ -124,6 +135,7 @@ class ClassedDraft(Draft):
                 units=None if self._units is None else pl.Series(self._units),
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files, columns),
+                shared=shared,
             )
 
     def _ordering(self, files: Files, columns: dict[str, list[str]]) -> verify.Ordering | None:

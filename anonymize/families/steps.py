@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,38 @@ from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
-from anonymize.table import Codes, OutputFile, Table
+from anonymize.table import Codes, OutputFile, Source, Table
+from anonymize.table.room import Room
+from anonymize.table.scratch import Scratch
+
+
+def room_for(request: Request, source: Source) -> Room:
+    """Where the columns of an input are held under the limit on memory. Raises UsageError where that is too low, and
+    for a folder of temporary files that cannot be written to."""
+    scratch = Scratch(None if request.tmp is None else Path(request.tmp))
+    scratch.check()
+    return Room.of(source, request.memory_limit, scratch)
 
 
 @contextmanager
-def stage(request: Request, clock: Clock, name: str) -> Iterator[None]:
-    """One stage of the road: timed, and reported as progress; only some stages know how long they will take."""
+def stage(request: Request, clock: Clock, name: str, room: Room) -> Iterator[None]:
+    """One stage of the road: timed, and reported as progress; only some stages know how long they will take. Memory
+    that it has freed is given back."""
     request.progress(name, 0, 0)
     with clock(name):
         yield
+        room.tidy()
 
 
 def search(
-    request: Request, table: Table, requirements: tuple[Requirement, ...], files: Mapping[str, OutputFile]
+    request: Request,
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    files: Mapping[str, OutputFile],
+    *,
+    by_parts: bool = False,
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name.
+    """What the algorithm returns; it writes the `files` that its options name. `by_parts`: see `Context`.
 
     Raises DataError where the table lacks a value that is to be protected.
     """
@@ -56,7 +74,17 @@ def search(
     output = request.spec.output
     ending = (output.suppressed, output.suppressed_rows == "keep")
     context = Context(
-        limit, request.seed, request.threads, progress, refining, bounding, files, keep, *ending, output=output
+        limit,
+        request.seed,
+        request.threads,
+        progress,
+        refining,
+        bounding,
+        files,
+        keep,
+        *ending,
+        output=output,
+        by_parts=by_parts,
     )
     try:
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
@@ -141,20 +169,28 @@ def by_weights(
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
 
 
+def numbers_of(target: OutputFile, columns: Sequence[str] = ()) -> verify.SharedNumbers:
+    """The file as it was written, whose columns are read once for all that is measured of it; `columns`: those that
+    will all be looked at."""
+    return verify.SharedNumbers(verify.text_of(target.part, target.format, target.separator), columns)
+
+
 def with_passing(
     request: Request,
     target: OutputFile,
     verdict: verify.Verdict,
     columns_of: Mapping[str, Sequence[str]],
     units: Codes | None = None,
+    shared: verify.SharedNumbers | None = None,
 ) -> verify.Verdict:
     """The verdict with what the columns that pass through give away, measured from the file as it was written.
 
     `columns_of`: the columns of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
+    `shared`: what has been read of the file.
     """
-    frame = verify.text_of(target.part, target.format, target.separator)
+    shared = numbers_of(target) if shared is None else shared
     spec, subjects = request.spec, None if units is None else pl.Series(units)
-    text = PassingText(frame, spec, columns_of, spec.missing(target.format), subjects)
+    text = PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
     return replace(verdict, passing=text.measured())
 
 

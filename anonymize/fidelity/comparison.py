@@ -9,7 +9,7 @@ distributed as the shown ones are, which is all that a reader knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -29,6 +29,8 @@ from anonymize.table import Attribute, SensitiveColumn, Table
 
 COLUMNS = 10
 """Columns between which associations are measured, at most: the quasi-identifiers, then the sensitive attributes."""
+TOGETHER = 1 << 16
+"""Classes whose shares are in memory at once."""
 ROWS = 200_000
 """Associations are measured over about so many rows at most: every second, third ... row of a larger table."""
 
@@ -82,13 +84,30 @@ def _rows(released: Released) -> Ints:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column over its bins: `before` (rows,) the bin of each row looked at; `after` (classes, bins) how the rows of a
-    class lie over them; None for a column that is released as it is."""
+    """A column over its bins: `before` (rows,) the bin of each row looked at; `after`, how its cells lie over them and
+    which cell each class shows; None for a column that is released as it is."""
 
     name: str
     before: Ints
     bins: int
-    after: Floats | None
+    after: _ShownShares | None
+
+
+@dataclass(frozen=True)
+class _ShownShares:
+    """`shares` (n, bins): how the rows that show each text lie over bins; `of_class` (classes,): the text of each
+    class."""
+
+    shares: Floats
+    of_class: Ints
+
+    def filled(self, weights: Floats) -> _ShownShares:
+        """The same, texts that show nothing being what the others show together. `weights` (classes,): rows."""
+        total = np.bincount(self.of_class, weights, minlength=len(self.shares)) @ self.shares
+        hidden = self.shares.sum(axis=1) == 0
+        if not hidden.any() or not total.sum():
+            return self
+        return _ShownShares(np.where(hidden[:, None], total / total.sum(), self.shares), self.of_class)
 
 
 def associations(table: Table, released: Released, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:
@@ -102,11 +121,14 @@ def associations(table: Table, released: Released, cells: Mapping[str, ColumnCel
         _quasi_identifier(cells[each.name], looked) if isinstance(each, Attribute) else _sensitive(each, looked)
         for each in numerous[:COLUMNS]
     ]
-    counting = _JointCounts(class_of, len(released.sizes) + 1)
+    after = _JointCounts(class_of, len(released.sizes) + 1).joint(columns)
     pairs = [
-        {"columns": [a.name, b.name], "before": _v(_crosstab(a, b)), "after": _v(counting.joint(a, b))}
-        for a, b in combinations(columns, 2)
-        if a.after is not None
+        {
+            "columns": [columns[a].name, columns[b].name],
+            "before": _v(_crosstab(columns[a], columns[b])),
+            "after": _v(counts),
+        }
+        for (a, b), counts in after.items()
     ]
     return {"rows": len(class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
 
@@ -114,7 +136,7 @@ def associations(table: Table, released: Released, cells: Mapping[str, ColumnCel
 def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
     attribute = column.attribute
     bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
-    after = column.over(bins).shares[column.of_class]
+    after = _ShownShares(column.over(bins).shares, column.of_class)
     return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
 
 
@@ -140,24 +162,28 @@ class _JointCounts:
         """(classes,) rows of each class."""
         return np.bincount(self.class_of[self.class_of >= 0], minlength=self.classes).astype(np.float64)
 
-    def joint(self, a: _Column, b: _Column) -> Floats:
-        """(bins of a, bins of b) rows that are expected in each pair of bins: the sum over classes of what a and b
-        show, as a product of matrices."""
-        assert a.after is not None
-        filled = self._filled(a.after)
-        if b.after is not None:
-            return np.asarray((filled * self._weights[:, None]).T @ self._filled(b.after))
-        kept = self.class_of >= 0
-        values = self.class_of[kept].astype(np.int64) * b.bins + b.before[kept]
-        return np.asarray(filled.T @ np.bincount(values, minlength=self.classes * b.bins).reshape(self.classes, b.bins))
+    def joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
+        """Of each pair of columns of which the first is generalized (bins of the one, bins of the other) the rows that
+        are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for some
+        classes after the other, as what all of them show would take more memory than anything else."""
+        pairs = [(a, b) for a, b in combinations(range(len(columns)), 2) if columns[a].after is not None]
+        joint = {(a, b): np.zeros((columns[a].bins, columns[b].bins)) for a, b in pairs}
+        filled = [None if each.after is None else each.after.filled(self._weights) for each in columns]
+        for start in range(0, self.classes, TOGETHER):
+            some = slice(start, min(start + TOGETHER, self.classes))
+            after = [None if each is None else each.shares[each.of_class[some]] for each in filled]
+            weights = self._weights[some, None]
+            shares = [self._counted(columns[i], some) if own is None else weights * own for i, own in enumerate(after)]
+            for a, b in pairs:
+                joint[a, b] += np.asarray(after[a]).T @ shares[b]
+        return joint
 
-    def _filled(self, shares: Floats) -> Floats:
-        """The shares, those of classes that show nothing being what the others show together."""
-        total = self._weights @ shares
-        hidden = shares.sum(axis=1) == 0
-        if not hidden.any() or not total.sum():
-            return shares
-        return np.where(hidden[:, None], total / total.sum(), shares)
+    def _counted(self, column: _Column, some: slice) -> Floats:
+        """(classes, bins) rows of some classes in each bin of a column that is released as it is."""
+        inside = (self.class_of >= some.start) & (self.class_of < some.stop)
+        keys = (self.class_of[inside].astype(np.int64) - some.start) * column.bins + column.before[inside]
+        size = some.stop - some.start
+        return np.bincount(keys, minlength=size * column.bins).reshape(size, column.bins).astype(np.float64)
 
 
 def _v(counts: Floats) -> float | None:

@@ -52,14 +52,10 @@ class ColumnCells:
         """Those that a release shows."""
         columns = released.columns_of(attribute.name)[:2]
         if len(columns) == 1:
-            texts = pl.Series(columns[0].texts, dtype=pl.String)
-            return cls(attribute, texts, texts, columns[0].of_class, spec)
+            return cls(attribute, columns[0].texts, columns[0].texts, columns[0].of_class, spec)
         pairs = np.column_stack([each.of_class for each in columns])
         distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
-        low, high = (
-            pl.Series([each.texts[i] for i in distinct[:, side].tolist()], dtype=pl.String)
-            for side, each in enumerate(columns)
-        )
+        low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
         return cls(attribute, low, high, of_class.reshape(-1), spec)
 
     @cached_property

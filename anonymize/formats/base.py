@@ -51,3 +51,23 @@ class Checked:
     def of_levels(self, *levels: Level) -> list[Finding]:
         """The findings of some levels."""
         return [finding for finding in self.findings if finding.level in levels]
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """What a check came to. `satisfied`: None where nothing was asked for, or where something that was could not be
+    shown. `checked`: what is printed of it."""
+
+    satisfied: bool | None
+    checked: Checked
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return self.checked.report
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is not met or could not be shown, with the line of the spec that asks for it: a table that has any must
+        not be published."""
+        return self.checked.problems

@@ -209,17 +209,17 @@ def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: M
     codes: list[Ints] = []
     sizes: list[int] = []
     for each, subject in zip(distortions, every, strict=True):
-        codes.append(_categories(axes, each, subject, rows[each.name]))
+        codes.append(categories_shown(axes, each, subject, rows[each.name]))
         sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
     observed = axes.counts(codes, sizes) / max(rows.height, 1)
     table = estimate(observed, [each.p for each in distortions], method) * rows.height
     for axis, (each, subject) in enumerate(zip(distortions, every, strict=True)):
         if each.values is not None:
-            table = _spread(table, axis, _category_of(each.values, subject))
+            table = _spread(table, axis, categories_of(each.values, subject))
     return table
 
 
-def _categories(
+def categories_shown(
     axes: Axes, distortion: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series
 ) -> Ints:
     """(rows,) which of its categories each text is, or which leaf where the attribute was left alone."""
@@ -239,7 +239,7 @@ def _categories(
     return codes.to_numpy().astype(np.int64)
 
 
-def _category_of(values: Sequence[str], subject: Attribute | SensitiveColumn) -> Ints:
+def categories_of(values: Sequence[str], subject: Attribute | SensitiveColumn) -> Ints:
     """(size,) which of the values each code of the original is in, -1 for none. Raises DataError for unknown values."""
     categories = subject.categories if isinstance(subject, Attribute) else Categories.of(subject.texts)
     unknown = len(set(values) - set(categories.texts))

@@ -21,6 +21,7 @@ from anonymize.spec import Spec, override
 from anonymize.table import Source, read
 
 KS = (3, 5, 10, 20)
+"""The k that are tried; of a sample, which a larger table stands behind, those from `LEAST` on."""
 LEAST = 5
 """The k that is proposed where no larger one is cheap, if there are so many rows."""
 CHEAP = 0.25
@@ -35,7 +36,7 @@ class LossAtK:
     gcp: float
 
 
-def costs(spec: Spec, sample: pl.DataFrame) -> list[LossAtK]:
+def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[LossAtK]:
     """The cost of each k that the rows allow. Raises what `read` raises where the spec does not fit the rows.
 
     `sample`: rows as text, read with the spec's roles and hierarchies.
@@ -46,7 +47,7 @@ def costs(spec: Spec, sample: pl.DataFrame) -> list[LossAtK]:
         with Source.open(own, path) as source:
             table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
-    for k in [k for k in KS if k <= table.rows] or [1]:
+    for k in [k for k in ks if k <= table.rows] or [1]:
         required = requirements(override(own, k=k))
         result = algorithm.run(table, required, algorithm.Options(), Context())
         assert isinstance(result, Recoding)
@@ -77,9 +78,9 @@ def _as_file(sample: pl.DataFrame) -> Iterator[Path]:
         temporary.remove(path)
 
 
-def tried(spec: Spec, sample: pl.DataFrame) -> list[LossAtK]:
-    """The costs; none where the rows do not fit the spec, which a sample may not."""
+def tried(spec: Spec, sample: pl.DataFrame, *, whole: bool = True) -> list[LossAtK]:
+    """The costs; none where the rows do not fit the spec, which a sample, being not the `whole` table, may not."""
     try:
-        return costs(spec, sample)
+        return costs(spec, sample, KS if whole else [k for k in KS if k >= LEAST])
     except AnonymizeError:
         return []

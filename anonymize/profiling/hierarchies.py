@@ -103,6 +103,6 @@ def _label(texts: Collection[str], hashes: Hashes | None) -> str | None:
         return None
     taken = {text.strip().lower() for text in texts}
     for label in LABELS:
-        if label.lower() not in taken and not np.isin(pl.Series([label]).hash().to_numpy(), hashes).any():
+        if label.lower() not in taken and not (hashes == pl.Series([label]).hash().to_numpy()).any():
             return label
     return None

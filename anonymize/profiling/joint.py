@@ -20,6 +20,10 @@ WORK = 12_000_000
 """So many rows are sorted, of all sets together; but three columns are tried in any case."""
 
 
+BLOCK = 1 << 15
+"""So many rows at a time are mixed: what fits into a processor's cache."""
+
+
 @dataclass(frozen=True)
 class Singled:
     """A set of columns, and the share of the rows that are alone in it."""
@@ -28,10 +32,11 @@ class Singled:
     share: float
 
 
-def together(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> float:
-    """The share of the rows that are alone with what they say in all of some columns."""
+def together(hashes: Mapping[str, Hashes], columns: Sequence[str], more: Sequence[str]) -> tuple[float, float]:
+    """The share of the rows that are alone with what they say in all of some columns, and in these and more."""
     mixed = _mixed([hashes[name] for name in columns])
-    return _alone(mixed)
+    alone = _alone(mixed)
+    return alone, _alone(_mixed([hashes[name] for name in more], mixed)) if more else alone
 
 
 def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Singled]:
@@ -46,7 +51,7 @@ def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Single
     rows = max(len(hashes[columns[0]]), 1) if columns else 1
     left = list(columns[: min(max(WORK // rows // MOST, 3), 12)])
     while left and len(chosen) < MOST and (not sets or sets[-1].share < 0.9):
-        tried = {name: _mixed([hashes[name]] if mixed is None else [mixed, hashes[name]]) for name in left}
+        tried = {name: _mixed([hashes[name]], mixed) for name in left}
         shares = {name: _alone(each) for name, each in tried.items()}
         best = max(left, key=lambda name: shares[name])
         chosen.append(best)
@@ -56,12 +61,16 @@ def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Single
     return [each for before, each in zip([None, *sets], sets, strict=False) if not before or each.share > before.share]
 
 
-def _mixed(columns: Sequence[Hashes]) -> Hashes:
-    """(rows,) one hash of several; the order of columns counts, so that two equal columns do not cancel."""
-    mixed = np.zeros_like(columns[0])
-    for each in columns:
-        mixed = (mixed ^ each) * _ODD
-        mixed ^= mixed >> _SHIFT
+def _mixed(columns: Sequence[Hashes], before: Hashes | None = None) -> Hashes:
+    """(rows,) one hash of several, and of those `before` them; the order of columns counts, so that two equal columns
+    do not cancel."""
+    mixed = np.zeros_like(columns[0]) if before is None else before.copy()
+    for start in range(0, len(mixed), BLOCK):
+        block = mixed[start : start + BLOCK]
+        for each in columns:
+            block ^= each[start : start + BLOCK]
+            block *= _ODD
+            block ^= block >> _SHIFT
     return mixed
 
 

@@ -112,10 +112,12 @@ def _date(texts: Sequence[str]) -> TextShape | None:
         return TextShape("date", "ISO dates", None, "minute" if any(len(text) > 10 for text in texts) else "day")
     if not _LIKE_DATE.search(texts[0]):
         return None
+    marks = _marks(texts[0])
     fitting = [
         (form, finest)
         for form, finest in date_formats()
-        if _fits(texts[0], form)
+        if _marks(form) == marks
+        and _fits(texts[0], form)
         and (form != "%Y%m%d" or all(len(text) == 8 and text[:2] in ("19", "20") for text in texts))
         and _share(texts, Moments("dates", (), form).fits) >= NEARLY
     ]
@@ -126,6 +128,15 @@ def _date(texts: Sequence[str]) -> TextShape | None:
 
 
 _LIKE_DATE = re.compile(r"^\d{8}$|\d[-/. ](\d|[A-Za-z]{3})|[A-Za-z]{3}[-/. ]\d")
+
+
+def _marks(text: str) -> str:
+    """What stands between the parts of a text or a format: a format fits no text with other marks. Making a pattern of
+    a format takes longer than reading many texts with it."""
+    return _PARTS.sub("", text)
+
+
+_PARTS = re.compile(r"%?[A-Za-z0-9]+| +(?= )")
 
 
 def _fits(text: str, form: str) -> bool:

@@ -88,7 +88,7 @@ def leaf_positions(domain: Taxonomy, first: Ints, last: Ints, of_class: Ints) ->
     Both show the missing text where the missing leaf stands alone.
     """
     missing = (first == last) & (first == (-1 if domain.missing is None else domain.missing))
-    columns = []
+    columns: list[ClassTexts] = []
     for ends in (first, last):
         texts = [str(leaf) for leaf in ends.tolist()]
         for index in np.flatnonzero(missing).tolist():

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Ints
 
-ClassTexts: TypeAlias = tuple[list[str], Ints]
+ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 """Distinct texts, and which of them each class shows (classes,)."""
 
 
@@ -20,7 +21,7 @@ class ReleasedColumn:
 
     name: str
     attribute: str
-    texts: list[str]
+    texts: pl.Series
     of_class: Ints
 
 
@@ -59,10 +60,11 @@ def released_columns(
     """The columns, with the class of suppressed rows added after the others, and every text once."""
     columns = []
     for (texts, of_class), suffix in zip(contents, suffixes, strict=True):
-        texts, of_class = [*texts, suppressed], np.append(of_class, len(texts))
-        distinct = list(dict.fromkeys(texts))
-        if len(distinct) < len(texts):
-            number = {text: index for index, text in enumerate(distinct)}
-            of_class = np.array([number[text] for text in texts])[of_class]
-        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct, of_class))
+        cells = pl.Series("text", texts, dtype=pl.String).append(pl.Series([suppressed], dtype=pl.String))
+        distinct, of_class = cells.unique(maintain_order=True), np.append(of_class, len(texts))
+        if len(distinct) < len(cells):
+            numbers = distinct.to_frame().with_row_index("number")
+            of_text = cells.to_frame().join(numbers, on="text", how="left", maintain_order="left")["number"]
+            of_class = of_text.to_numpy().astype(np.int64)[of_class]
+        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct.alias(""), of_class))
     return columns

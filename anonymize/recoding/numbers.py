@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from anonymize.classes import Codes, Floats, Ints, Partition, starts_of
 from anonymize.domain.numeric import Numeric
@@ -72,7 +73,8 @@ class NumericRegions(InRegions):
         points = self._points_of(points_of)
         keys = np.stack([points, self.spans.missing, self.spans.empty, self.spans.hidden])
         different, first, of_class = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        texts = self.domain.spelled([format_number(number) for number in different[0].tolist()])
+        numbers = [format_number(number) for number in different[0].tolist()]
+        texts = self.domain.spelled_texts(pl.Series(numbers, dtype=pl.String))
         parts = ("low", "high", "below", "above", "missing", "empty")
         spans = replace(self.spans, **{name: getattr(self.spans, name)[first] for name in parts})
         if self.window is not None and self.window.empty:

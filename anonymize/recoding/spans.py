@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
 from anonymize.domain.cells import BLANK
@@ -94,49 +95,61 @@ class Spans:
 
     # --- texts ---
 
-    def intervals(self, output: Output) -> list[str]:
-        """How each reads in one column."""
-        head, middle, tail = _parts(output.interval)
+    def intervals(self, output: Output) -> pl.Series:
+        """(n,) how each reads in one column."""
+        head, middle, tail = map(pl.lit, _parts(output.interval))
         coding, (lefts, rights) = self.domain.coding, self.domain.ends(self.low, self.high, output.edges)
-        labels = [
-            one if left == right else f"{head}{left}{middle}{right}{tail}"
-            for one, left, right in zip(self.domain.spelled(lefts), lefts, rights, strict=True)
-        ]
-        for index in np.flatnonzero(self.above).tolist():
-            labels[index] = coding.above(lefts[index])
-        for index in np.flatnonzero(self.below).tolist():
-            labels[index] = coding.below(rights[index])
-        return self.with_missing(labels, output.suppressed)
+        ends = pl.DataFrame(
+            {"left": lefts, "right": rights, "one": self.domain.spelled_texts(lefts)}
+            | {"above": self.above, "below": self.below}
+        )
+        whole = pl.concat_str(head, "left", middle, "right", tail)
+        texts = ends.select(
+            pl.when("below")
+            .then(_filled(coding.open_low, "{high}", "right"))
+            .when("above")
+            .then(_filled(coding.open_high, "{low}", "left"))
+            .when(pl.col("left") == pl.col("right"))
+            .then("one")
+            .otherwise(whole)
+        )
+        return self.with_missing(texts.to_series(), output.suppressed)
 
-    def with_missing(self, labels: list[str], suppressed: str) -> list[str]:
+    def with_missing(self, texts: pl.Series, suppressed: str) -> pl.Series:
         """The texts of numbers (n,), as they read where values are missing or nothing is shown."""
-        labels = self._without_numbers(labels, suppressed)
-        for index in np.flatnonzero(self.mixed).tolist():
-            labels[index] += f" or {self.domain.missing_text or BLANK}"
-        return labels
+        cells = self._without_numbers(texts, suppressed)
+        if not self.mixed.any():
+            return cells
+        either = cells + f" or {self.domain.missing_text or BLANK}"
+        return pl.select(pl.when(pl.Series(self.mixed)).then(either).otherwise(cells)).to_series()
 
-    def bounds(self, output: Output) -> list[list[str]]:
-        """How each reads in a column for each end, an open one being empty; and, where numbers and missing values are
-        mixed anywhere, in one that says whether a value may be missing."""
+    def bounds(self, output: Output) -> list[pl.Series]:
+        """(n,) how each reads in a column for each end, an open one being empty; and, where numbers and missing values
+        are mixed anywhere, in one that says whether a value may be missing."""
         sides = []
         for ends, is_open in zip(
             self.domain.ends(self.low, self.high, output.edges), (self.below, self.above), strict=True
         ):
-            labels = self.domain.spelled(ends)
-            for index in np.flatnonzero(is_open).tolist():
-                labels[index] = ""
-            sides.append(self._without_numbers(labels, output.suppressed))
+            texts = self.domain.spelled_texts(ends)
+            cells = pl.select(pl.when(pl.Series(is_open)).then(pl.lit("")).otherwise(texts)).to_series()
+            sides.append(self._without_numbers(cells, output.suppressed))
         if not self.mixed.any():
             return sides
-        words = np.where(self.empty, "yes", np.where(self.missing, "maybe", "no")).tolist()
-        return [*sides, [output.suppressed if gone else word for word, gone in zip(words, self.hidden, strict=True)]]
+        words = np.where(self.empty, "yes", np.where(self.missing, "maybe", "no"))
+        return [*sides, pl.Series(np.where(self.hidden, output.suppressed, words).tolist(), dtype=pl.String)]
 
-    def _without_numbers(self, labels: list[str], suppressed: str) -> list[str]:
-        for index in np.flatnonzero(self.empty).tolist():
-            labels[index] = self.domain.missing_text or ""
-        for index in np.flatnonzero(self.hidden).tolist():
-            labels[index] = suppressed
-        return labels
+    def _without_numbers(self, texts: pl.Series, suppressed: str) -> pl.Series:
+        if not (self.empty.any() or self.hidden.any()):
+            return texts
+        hidden, empty = pl.Series(self.hidden), pl.Series(self.empty)
+        absent = pl.lit(self.domain.missing_text or "")
+        return pl.select(pl.when(hidden).then(pl.lit(suppressed)).when(empty).then(absent).otherwise(texts)).to_series()
+
+
+def _filled(template: str, place: str, column: str) -> pl.Expr:
+    """A template with the texts of a column in its place."""
+    first, *rest = template.split(place)
+    return pl.concat_str(pl.lit(first), *(each for part in rest for each in (pl.col(column), pl.lit(part))))
 
 
 def _parts(interval: str) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -31,12 +31,13 @@ class NumberColumns:
         numeric = frozenset(name for name in self.names if name in schema and schema[name].is_numeric())
         return NumberColumns(numeric, self.blank)
 
-    def column(self, name: str, texts: Sequence[str]) -> pl.Series | None:
+    def column(self, name: str, texts: pl.Series) -> pl.Series | None:
         """The distinct texts of a column as numbers, null where there is none: whole numbers if all are. None for a
         column that shows something else, such as the labels of a hierarchy."""
         if name not in self.names:
             return None
-        cells = pl.Series([None if text in self.blank else text for text in texts], dtype=pl.String)
+        frame = texts.alias("text").to_frame()
+        cells = frame.select(pl.when(~pl.col("text").is_in(sorted(self.blank))).then("text")).to_series()
         whole, broken = cells.cast(pl.Int64, strict=False), cells.cast(pl.Float64, strict=False)
         if broken.null_count() > cells.null_count():
             return None

@@ -48,7 +48,7 @@ class Clock:
         """Adds the time of the block to a stage."""
         start = time.perf_counter()
         yield
-        self._stages[stage] += time.perf_counter() - start
+        self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - start
 
     def timing(self) -> dict[str, float]:
         """The report's `timing` block."""
@@ -277,7 +277,7 @@ def _suppressed_cells(facts: ReleaseFacts) -> int:
     suppressed = facts.request.spec.output.suppressed
     for attribute in facts.table.attributes:
         column = released.columns_of(attribute.name)[0]
-        hidden = [index for index, text in enumerate(column.texts) if text == suppressed]
+        hidden = (column.texts == suppressed).arg_true().to_list()
         classes = sum((column.of_class[:-1] == index for index in hidden), start=released.sizes * 0)
         published += int((classes * released.sizes).sum())
     return published

@@ -11,7 +11,7 @@ import polars as pl
 from anonymize.risk.passing import singling_out
 from anonymize.spec import Missing, Spec
 from anonymize.verify.passing import PassingColumns, numbers_of, uniqueness
-from anonymize.verify.table import TextTable
+from anonymize.verify.table import SharedNumbers, TextTable
 from anonymize.verify.verdict import Uniqueness
 
 PASSING = ("insensitive", "target")
@@ -22,7 +22,7 @@ PASSING = ("insensitive", "target")
 class PassingText:
     """The text of a file whose columns are measured. `columns_of`: the columns of each quasi-identifier. `missing`:
     what means missing in it. `units`: whom its rows are about. `besides`: columns that are neither, such as the number
-    of a group; `strange`: columns without a role pass through as well."""
+    of a group; `strange`: columns without a role pass through as well. `shared`: what has been read of the frame."""
 
     frame: pl.LazyFrame
     spec: Spec
@@ -31,6 +31,7 @@ class PassingText:
     units: pl.Series | None = None
     besides: Sequence[str] = ()
     strange: bool = False
+    shared: SharedNumbers | None = None
 
     def measured(self) -> Uniqueness:
         """The figures, with the smallest sets that single rows out."""
@@ -39,7 +40,8 @@ class PassingText:
         if not columns.passing:
             nothing = {"smallest": [], "max_size": 0, "left_out": []}
             return replace(uniqueness({}, columns), sets=nothing)
-        numbers = numbers_of(TextTable(self.frame, (), (), fill, normalize=normalize), columns)
+        text = TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
+        numbers = numbers_of(text, columns)
         codes = pl.DataFrame([numbers[name].of_row.alias(name) for name in columns.passing])
         sets = singling_out(codes.lazy(), columns.passing, units=self.units)
         return replace(uniqueness(numbers, columns, self.units), sets=sets)

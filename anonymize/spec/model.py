@@ -18,6 +18,7 @@ from anonymize.spec.base import TEXT, Entry, KeyPath, Place, TablePath, Text
 from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.missing import Missing, normalized
+from anonymize.spec.risk import RiskTrials
 from anonymize.spec.rules import Rule, RuleRange
 from anonymize.spec.series import SeriesOptions
 from anonymize.spec.workload import Condition, Target, Workload
@@ -279,6 +280,9 @@ class Spec(Entry):
     )
     privacy: Privacy = Field(default_factory=Privacy, description="What the release has to meet.")
     workload: Workload = Field(default_factory=Workload, description="What the release is for.")
+    risk: RiskTrials = Field(
+        default_factory=RiskTrials, description="What is tried on the release before it takes its place."
+    )
     output: Output = Field(default_factory=Output, description="How the release is written.")
     series: SeriesOptions = Field(default_factory=SeriesOptions, description="Releases that follow each other.")
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
 from anonymize.table.named import column
+from anonymize.table.scratch import Arrays
 from anonymize.table.texts import compared, tidy
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
@@ -62,9 +63,9 @@ class TextColumn:
     Every row is held as a code of the order in which texts first came, 0 for null, in as few bytes as that takes.
     """
 
-    def __init__(self, field: Field, key: str) -> None:
+    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
         self._missing = field.missing
-        self._key = key
+        self._key, self._arrays = key, arrays
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
         self.expressions = [
@@ -98,7 +99,7 @@ class TextColumn:
         absent = 0 if missing is None else missing
         coded = [absent if text is None else code_of[text] for text in self._texts]
         table = np.array([absent, *coded], dtype=code_type(size))
-        return _joined([table[piece] for piece in _drained(self._pieces)], table.dtype)
+        return joined([table[piece] for piece in _drained(self._pieces)], table.dtype, self._arrays)
 
     @cached_property
     def _texts(self) -> list[str | None]:
@@ -131,8 +132,8 @@ class NumberColumn:
     numbers.
     """
 
-    def __init__(self, field: Field, key: str) -> None:
-        self._key, self._rest = key, f"{key}?"
+    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
+        self._key, self._rest, self._arrays = key, f"{key}?", arrays
         self._missing = field.missing
         self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
         self._absent: list[NDArray[np.bool_] | None] = []
@@ -246,7 +247,7 @@ class NumberColumn:
 
     def _with_missing(self, values: Numbers, pieces: list[Codes]) -> tuple[Numbers, Codes, int | None]:
         missing = len(values) if any(absent is not None and absent.any() for absent in self._absent) else None
-        codes = _joined(pieces, code_type(len(values) + (missing is not None)))
+        codes = joined(pieces, code_type(len(values) + (missing is not None)), self._arrays)
         start = 0
         for absent, length in zip(self._absent, self._lengths, strict=True):
             if absent is not None and missing is not None:
@@ -334,11 +335,11 @@ def _drained(pieces: list[Any]) -> Iterator[Any]:
         yield pieces.pop()
 
 
-def _joined(pieces: list[Codes], dtype: np.dtype[Any]) -> Codes:
+def joined(pieces: list[Codes], dtype: np.dtype[Any], arrays: Arrays) -> Codes:
     """One array of all pieces, which are freed on the way."""
-    joined = np.empty(sum(map(len, pieces)), dtype=dtype)
+    whole = arrays(sum(map(len, pieces)), dtype)
     start = 0
     for piece in _drained(pieces):
-        joined[start : start + len(piece)] = piece
+        whole[start : start + len(piece)] = piece
         start += len(piece)
-    return joined
+    return whole

@@ -34,6 +34,14 @@ def _megabytes(count: int) -> str:
     return f"{-(-count // MEGABYTE):,}"
 
 
+def give_back() -> None:
+    """Gives memory that has been freed back to the system, where its allocator (glibc's) would keep it."""
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 # --- what it takes ---------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn
 
 if TYPE_CHECKING:
+    from anonymize.table.kept import KeptColumn
     from anonymize.table.population import Population
     from anonymize.table.source import Source
 
@@ -28,7 +29,8 @@ class Selection:
 
 @dataclass(frozen=True)
 class Table:
-    """The encoded columns of a source. What passes through is not here: `source.batches` reads it again.
+    """The encoded columns of a source. What passes through is not here, but for columns of few texts, which are `kept`:
+    `source.batches` reads it again.
 
     `targets` and `selections` are the workload; empty unless the reading was asked for it.
 
@@ -49,6 +51,7 @@ class Table:
     units: Codes | None = None
     populations: Mapping[str, Population] = field(default_factory=dict)
     largest_k: int | None = None
+    kept: Mapping[str, KeptColumn] = field(default_factory=dict)
 
     @property
     def people(self) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """From an opened input to a table: one reading, from which the columns that count come out as codes.
 
-Quasi-identifiers and sensitive attributes are encoded. Only a sample of hashes is kept of what passes through, to warn
-of columns that would identify individuals by themselves. Identifiers are not looked at.
+Quasi-identifiers and sensitive attributes are encoded, and so are columns of few texts that pass through. Of the others
+that do, only a sample of hashes is kept, to warn of columns that would identify individuals by themselves. Identifiers
+are not looked at.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
 from anonymize.table.grouping import grouped
+from anonymize.table.kept import KeptTexts, with_few_texts
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
+from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
@@ -44,13 +47,14 @@ LINES = 10  # columns of which the line of the first value that is no number is 
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
+Taker = Encoder | UniquenessSample | KeptTexts | WeightColumn
 Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
 
 
-def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
+def read(spec: Spec, source: Source, *, workload: bool = False, arrays: Arrays = np.empty) -> Table:
     """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
-    and selections too.
+    and selections too. `arrays`: where codes are held.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
@@ -59,7 +63,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
     spec = resolve(spec, source.columns)
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    encoders = _Encoders.of(spec, source, kinds)
+    encoders = _Encoders.of(spec, source, kinds, arrays)
     _stream(source, encoders.all)
     _check_numbers(source, encoders.coded)
     for column in encoders.weights:
@@ -91,6 +95,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False) -> Table:
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
+        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)},
     )
 
 
@@ -99,12 +104,12 @@ class _Encoders:
     """What takes the batches of one reading, by what it makes of a column."""
 
     coded: dict[str, Encoder]
-    passing: list[UniquenessSample]
+    passing: list[UniquenessSample | KeptTexts]
     weights: list[WeightColumn]
     units: list[UnitColumn]
 
     @classmethod
-    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind]) -> _Encoders:
+    def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind], arrays: Arrays) -> _Encoders:
         """Those of the columns of an input. Raises DataError for columns of a type that cannot be used."""
         others = {name: Definition(type=kind) for name, kind in targets.items() if name not in spec.quasi_identifiers}
         definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
@@ -112,15 +117,17 @@ class _Encoders:
         released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
         _check_types(source, definitions, released)
         keys = {name: str(number) for number, name in enumerate(source.columns)}
+        passing = passed_through(spec, source)
+        few = with_few_texts(source, passing)
         return cls(
-            {name: _encoder(definition, fields[name], keys[name]) for name, definition in definitions.items()},
-            [UniquenessSample(fields[name], f"{keys[name]}#") for name in passed_through(spec, source)],
+            {name: _encoder(definition, fields[name], keys[name], arrays) for name, definition in definitions.items()},
+            [_passing(fields[name], f"{keys[name]}#", name in few, arrays) for name in passing],
             [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
             [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
         )
 
     @property
-    def all(self) -> list[Encoder | UniquenessSample | WeightColumn]:
+    def all(self) -> list[Taker]:
         """Every one of them."""
         return [*self.coded.values(), *self.passing, *self.weights, *self.units]
 
@@ -164,11 +171,15 @@ def _field(spec: Spec, source: Source, name: str) -> Field:
     return Field(name, source.schema[name], spec.missing(source.format))
 
 
-def _encoder(definition: Definition, field: Field, key: str) -> Encoder:
-    return NumberColumn(field, key) if definition.type == "numeric" else TextColumn(field, key)
+def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> Encoder:
+    return (NumberColumn if definition.type == "numeric" else TextColumn)(field, key, arrays)
 
 
-def _stream(source: Source, encoders: list[Encoder | UniquenessSample | WeightColumn]) -> None:
+def _passing(field: Field, key: str, few: bool, arrays: Arrays) -> UniquenessSample | KeptTexts:
+    return KeptTexts(field, key, arrays) if few else UniquenessSample(field, key)
+
+
+def _stream(source: Source, encoders: Sequence[Taker]) -> None:
     for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
         for encoder in encoders:
             encoder.add(batch)
@@ -353,7 +364,7 @@ def _left_over_warnings(spec: Spec) -> Iterator[str]:
         yield f"{verb} through untouched (others: insensitive): {named}"
 
 
-def _unique_warnings(passing: list[UniquenessSample]) -> Iterator[str]:
+def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[str]:
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
             yield (

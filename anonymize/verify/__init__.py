@@ -15,7 +15,7 @@ from __future__ import annotations
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
-from anonymize.verify.table import CSV, text_of
+from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.twins import TWINS, TwinBound
 from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
@@ -31,6 +31,7 @@ __all__ = [
     "OriginalRows",
     "People",
     "Result",
+    "SharedNumbers",
     "Shown",
     "TwinBound",
     "Verdict",

@@ -10,7 +10,17 @@ import polars as pl
 
 from anonymize.verify.distances import Overall
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
-from anonymize.verify.table import TextRows, TextTable, classes_of, entries_of, plain, read, texts_of_classes, whole
+from anonymize.verify.table import (
+    SharedNumbers,
+    TextRows,
+    TextTable,
+    classes_of,
+    entries_of,
+    plain,
+    read,
+    texts_of_classes,
+    whole,
+)
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
 from anonymize.verify.verdict import (
@@ -49,6 +59,7 @@ def measure(
     numbers: Iterable[str] = (),
     ordering: Ordering | None = None,
     normalize: bool = False,
+    shared: SharedNumbers | None = None,
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -59,15 +70,15 @@ def measure(
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
     of a quasi-identifier is; as a wildcard everything is measured in both meanings. `numbers`: columns in which a
     suppressed cell is a null, where they have numbers and not texts. `ordering`: what is asked about the order of the
-    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. Raises DataError if a
-    numeric attribute has other values.
+    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. `shared`: what is
+    read of the same frame for other measures, too. Raises DataError if a numeric attribute has other values.
     """
     if normalize:
         missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
     kinds = frame.collect_schema()
     blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank)
+    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank, shared)
     subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)

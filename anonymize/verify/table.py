@@ -8,7 +8,7 @@ Classes are then runs of equal numbers in a sorted column, and nothing is hashed
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,11 @@ from anonymize.spec import UNKNOWN, remarks
 from anonymize.verify.verdict import Subject
 
 _MOST = 2**63
+_TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
+"""Types of numbers, and what these have to be below."""
+
+BATCH = 250_000
+"""Rows whose text is in memory at once."""
 
 CSV = ("csv", "csv.gz")
 """The formats in which a null is an empty field."""
@@ -48,7 +53,8 @@ class TextTable:
     """What is measured: rows, the quasi-identifiers' columns, what means missing, and what a null is read as.
 
     `units`: (rows,) whom each row is about; None: every row is about somebody else. `normalize`: texts are compared as
-    `plain` has them. `numbers`: columns of numbers, in which a null is what a suppressed cell reads.
+    `plain` has them. `numbers`: columns of numbers, in which a null is what a suppressed cell reads. `shared`: what has
+    been read of the same frame already.
     """
 
     frame: pl.LazyFrame
@@ -58,6 +64,7 @@ class TextTable:
     units: pl.Series | None = None
     normalize: bool = False
     numbers: frozenset[str] = frozenset()
+    shared: SharedNumbers | None = None
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
@@ -173,19 +180,64 @@ def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
     return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), int(alike.filter("unknown")["n"].sum()))
 
 
+@dataclass(frozen=True)
+class SharedNumbers:
+    """The columns of one frame as numbers, each read once, however many measures look at it.
+
+    `names`: columns that will all be looked at, and are read in the first pass. `columns`: those that have been read,
+    by name, by the text that a null is read as, and whether texts are compared as `plain` has them.
+    """
+
+    frame: pl.LazyFrame
+    names: Sequence[str] = ()
+    columns: dict[tuple[str, str | None, bool], NumberedColumn] = field(default_factory=dict)
+
+    def of(self, table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
+        """The columns of a table of the same frame."""
+
+        def key(name: str) -> tuple[str, str | None, bool]:
+            return name, None if name in table.numbers else table.fill, table.normalize
+
+        lacking = list(dict.fromkeys(name for name in (*names, *self.names) if key(name) not in self.columns))
+        if not self.columns.keys() >= set(map(key, names)):
+            read = zip(lacking, _numbered(table, lacking), strict=True)
+            self.columns.update({key(name): column for name, column in read})
+        return [self.columns[key(name)] for name in names]
+
+
 def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
+    shared = table.shared
+    return _numbered(table, names) if shared is None or shared.frame is not table.frame else shared.of(table, names)
+
+
+def _numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     categories = [pl.Categories.random() for _ in names]
     kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
     queries = [
         (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(number))
         for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
-    coded = table.frame.select(queries).collect(engine="streaming")
+    batches = table.frame.select(queries).collect_batches(chunk_size=BATCH)
+    pieces = [[_narrow(codes) for codes in batch.iter_columns()] for batch in batches]
     texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
-    pairs = zip(coded.get_columns(), texts, strict=True)
-    numbered = [NumberedColumn(Numbering(codes, len(known) + 1), known) for codes, known in pairs]
+    codes = [_joined([piece[place] for piece in pieces]) for place in range(len(names))]
+    pairs = zip(codes, texts, strict=True)
+    numbered = [NumberedColumn(Numbering(own, len(known) + 1), known) for own, known in pairs]
     return [_merged(column) for column in numbered] if table.normalize else numbered
+
+
+def _narrow(codes: pl.Series) -> pl.Series:
+    """Numbers in as few bytes as they take."""
+    most = whole(codes.max()) if len(codes) else 0
+    return codes.cast(next(kind for size, kind in _TYPES if most < size))
+
+
+def _joined(pieces: Sequence[pl.Series]) -> pl.Series:
+    """The pieces one after the other, in the widest type among them."""
+    types = [kind for _, kind in _TYPES]
+    widest = max((types.index(piece.dtype) for piece in pieces), default=0)
+    return pl.concat([pl.Series([], dtype=types[widest]), *(piece.cast(types[widest]) for piece in pieces)]).rechunk()
 
 
 def _merged(column: NumberedColumn) -> NumberedColumn:

@@ -16,6 +16,7 @@ from anonymize.errors import InfeasibleError
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, merge_round, ncp_of, optimum
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables
+from tests.examples import some
 
 FACTOR = 6
 """On tables of up to eight rows it loses at most so many times what the best partition loses."""
@@ -49,7 +50,7 @@ def test_local_recoding_parts_equal_rows() -> None:
     assert sum(ncp_of(table, group) for group in groups) <= FACTOR * optimum(table, 3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(max_rows=40), st.integers(1, 7))
 def test_it_is_the_plain_method(table: Table, k: int) -> None:
     if table.rows < k:
@@ -69,7 +70,7 @@ def test_it_is_the_plain_method(table: Table, k: int) -> None:
     assert run(table, k) == run(table, k, threads=3) == groups
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=8, max_attributes=3), st.integers(2, 4))
 def test_it_loses_at_most_a_few_times_the_optimum(table: Table, k: int) -> None:
     if table.rows < k:
@@ -78,7 +79,7 @@ def test_it_loses_at_most_a_few_times_the_optimum(table: Table, k: int) -> None:
     assert best - 1e-9 <= lost <= FACTOR * best + 1e-9
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(tables())
 def test_k_of_all_rows_is_one_class_and_more_is_infeasible(table: Table) -> None:
     assert run(table, table.rows) == [list(range(table.rows))]
@@ -86,7 +87,7 @@ def test_k_of_all_rows_is_one_class_and_more_is_infeasible(table: Table) -> None
         run(table, table.rows + 1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(tables(), st.integers(1, 8))
 def test_classes_have_k_to_less_than_two_k_rows(table: Table, k: int) -> None:
     if table.rows >= k:

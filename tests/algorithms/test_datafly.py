@@ -17,6 +17,7 @@ from anonymize.table import Table
 from tests.algorithms.full_domain import Vector, check_node, heights, is_safe, leveled, rows_of, shown, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+from tests.examples import some
 
 SMALL = tables(max_rows=30, max_attributes=3, sensitive_columns=2)
 
@@ -84,7 +85,7 @@ def test_infeasible_names_the_requirement() -> None:
         run(sweeney(), [requirement("distinct-l-diversity", "problem", l=11)], 12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_it_ends_where_the_climb_by_hand_does(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)

@@ -22,6 +22,7 @@ from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.table import Table
 from anonymize.table.population import Population
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of
+from tests.examples import some
 
 Values = Sequence[float | None]
 values = st.lists(st.sampled_from([1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 9.0, None]), min_size=1, max_size=40)
@@ -82,7 +83,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("wanted", MODELS, ids=str)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(present=values)
 def test_as_few_rows_go_as_a_cap_allows(wanted: Requirement, present: Values) -> None:
     expected = fewest(wanted, present)
@@ -112,7 +113,7 @@ def limit_of(share: float, rows: int) -> int:
 
 
 @pytest.mark.parametrize("wanted", MODELS[:5], ids=str)
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(present=values)
 def test_the_suppression_that_is_named_as_nearest_is_enough(wanted: Requirement, present: Values) -> None:
     needed = fewest(wanted, present)
@@ -145,7 +146,7 @@ def alternative(error: InfeasibleError, wanted: Requirement) -> Requirement:
 
 
 @pytest.mark.parametrize("wanted", MODELS, ids=str)
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(present=values)
 def test_the_parameters_that_are_named_as_nearest_are_met_by_the_whole_table(
     wanted: Requirement, present: Values
@@ -249,7 +250,7 @@ def test_a_requirement_that_suppression_for_another_breaks_is_named_with_the_row
     assert len(suppress(limit_of(0.25, 8), [k_anonymity(6), wanted[1]], present)) == 2
 
 
-@settings(max_examples=80)
+@settings(max_examples=some(80))
 @given(st.lists(st.tuples(st.sampled_from([1.0, 1.0, 2.0, 3.0]), st.sampled_from([7.0, 7.0, 8.0, None])), min_size=1))
 def test_several_requirements_hold_together_or_it_says_so(rows: list[tuple[float, float | None]]) -> None:
     columns = [list(column) for column in zip(*rows, strict=True)]

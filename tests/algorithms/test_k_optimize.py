@@ -21,8 +21,6 @@ from anonymize.algorithms.optimize import halves
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.explore import explore
-from anonymize.algorithms.optimize.lines import BIG, Line
-from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.outlook import Outlook, wanted
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.starts import begin
@@ -31,7 +29,8 @@ from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.processes import workers
 from anonymize.recoding import SingleDimensional
-from anonymize.table import Attribute, Table, TargetColumn
+from anonymize.table import Attribute, Table
+from tests.algorithms.splits import SMALL, problem_of, target
 from tests.algorithms.tables import (
     categorical,
     k_anonymity,
@@ -41,10 +40,9 @@ from tests.algorithms.tables import (
     seeds,
     sensitive,
     table_of,
-    tables,
     taxonomy,
-    units_or_not,
 )
+from tests.examples import some
 
 MODELS = [
     (k_anonymity(2),),
@@ -54,11 +52,6 @@ MODELS = [
     (k_anonymity(3), requirement("recursive-cl-diversity", "s0", c=2, l=2)),
     (requirement("squared-error-diversity", "s0", error=4.0),),
 ]
-
-
-def target(codes: Any, name: str = "t") -> TargetColumn:
-    codes = np.asarray(codes, np.uint8)
-    return TargetColumn(name, codes, int(codes.max(initial=0)) + 1, None, None)
 
 
 def run(table: Table, wanted: tuple[Requirement, ...], limit: int = 0, **options: Any) -> SingleDimensional:
@@ -152,9 +145,6 @@ def released_cost(table: Table, found: SingleDimensional, kind: str) -> int:
     return total + cost(table, found.suppressed.tolist(), False, kind)
 
 
-SMALL = units_or_not(tables(max_rows=40, max_attributes=3, sensitive_columns=1))
-
-
 @given(SMALL, st.sampled_from(MODELS), seeds, st.data())
 def test_equals_every_set_of_splits(table: Table, wanted: Any, rng: np.random.Generator, data: st.DataObject) -> None:
     assume(sum(len(places(attribute)) for attribute in table.attributes) <= 8)
@@ -176,11 +166,6 @@ def test_equals_every_set_of_splits(table: Table, wanted: Any, rng: np.random.Ge
 
 
 # --- the machinery ----------------------------------------------------------------------------------------------------
-
-
-def problem_of(table: Table, wanted: tuple[Requirement, ...], limit: int, kind: str) -> SplitProblem:
-    options, context = k_optimize.Options(cost=kind), Context(limit)
-    return k_optimize._problem(table, wanted, options, context, Splits.of_table(table, 0))[0]
 
 
 @st.composite
@@ -294,7 +279,7 @@ def test_never_worse_than_a_stricter_spec_a_coarser_level_or_a_smaller_budget(rn
     assert found["lower_bound"] >= others[-1]["lower_bound"]
 
 
-@settings(max_examples=10)
+@settings(max_examples=some(10))
 @given(SMALL, seeds, st.sampled_from([0, 6]))
 def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int) -> None:
     problem = problem_of(table, (k_anonymity(2),), limit, "discernibility")
@@ -330,41 +315,6 @@ def test_all_attributes_at_once_are_the_same_as_one_by_one(table: Table, rng: An
     assert (one.within >= other.within)[open_].all() and quick.floor >= slow.floor
     assert (quick.exclusions() == slow.exclusions())[open_].all()
     assert all((left == right).all() for left, right in zip(quick.removals(), slow.removals(), strict=True))
-
-
-@given(SMALL, seeds, st.sampled_from(["discernibility", "classification"]), st.sampled_from([0, 40]))
-def test_a_line_is_the_best_cut_through_an_attribute(table: Table, rng: Any, kind: str, limit: int) -> None:
-    assume(table.rows >= 3 and sum(len(places(attribute)) for attribute in table.attributes) <= 8)
-    table = replace(table, units=None, targets=(target(rng.integers(0, 3, table.rows)),))
-    problem = problem_of(table, (k_anonymity(3),), limit, kind)
-    assert problem.sized is not None
-    head = rng.random(problem.splits.count) < 0.2
-    allset = head | (rng.random(problem.splits.count) < 0.7)
-    number = int(rng.integers(len(table.attributes)))
-    own = problem.splits.attribute == number
-    line = Line.of(problem.rules, problem.sized.joined(allset)[0], head, number)
-    assert line is not None
-
-    def least(open_: Any) -> int:
-        """The least cost of the head with any of the open splits."""
-        choices = np.flatnonzero(open_)
-        sets = chain.from_iterable(combinations(choices.tolist(), size) for size in range(len(choices) + 1))
-        costs = []
-        for chosen in sets:
-            mask = head.copy()
-            mask[list(chosen)] = True
-            view = problem.full(mask, mask)
-            if limit or not view.suppressed:
-                costs.append(view.cost)
-        return min(costs, default=BIG)
-
-    cost, chosen = line.best()
-    assert cost == least(allset & own & ~head)
-    if cost < BIG:
-        mask = head & ~own
-        mask[chosen] = True
-        assert problem.full(mask, mask).cost == cost and (mask | ~head)[own].all()
-    assert line.bound() <= least(allset & ~head)
 
 
 @pytest.mark.parametrize("limit", [0, 40])

@@ -17,6 +17,7 @@ from anonymize.table import Table
 from tests.algorithms.full_domain import check_node, distortion, leveled, patients, safe_nodes, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+from tests.examples import some
 
 SMALL = tables(max_rows=25, max_attributes=3, sensitive_columns=2)
 
@@ -25,7 +26,7 @@ def run(table: Table, wanted: Sequence[Requirement], limit: int = 0) -> Levels:
     return mingen.run(table, tuple(wanted), mingen.Options(), Context(limit))
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_no_safe_node_is_of_less_distortion(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)
@@ -90,7 +91,7 @@ def test_lattices_too_large_to_go_through(monkeypatch: pytest.MonkeyPatch) -> No
         run(patients(), [k_anonymity(2)])
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1]))
 def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)

@@ -18,6 +18,7 @@ from anonymize.privacy import Groups, Histogram, Requirement, check
 from anonymize.recoding import Regions
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables, with_workload
+from tests.examples import some
 
 WITHOUT_WORKLOAD = [rule for rule in RULES if rule not in (*BY_TARGET, Selecting.ID)]
 OPTIONS = st.builds(mondrian.Options, st.sampled_from(["auto", *RULES]), st.booleans())
@@ -56,7 +57,7 @@ def passes(table: Table, rows: Any, wanted: list[Requirement]) -> bool:
     return bool(check(Groups(np.array([size]), histograms), wanted).all())
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(with_workload(tables(sensitive_columns=2)), requirements, OPTIONS, st.sampled_from([0.0, 0.3]))
 def test_every_class_meets_every_requirement_and_no_row_is_lost(
     table: Table, wanted: list[Requirement], options: mondrian.Options, suppression: float
@@ -77,7 +78,7 @@ def test_every_class_meets_every_requirement_and_no_row_is_lost(
     assert np.array_equal(again.partition.starts, starts) and np.array_equal(again.suppressed, found.suppressed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(tables())
 def test_as_many_rows_as_the_table_has_are_one_class(table: Table) -> None:
     assert run(table, [k_anonymity(table.rows)]).partition.sizes.tolist() == [table.rows]
@@ -85,7 +86,7 @@ def test_as_many_rows_as_the_table_has_are_one_class(table: Table) -> None:
         run(table, [k_anonymity(table.rows + 1)])
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(with_workload(tables()), st.sampled_from(list(RULES)))
 def test_k_of_one_gives_every_record_its_own_class(table: Table, rule: str) -> None:
     records = set(zip(*(attribute.codes.tolist() for attribute in table.attributes), strict=True))
@@ -144,7 +145,7 @@ def test_weights_turn_the_choice() -> None:
     assert all(changed)
 
 
-@settings(max_examples=25)
+@settings(max_examples=some(25))
 @given(tables(sensitive_columns=1), st.integers(1, 4), st.sampled_from([1.3, 2.0]))
 def test_under_a_model_no_rule_loses_less_than_auto(table: Table, k: int, bits: float) -> None:
     wanted = [k_anonymity(k), requirement("entropy-l-diversity", "s0", l=bits)]

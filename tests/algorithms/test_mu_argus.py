@@ -25,6 +25,7 @@ from anonymize.table import Table
 from tests.algorithms.full_domain import Vector, classes, failing, heights, leveled, rows_of, shown, sweeney
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import passes, requirements
+from tests.examples import some
 
 Subset = tuple[int, ...]
 
@@ -156,7 +157,7 @@ SMALL = units_or_not(tables(max_rows=30, max_attributes=4, sensitive_columns=2))
 classes_of = st.sampled_from([None, None, "yes", "more", "most"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(
     SMALL,
     requirements,
@@ -183,7 +184,7 @@ def test_every_tested_combination_is_safe(
     assert all(unsafe(table, found, (at,), wanted) == 0 for at in range(len(levels)) if not losing(table, found))
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(SMALL, requirements, st.sampled_from([0.0, 0.5]))
 def test_what_is_counted_remains(table: Table, wanted: list[Requirement], suppression: float) -> None:
     try:
@@ -215,7 +216,7 @@ def lost_slowly(unsafe: Sequence[tuple[tuple[int, int], ...]]) -> list[int]:
 values = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=3, unique_by=lambda v: v[0])
 
 
-@settings(max_examples=80)
+@settings(max_examples=some(80))
 @given(st.lists(values.map(lambda found: tuple(sorted(found))), max_size=30))
 def test_the_value_in_most_unsafe_combinations_goes_first(unsafe: list[tuple[tuple[int, int], ...]]) -> None:
     assert mu_argus.lost_values(unsafe) == lost_slowly(unsafe)

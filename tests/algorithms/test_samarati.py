@@ -29,6 +29,7 @@ from tests.algorithms.full_domain import (
 )
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of, tables, units_or_not
 from tests.algorithms.test_mondrian import requirements
+from tests.examples import some
 
 SMALL = tables(max_rows=25, max_attributes=3, sensitive_columns=2)
 
@@ -83,7 +84,7 @@ def test_suppression_lowers_the_height() -> None:
     assert run(table, [k_anonymity(2)], 1).summary()["height"] > 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1, 0.5]))
 def test_against_all_nodes(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)
@@ -132,7 +133,7 @@ def test_infeasible_names_the_requirement() -> None:
             run(sweeney(), [k_anonymity(13)], all_minimal=every)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(units_or_not(SMALL), requirements, st.sampled_from([0.0, 0.1]))
 def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requirement], suppression: float) -> None:
     limit = int(suppression * table.rows)

@@ -19,6 +19,7 @@ from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Table, TargetColumn
+from tests.algorithms.splits import target
 from tests.algorithms.tables import (
     categorical,
     k_anonymity,
@@ -30,7 +31,7 @@ from tests.algorithms.tables import (
     taxonomy,
     units_or_not,
 )
-from tests.algorithms.test_k_optimize import MODELS, meets, target
+from tests.algorithms.test_k_optimize import MODELS, meets
 
 JOBS = taxonomy("a Blue *", "b Blue *", "c White *", "d White *", name="job")
 

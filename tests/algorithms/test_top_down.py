@@ -15,6 +15,7 @@ from anonymize.errors import InfeasibleError
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, ncp_of, optimum
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables
+from tests.examples import some
 
 FACTOR = 6
 """On tables of up to eight rows it loses at most so many times what the best partition loses."""
@@ -40,7 +41,7 @@ def test_two_groups_of_three_are_found(seed: int) -> None:
     assert run(table, 3, seed) == [[0, 1, 2], [3, 4, 5]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=8, max_attributes=3), st.integers(2, 4))
 def test_it_loses_at_most_a_few_times_the_optimum(table: Table, k: int) -> None:
     if table.rows < k:
@@ -49,7 +50,7 @@ def test_it_loses_at_most_a_few_times_the_optimum(table: Table, k: int) -> None:
     assert best - 1e-9 <= lost <= FACTOR * best + 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(), st.integers(1, 8), st.integers(0, 9), st.integers(1, 6), st.sampled_from(["rise", "row", "sum"]))
 def test_classes_have_k_to_less_than_two_k_rows(table: Table, k: int, seed: int, rounds: int, join: str) -> None:
     if table.rows < k:
@@ -61,7 +62,7 @@ def test_classes_have_k_to_less_than_two_k_rows(table: Table, k: int, seed: int,
     assert run(table, k, seed, threads=3, options=options) == groups
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(tables())
 def test_k_of_all_rows_is_one_class_and_more_is_infeasible(table: Table) -> None:
     assert run(table, table.rows) == [list(range(table.rows))]

@@ -21,6 +21,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.cli.conftest import CELLS, Call, Desk
+from tests.examples import some
 
 
 def released(folder: Path, table: Path, spec: Path) -> dict[str, object]:
@@ -72,7 +73,9 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String), strict=False)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=some(30), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(tables(), st.sampled_from(["csv", "parquet"]))
 def test_the_spec_of_any_table_runs(frame: pl.DataFrame, suffix: str) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -85,7 +88,7 @@ def test_the_spec_of_any_table_runs(frame: pl.DataFrame, suffix: str) -> None:
 MARKED = st.integers(0, 10**6).map(lambda number: f"Qx{number}")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some(30), deadline=None)
 @given(
     st.lists(st.tuples(MARKED, st.sampled_from(["Qxa", "Qxb", "Qxc"]), st.integers(770_000, 779_999)), min_size=1),
     st.booleans(),

@@ -7,13 +7,14 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from anonymize.algorithms import ALGORITHMS
+from tests.examples import THOROUGH
 
 LIMITED: dict[str, dict[str, Any]] = {"k-optimize": {"work": 5}, "release": {"effort": 0.001}}
 """Options that end a search early whose budget is the same for small tables as for large ones. What it finds with all
 of its budget, its own tests check."""
 
 OF_EVERY_MODEL = settings(
-    max_examples=settings().max_examples if settings().max_examples > 100 else 40,
+    max_examples=settings().max_examples if THOROUGH else 20,
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.filter_too_much],
 )
 """For what is checked of every privacy model: fewer examples than HYPOTHESIS_PROFILE=explore gives. Parameters that do

@@ -27,6 +27,7 @@ from anonymize.spec import load
 from tests.common.oracle import compared
 from tests.common.tables import Case, cases
 from tests.common.test_algorithms import CHANGING, CLASSED, UNCLASSED
+from tests.examples import some
 
 
 def test_every_algorithm_is_checked_in_one_way() -> None:
@@ -91,7 +92,7 @@ def repeated(case: Case, folder: Path, algorithm: str, options: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("joined", [False, True])
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(st.data())
 def test_anatomy(joined: bool, data: st.DataObject) -> None:
     case = drawn(data, "anatomy")
@@ -168,7 +169,7 @@ def check_groups(
 
 
 @pytest.mark.parametrize("on", ["both", "qi", "sensitive"])
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(st.data())
 def test_randomize(on: str, data: st.DataObject) -> None:
     case = drawn(data, "randomize")

@@ -13,6 +13,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, SpecError
 from anonymize.spec.model import Dates, Flat, Intervals, Mask, Prefix, QuasiIdentifier, Sensitive
+from tests.examples import some
 
 Source = Path | Intervals | Mask | Prefix | Dates | Flat | None
 
@@ -121,7 +122,7 @@ def test_values_that_no_leaf_covers_are_counted(tmp_path: Path) -> None:
     assert "SECRET" not in str(caught.value) and caught.value.problems[0].file == str(file)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(st.lists(st.text("ab_*", max_size=4), unique=True, min_size=1, max_size=12), st.randoms(use_true_random=False))
 @pytest.mark.parametrize("source", [None, Mask(mask="right"), Mask(mask="left"), Prefix(prefix=(3, 2, 1))])
 def test_the_order_of_values_does_not_count(source: Source, values: list[str], shuffler: random.Random) -> None:

@@ -70,8 +70,11 @@ def test_leaves_read_as_numbers_then_missing() -> None:
 
 def test_ends_read_tight_and_rounded() -> None:
     low, high = np.array([0, 1, 2]), np.array([1, 1, 3])
-    assert ages("").ends(low, high) == ages("").ends(low, high, "open") == (["17", "20", "41"], ["20", "20", "90"])
-    assert ages("").ends(low, high, "rounded") == (["15", "20", "40"], ["20", "25", "90"])
+    for edges in ("tight", "open"):
+        lows, highs = ages("").ends(low, high, edges)
+        assert (lows.to_list(), highs.to_list()) == (["17", "20", "41"], ["20", "20", "90"])
+    lows, highs = ages("").ends(low, high, "rounded")
+    assert (lows.to_list(), highs.to_list()) == (["15", "20", "40"], ["20", "25", "90"])
 
 
 def test_codes_read_open() -> None:

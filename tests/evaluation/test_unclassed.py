@@ -16,9 +16,9 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.patterns import TreePlan
-from anonymize.evaluation.protocol import Protocol
 from anonymize.evaluation.unclassed import UnclassedFiles
 from anonymize.metrics import METRICS, joint
+from anonymize.modelling.protocol import Protocol
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.verify import Check, measure
+from tests.examples import some
 
 anonymity = pytest.importorskip("pycanon.anonymity", reason="pycanon is not installed: it is in the extra `peers`")
 pandas = pytest.importorskip("pandas")
@@ -39,7 +40,7 @@ def own(table: Rows, model: str, numeric: bool = False, **parameters: Any) -> di
     return dict(measure(frames(table)[0], QUASI, [check], missing=[]).results[0].achieved)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(rows)
 def test_models_that_agree_as_they_are(table: Rows) -> None:
     theirs = frames(table)[1]
@@ -52,7 +53,7 @@ def test_models_that_agree_as_they_are(table: Rows) -> None:
     assert own(table, "basic-beta-likeness")["beta"] == pytest.approx(beta)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.just("x"), st.integers(1, 9)), min_size=2, max_size=40))
 def test_closeness_of_numbers_is_their_ordered_distance(table: list[tuple[str, str, int]]) -> None:
     if len({value for *_, value in table}) < 2:
@@ -63,7 +64,7 @@ def test_closeness_of_numbers_is_their_ordered_distance(table: list[tuple[str, s
     assert found["t"] == pytest.approx(anonymity.t_closeness(theirs, QUASI, SENSITIVE))
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(rows)
 def test_entropy_agrees_but_for_the_fraction_that_pycanon_cuts_off(table: Rows) -> None:
     """It gives whole numbers, and cuts where rounding has made 2 of 1.9999999999999998."""
@@ -89,7 +90,7 @@ def test_recursive_diversity_by_hand() -> None:
     assert anonymity.recursive_c_l_diversity(frames(table)[1], QUASI, SENSITIVE) == (1, 3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(rows)
 def test_recursive_diversity_agrees_where_all_values_are_equally_frequent(table: Rows) -> None:
     """Then the order does not matter. pycanon's c is the next whole number above the one that has to be exceeded."""
@@ -99,7 +100,7 @@ def test_recursive_diversity_agrees_where_all_values_are_equally_frequent(table:
     assert ell == 3 and c == math.floor(found["c"] + 1e-9) + 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(rows)
 def test_delta_disclosure_agrees_where_every_class_has_every_value(table: Rows) -> None:
     """pycanon leaves out values that a class lacks; the definition takes the logarithm of their 0, which no delta is

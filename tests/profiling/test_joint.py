@@ -18,15 +18,18 @@ ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=30)
 @given(ROWS)
 def test_together(rows: list[tuple[int, int, int]]) -> None:
     columns = {name: pl.Series([row[place] for row in rows]).hash().to_numpy() for place, name in enumerate("abc")}
-    for names in ("a", "ab", "cb", "abc"):
+
+    def alone(names: str) -> object:
         seen = Counter(tuple(row["abc".index(name)] for name in names) for row in rows)
-        alone = sum(count == 1 for count in seen.values())
-        assert together(columns, names) == pytest.approx(alone / len(rows))
+        return pytest.approx(sum(count == 1 for count in seen.values()) / len(rows))
+
+    for names, more in (("a", ""), ("a", "b"), ("cb", "a"), ("abc", "")):
+        assert together(columns, names, more) == (alone(names), alone(names + more))
 
 
 def test_equal_columns_do_not_cancel() -> None:
     same = pl.Series(range(10)).hash().to_numpy()
-    assert together({"a": same, "b": same}, ["a", "b"]) == 1.0
+    assert together({"a": same, "b": same}, ["a", "b"], []) == (1.0, 1.0)
 
 
 def test_sets_grow_by_the_column_with_which_most_rows_are_alone() -> None:

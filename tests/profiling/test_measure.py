@@ -14,6 +14,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.profiling.measure import SAMPLE, TableFacts, Thinned, measure
 from anonymize.spec import make
 from anonymize.table import Source
+from tests.examples import some
 
 READING = make({"version": 1, "quasi_identifiers": ["a"]}, PARAMETERS)
 CELLS = st.sampled_from(["", "a", "b", "1", "1.5", "NA", "none", "7"])
@@ -27,7 +28,7 @@ def facts_of(frame: pl.DataFrame, memory: int = 1 << 30) -> TableFacts:
             return measure(source, memory)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(40), deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=20))
 def test_counts_are_those_of_all_rows(rows: list[tuple[str, str]]) -> None:
     facts = facts_of(pl.DataFrame(rows, schema=["x", "y"], orient="row"))

@@ -11,6 +11,7 @@ from anonymize.randomization import kronecker
 from anonymize.randomization.draw import representable
 from anonymize.randomization.optimum import optimum
 from anonymize.randomization.problem import DistortionProblem
+from tests.examples import some
 from tests.randomization.matrices import Matrix
 from tests.randomization.tables import ADULT, DISEASES, EMGRW, ESGRO, adult, problem_of
 
@@ -74,7 +75,7 @@ def test_a_bound_below_the_least_risk_is_infeasible() -> None:
 
 
 @given(st.integers(0, 500), st.sampled_from(["qi", "sensitive", "both"]))
-@settings(max_examples=15)
+@settings(max_examples=some(15))
 def test_no_point_of_a_grid_loses_less(seed: int, on: str) -> None:
     random = np.random.default_rng(seed)
     joint = random.dirichlet(np.ones(12)).reshape(2, 2, 3)

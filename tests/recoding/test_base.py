@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
@@ -57,7 +58,7 @@ class Hidden(Appearance):
 
     def columns(self) -> list[ReleasedColumn]:
         texts = [f"class {number}" for number in range(self.classes)]
-        return [ReleasedColumn(self.name, self.name, [*texts, "*"], np.arange(self.classes + 1))]
+        return [ReleasedColumn(self.name, self.name, pl.Series([*texts, "*"]), np.arange(self.classes + 1))]
 
     def costs(self) -> tuple[Floats, Floats]:
         half = np.full(self.classes, 0.5)

@@ -17,6 +17,7 @@ from anonymize.recoding import Regions, Released, escaped, format_number, render
 from anonymize.spec import Output
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
+from tests.examples import some
 
 SUPPRESSED = "(gone)"
 INTERVAL = "<{low};{high}>"
@@ -48,7 +49,8 @@ def recodings(draw: st.DrawFn) -> tuple[Table, Regions]:
 def cells(released: Released, name: str) -> list[str | None]:
     """What a released column shows in each row of the input; None where the row is dropped."""
     column = next(column for column in released.columns if column.name == name)
-    return [None if number < 0 else column.texts[column.of_class[number]] for number in released.class_of.tolist()]
+    texts, classes = column.texts.to_list(), released.class_of.tolist()
+    return [None if number < 0 else texts[column.of_class[number]] for number in classes]
 
 
 def rows_by_class(recoding: Regions) -> list[list[int]]:
@@ -85,7 +87,7 @@ def ends(text: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("edges", ["tight", "rounded"])
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(case=recodings())
 def test_intervals_and_bounds_hold_the_values_of_their_class(
     edges: Literal["tight", "rounded"], case: tuple[Table, Regions]
@@ -113,7 +115,7 @@ def test_intervals_and_bounds_hold_the_values_of_their_class(
 
 
 @pytest.mark.parametrize("mode", ["mean", "median"])
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(case=recodings())
 def test_points_are_those_of_numpy(mode: Literal["mean", "median"], case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -136,7 +138,7 @@ def leaves_under(domain: Taxonomy, label: str) -> set[str]:
     return set(domain.leaf_text()[domain.start[node] : domain.stop[node]])
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings())
 def test_nodes_cover_their_class_and_no_lower_node_does(case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -166,7 +168,7 @@ def split_set(text: str) -> list[str]:
     return values
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings())
 def test_sets_are_the_values_of_their_class(case: tuple[Table, Regions]) -> None:
     table, recoding = case
@@ -209,7 +211,7 @@ modes = st.builds(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(recodings(), modes, st.booleans())
 def test_classes_are_what_a_reader_can_tell_apart(case: tuple[Table, Regions], mode: Output, drop: bool) -> None:
     table, recoding = case
@@ -298,7 +300,7 @@ def shown_cost(attribute: Attribute, rows: list[int]) -> float:
     return min(1.0, cost(attribute.domain, present) + 1 / attribute.domain.size)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(recodings(), st.sampled_from(["interval", "mean"]), st.sampled_from(["node", "set"]))
 def test_a_row_costs_what_its_class_of_the_recoding_does(
     case: tuple[Table, Regions], numbers: Literal["interval", "mean"], categories: Literal["node", "set"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
 from anonymize.spec import Intervals, load, make
+from tests.examples import some
 from tests.spec.conftest import One, Problems, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
@@ -465,7 +466,7 @@ WHATEVER = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 @given(data=st.data())
 def test_any_value_anywhere(data: st.DataObject) -> None:
     values: Any = copy.deepcopy(VALUES)
@@ -482,7 +483,7 @@ def test_any_value_anywhere(data: st.DataObject) -> None:
         assert all(problem.message for problem in error.problems)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some(100), deadline=None)
 @given(position=st.integers(0, 200), noise=st.text("[]{}:,-&*!|>'\"%@`#? \n\tax1", max_size=3), cut=st.integers(0, 4))
 def test_any_damage_to_a_file(position: int, noise: str, cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     text = start("sensitive: [s]\nprivacy:\n  k: 5\n  models:\n  - {model: k-anonymity, attribute: s}\noutput: {}\n")

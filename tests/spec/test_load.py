@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from anonymize.errors import SpecError
 from anonymize.spec import Condition, Intervals, Mask, RuleRange, Spec, load, make, override
+from tests.examples import some
 from tests.spec.conftest import Models, Read
 
 START = "version: 1\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
@@ -329,7 +330,7 @@ def test_round_trip_through_json(read: Read, models: Models) -> None:
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(names=st.lists(NAMES, min_size=1, max_size=6, unique=True), data=st.data())
 def test_any_text_survives_yaml(
     names: list[str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

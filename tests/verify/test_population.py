@@ -22,6 +22,7 @@ from anonymize.request import Request
 from anonymize.spec import load, make
 from anonymize.table.boxes import BoxTree
 from anonymize.verify import Check, People, Shown
+from tests.examples import some
 
 JOBS = {"cook": ("cook", "food", "*"), "baker": ("baker", "food", "*"), "nurse": ("nurse", "health", "*")}
 AGES = [*map(str, range(20, 32)), ""]
@@ -42,7 +43,7 @@ def lies_under(value: str, text: str, kind: str) -> bool:
     return int(low) <= int(value) <= int(high)
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(
     st.lists(rows, min_size=1, max_size=30),
     st.lists(
@@ -81,7 +82,7 @@ def test_an_interval_may_lack_its_upper_end() -> None:
     assert people.under(pl.DataFrame({"a": ["[5-10)", "[5-10]"]}))[0].to_list() == [2, 3]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 4))
 def test_boxes_count_as_a_look_at_every_point(seed: int, count: int, axes: int) -> None:
     rng = np.random.default_rng(seed)
@@ -132,7 +133,7 @@ REGIONS = ("mondrian", "top-down", "bottom-up", "release")
 def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str, Any]) -> None:
     """The population has values that the table lacks: ages, a job, a zip code of another length."""
 
-    @settings(max_examples=12)
+    @settings(max_examples=some(12))
     @given(st.lists(rows, min_size=3, max_size=25), st.lists(rows, max_size=30))
     def check(table: list[tuple[str, ...]], others: list[tuple[str, ...]]) -> None:
         with tempfile.TemporaryDirectory() as name:

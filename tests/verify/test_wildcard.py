@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.verify import Check, Result, Verdict, measure, wildcard
 from anonymize.verify.wildcard import matching
+from tests.examples import some
 
 MISSING = ("", "?")
 WILD = {"", "?", "*", None}
@@ -189,7 +190,7 @@ def close(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("pieces", [10**6, 1], ids=["in one piece", "class by class"])
 @pytest.mark.parametrize("persons", [False, True], ids=["rows", "units"])
-@settings(max_examples=12)
+@settings(max_examples=some(12))
 @given(rows=st.lists(ROW, min_size=1, max_size=10), data=st.data())
 def test_the_same_as_comparing_every_pair(
     rows: list[tuple[Cell, ...]], data: st.DataObject, persons: bool, pieces: int
@@ -238,7 +239,7 @@ FURTHER = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(st.lists(ROW, min_size=1, max_size=14))
 def test_compatible_rows_are_whole_classes_and_a_monotone_model_that_all_meet_stays_met(
     rows: list[tuple[Cell, ...]],

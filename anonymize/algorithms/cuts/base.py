@@ -49,6 +49,9 @@ class CutRule(ABC):
     relaxed: bool = False
 
     ID: ClassVar[str]
+    BY_COUNTS: ClassVar[bool] = False
+    """Whether cuts follow from how many rows of a class have each code of each attribute by itself, so that the rule
+    asks no more of a batch than `Histograms` has."""
 
     @abstractmethod
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:

@@ -13,7 +13,7 @@ import numpy as np
 
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Ints, Runs, run_starts
+from anonymize.classes import Ints, run_starts
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Entropy(CutRule):
     """See the module."""
 
     ID: ClassVar[str] = "entropy"
+    BY_COUNTS: ClassVar[bool] = True
 
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
-        labels, codes = batch.codes_of(attribute, classes)
-        runs = Runs.count_values(labels, codes, len(classes), self.domains[attribute].size)
+        runs = batch.runs_of(attribute, classes, self.domains[attribute].size)
         share = runs.counts / batch.sizes[classes][runs.classes]
         entropy = np.add.reduceat(-share * np.log2(share), run_starts(runs.classes))
         return Candidates.near_median(-entropy / self.weights[attribute])

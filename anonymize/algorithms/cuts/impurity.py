@@ -59,10 +59,11 @@ def _table(largest: int) -> Floats:
 @dataclass(frozen=True)
 class LabelImpurity:
     """A categorical target of `size` labels. Its impurity is `scale` times the entropy of the labels, in bits, times
-    the rows; a missing label is one of them."""
+    the rows; a missing label is one of them. Up to `few` labels are counted one by one."""
 
     size: int
     scale: float = 1.0
+    few: int = FEW
 
     @classmethod
     def of(cls, column: TargetColumn, *, relative: bool) -> LabelImpurity:
@@ -76,7 +77,7 @@ class LabelImpurity:
 
     def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
         """See `Impurity`."""
-        weigh = self._few if self.size <= FEW else self._many
+        weigh = self._few if self.size <= self.few else self._many
         gain, before = weigh(cells, sides, alone)
         return _cleared(self.scale * gain, self.scale * before, sides, self.scale * PURE)
 

@@ -10,7 +10,7 @@ import numpy as np
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.median import nearest_cut
-from anonymize.classes import Ints, Runs, run_starts
+from anonymize.classes import Ints, run_starts
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Ncp(CutRule):
     """See the module."""
 
     ID: ClassVar[str] = "ncp"
+    BY_COUNTS: ClassVar[bool] = True
 
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         domain, sizes = self.domains[attribute], batch.sizes[classes]
         low, high = batch.low[classes, attribute], batch.high[classes, attribute]
         half = np.maximum(sizes // 2, 1)
         cut, _, fits = nearest_cut(batch, attribute, domain.size, classes, half, self.minimum)
-        labels, codes = batch.codes_of(attribute, classes)
-        runs = Runs.count_values(labels, codes, len(classes), domain.size)
+        runs = batch.runs_of(attribute, classes, domain.size)
         below = runs.codes < cut[runs.classes]
         starts = run_starts(runs.classes)
         rows = np.add.reduceat(np.where(below, runs.counts, 0), starts)

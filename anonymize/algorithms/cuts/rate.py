@@ -28,7 +28,7 @@ import numpy as np
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.cuts.nodes import Nodes
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Floats, Ints, Runs
+from anonymize.classes import Floats, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
@@ -41,6 +41,7 @@ class Rate(CutRule):
     """See the module."""
 
     ID: ClassVar[str] = "rate"
+    BY_COUNTS: ClassVar[bool] = True
 
     def lower_rows(self, sizes: Ints, part: Ints, whole: Ints) -> Ints:
         capacity = sizes // self.minimum
@@ -68,10 +69,9 @@ class NodeCuts:
 
     def best(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         """(m,) the score of each class, and the node to part from its rest; none where no such cut is allowed."""
-        labels, codes = batch.codes_of(attribute, classes)
         sizes = batch.sizes[classes]
         before = self.domain.cost(batch.low[classes, attribute], batch.high[classes, attribute])
-        runs = Runs.count_values(labels, codes, len(classes), self.domain.size)
+        runs = batch.runs_of(attribute, classes, self.domain.size)
         score, node_score = np.zeros(len(classes)), np.zeros(len(classes))
         start, stop = np.zeros(len(classes), np.int64), np.zeros(len(classes), np.int64)
         fresh = batch.attempts[classes, attribute] == 0

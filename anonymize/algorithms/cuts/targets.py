@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class BestCuts:
 class ByTarget(Widest):
     """See the module. `targets`: one for each of the batch's columns of targets. `exact`: whether all candidate cuts
     are weighed by all rows."""
+
+    BY_COUNTS: ClassVar[bool] = False
 
     targets: Sequence[Impurity] = field(default=())
     exact: bool = True

@@ -23,7 +23,7 @@ import numpy as np
 from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.cuts.nodes import Nodes
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Ints, Runs
+from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 
 
@@ -32,6 +32,7 @@ class Widest(CutRule):
     """See the module."""
 
     ID: ClassVar[str] = "widest"
+    BY_COUNTS: ClassVar[bool] = True
 
     @property
     def preference(self) -> Sequence[int]:
@@ -48,8 +49,7 @@ class Widest(CutRule):
 
     def _between_children(self, domain: Taxonomy, batch: Batch, attribute: int, classes: Ints) -> Ints:
         """(m,) the boundary of two children nearest the median, the lower one at a tie; 0 where none is allowed."""
-        labels, codes = batch.codes_of(attribute, classes)
-        runs = Runs.count_values(labels, codes, len(classes), domain.size)
+        runs = batch.runs_of(attribute, classes, domain.size)
         covering = domain.lca(batch.low[classes, attribute], batch.high[classes, attribute])
         nodes = Nodes.of_runs(runs, domain.levels[domain.level[covering][runs.classes] - 1, runs.codes])
         sizes = batch.sizes[classes][nodes.owner]
@@ -57,7 +57,7 @@ class Widest(CutRule):
         before -= before[nodes.starts][nodes.owner]
         allowed = (before >= self.minimum) & (sizes - before >= self.minimum)
         allowed &= (batch.attempts[classes, attribute] == 0)[nodes.owner]
-        distance = np.where(allowed, np.abs(2 * before - sizes), len(batch.rows) + 1)
+        distance = np.where(allowed, np.abs(2 * before - sizes), sizes + 1)
         nearest = np.minimum.reduceat(distance, nodes.starts)
         chosen = nodes.first_marked(distance == nearest[nodes.owner])
-        return np.where(nearest <= len(batch.rows), nodes.first[chosen], 0)
+        return np.where(nearest <= batch.sizes[classes], nodes.first[chosen], 0)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.algorithms.base import option
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import NodeCheck
@@ -53,6 +54,11 @@ class Deadline:
     def passed(self) -> bool:
         """Whether it is time."""
         return time.monotonic() > self._end
+
+
+def time_limit_option(**facts: Any) -> Any:
+    """The field of an algorithm's options that says it."""
+    return option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.", minimum=0, **facts)
 
 
 def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:

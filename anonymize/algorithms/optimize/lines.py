@@ -28,19 +28,40 @@ MOST = 1 << 21
 
 
 @dataclass(frozen=True)
-class Line:
-    """An attribute, by its number, with the classes of the others' head and the cells of their allset. `splits`: those
-    of the attribute that there are. `rows` (classes, arcs), `labels`: what each class has in each interval; `counts`
-    (classes,): how many cells there are in each; `least` (classes, arcs): what these cost at least there. `crossed`
-    (arcs,): whether an interval has a split of the head inside."""
+class Arcs:
+    """An attribute, with some classes of the others' intervals. `splits`: those of the attribute that there are. `rows`
+    (classes, arcs), `labels` (classes, arcs, labels): what each class has in each interval. `crossed` (arcs,): whether
+    an interval must not be, as a split that has to stay is inside."""
 
     rules: Rules
     splits: Ints
     rows: Ints
     labels: Ints
+    crossed: Bools
+
+    def best(self) -> tuple[int, Ints]:
+        """The least cost with no further splits of the others, and the splits of the attribute that have it. Where rows
+        may be suppressed, more of them may be than is allowed."""
+        return self._path(self.rules.cost.kept(self.rows, self.labels))
+
+    def _path(self, kept: Ints) -> tuple[int, Ints]:
+        failing = self.rows < self.rules.minimum
+        costs = np.where(failing, self.rows * self.rules.cost.suppressed, kept).sum(axis=0)
+        if not self.rules.allowed:
+            costs[(failing & (self.rows > 0)).any(axis=0)] = BIG
+        costs[self.crossed] = BIG
+        length, places = shortest(costs, len(self.splits) + 1)
+        return length, self.splits[places - 1]
+
+
+@dataclass(frozen=True)
+class Line(Arcs):
+    """The arcs of a node of the search: the classes are of the others' head, and an interval must not cross the head's
+    splits. `counts` (classes,): how many cells of the others' allset there are in each; `least` (classes, arcs): what
+    these cost at least there."""
+
     counts: Ints
     least: Ints
-    crossed: Bools
 
     @classmethod
     def of(cls, rules: Rules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
@@ -57,7 +78,7 @@ class Line:
         place = cells.places[attribute] - cells.first[attribute]
         key = _rank(grouping)[cell_of] * span + place
         rows, *labels = (
-            _arcs(np.bincount(key, weights, len(others.counts) * span).astype(np.int64).reshape(-1, span))
+            sums(np.bincount(key, weights, len(others.counts) * span).astype(np.int64).reshape(-1, span))
             for weights in (cells.counts, *cells.labels.T)
         )
         stacked = np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
@@ -79,25 +100,11 @@ class Line:
         """Whether all splits that are open are of this attribute."""
         return bool((self.counts == 1).all())
 
-    def best(self) -> tuple[int, Ints]:
-        """The least cost with no further splits of the others, and the splits of the attribute that have it. Where rows
-        may be suppressed, more of them may be than is allowed."""
-        return self._path(self.rules.cost.kept(self.rows, self.labels))
-
     def bound(self) -> int:
         """No set below costs less."""
         whole = self.rules.cost.whole
         pieces = np.minimum(self.rows // self.rules.minimum, self.counts[:, None])
         return self._path(np.maximum(whole(self.rows, self.labels, pieces), self.least))[0]
-
-    def _path(self, kept: Ints) -> tuple[int, Ints]:
-        failing = self.rows < self.rules.minimum
-        costs = np.where(failing, self.rows * self.rules.cost.suppressed, kept).sum(axis=0)
-        if not self.rules.allowed:
-            costs[(failing & (self.rows > 0)).any(axis=0)] = BIG
-        costs[self.crossed] = BIG
-        length, places = shortest(costs, len(self.splits) + 1)
-        return length, self.splits[places - 1]
 
 
 def shortest(costs: Ints, span: int) -> tuple[int, Ints]:
@@ -126,7 +133,7 @@ def _ends(span: int) -> tuple[Ints, Ints]:
     return begin, end
 
 
-def _arcs(table: Ints) -> Ints:
+def sums(table: Ints) -> Ints:
     """(cells, arcs) sums over intervals, from those of single places (cells, places)."""
     total = np.zeros((len(table), table.shape[1] + 1), np.int64)
     table.cumsum(axis=1, out=total[:, 1:])

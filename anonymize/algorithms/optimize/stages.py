@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from anonymize.algorithms.optimize.annealed import Annealed
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.blocks import LineBlocks
 from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
@@ -34,9 +35,10 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.tree = SplitTree(self.allset, self.best)
-        walks: list[Local | LineBlocks] = [Local(self.problem, self.best, self.allset)]
+        walks: list[Local | LineBlocks | Annealed] = [Local(self.problem, self.best, self.allset)]
         if self.problem.sized is not None:
             walks.append(LineBlocks(self.problem, self.best, self.allset))
+            walks.append(Annealed(self.problem, self.best, self.allset))
         self.walks = walks
 
     @property

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Integers
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
 
 Singles: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[Any]
@@ -23,6 +24,8 @@ Places: TypeAlias = NDArray[Any]
 
 CUBED_LEAVES = 1 << 6
 """With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
+WHOLE = 0.25
+"""How often an interval of numbers that is drawn at random is all there is."""
 FEW = 1 << 9
 """With at most this many different places on an axis, what each adds to a box is worked out once per place instead of
 once per row."""
@@ -43,6 +46,9 @@ class BoxAxis(Protocol):
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """`joined` times `scale`, of intervals (boxes,) and places (rows, 1); may be in `out` (rows, boxes)."""
+
+    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
+        """The ends of intervals drawn at random, each around a place and within [low, high]; shapes are broadcast."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,14 @@ class NumericAxis:
         out *= scale
         return out
 
+    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
+        """Of any length, short ones more often; and now and then the whole of [low, high]."""
+        length = (high - low) * rng.random(places.shape, np.float32) ** np.float32(1.5)
+        left = places - length * rng.random(places.shape, np.float32)
+        whole = rng.random(places.shape) < WHOLE
+        ends = np.maximum(left, low), np.minimum(left + length, high)
+        return np.where(whole, low, np.minimum(ends[0], places)), np.where(whole, high, np.maximum(ends[1], places))
+
     def _capped(self, length: Singles) -> Singles:
         return length if np.isinf(self.weight) else np.minimum(length, self.weight, out=length)
 
@@ -80,13 +94,16 @@ class NumericAxis:
 @dataclass(frozen=True)
 class TaxonomyAxis:
     """Leaves that occur, by number. `table` (size * size,) has the cost of each interval, at low x size + high. `cube`
-    (size * size * size,), made where leaves are few, has the cost of each interval that a leaf has joined.
+    (size * size * size,), made where leaves are few, has the cost of each interval that a leaf has joined. `first`,
+    `last` (height + 1, size): the leaves under each leaf's ancestor at each level.
     """
 
     places: Places
     table: Singles
     cube: Singles | None
     size: int
+    first: Places
+    last: Places
 
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""
@@ -107,6 +124,11 @@ class TaxonomyAxis:
         """See BoxAxis."""
         return np.multiply(self.joined(low, high, places), scale, out=out)
 
+    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
+        """The node above the leaf at a level drawn at random."""
+        level = rng.integers(0, len(self.first), places.shape)
+        return np.maximum(self.first[level, places], low), np.minimum(self.last[level, places], high)
+
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given."""
@@ -116,11 +138,19 @@ def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
         position[missing] = (1 if domain.span else 0) + 1 / domain.size  # not capped, so that differences are costs
         most = weight if missing.any() else np.inf
         return NumericAxis((weight * position).astype(np.float32), np.float32(most))
+    assert isinstance(domain, Taxonomy)
     leaves, places = np.unique(codes, return_inverse=True)
     size = len(leaves)
     low, high = np.meshgrid(leaves, leaves, indexing="ij")
     table = (weight * domain.cost(np.minimum(low, high), np.maximum(low, high))).astype(np.float32)
-    return TaxonomyAxis(places, table.ravel(), _cube(table) if size <= CUBED_LEAVES else None, size)
+    cube = _cube(table) if size <= CUBED_LEAVES else None
+    return TaxonomyAxis(places, table.ravel(), cube, size, *_extents(domain, leaves))
+
+
+def _extents(domain: Taxonomy, leaves: Integers) -> tuple[Places, Places]:
+    """(height + 1, leaves) the first and the last of these leaves under the ancestor of each, at each level."""
+    nodes = domain.levels[:, leaves]
+    return np.searchsorted(leaves, domain.start[nodes]), np.searchsorted(leaves, domain.stop[nodes]) - 1
 
 
 def _cube(table: Singles) -> Singles:

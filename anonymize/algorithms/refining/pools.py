@@ -33,14 +33,19 @@ class PoolNeighbours:
 
 
 def neighbours(
-    block: Block, classes: BlockClasses, sections: Sequence[Ints], count: int, rng: np.random.Generator
+    block: Block,
+    classes: BlockClasses,
+    sections: Sequence[Ints],
+    count: int,
+    rng: np.random.Generator,
+    spread: float = SPREAD,
 ) -> PoolNeighbours:
     """The nearest classes of about `count` rows drawn at random, in random order; each looks within its section.
 
-    The classes of a row come nearest first, but for a random disturbance of the order.
+    The classes of a row come nearest first, but for a random disturbance of the order, `spread` of the mean penalty.
     """
     share = count / len(classes.order)
-    parts = [_of_section(block, classes, section, share, rng) for section in sections]
+    parts = [_of_section(block, classes, section, share, rng, spread) for section in sections]
     rows = np.concatenate([part.rows for part in parts])
     near = np.concatenate([part.near for part in parts])
     shuffled = rng.permutation(len(rows))
@@ -48,7 +53,7 @@ def neighbours(
 
 
 def _of_section(
-    block: Block, classes: BlockClasses, section: Ints, share: float, rng: np.random.Generator
+    block: Block, classes: BlockClasses, section: Ints, share: float, rng: np.random.Generator, spread: float
 ) -> PoolNeighbours:
     """For a share of a section's rows; columns beyond the section's classes repeat the nearest."""
     members = classes.order[concatenated_ranges(classes.starts[section], classes.sizes[section])]
@@ -57,16 +62,16 @@ def _of_section(
     ones = np.ones(len(section), np.float32)
     joined = block.measure.crossing(low, high, ones, ones * 0)
     step, kept = max(CELLS // len(section), 1), min(NEAR, len(section))
-    parts = [_nearest(joined(rows[begin : begin + step]), kept, rng) for begin in range(0, len(rows), step)]
+    parts = [_nearest(joined(rows[begin : begin + step]), kept, rng, spread) for begin in range(0, len(rows), step)]
     near = np.concatenate(parts)[:, np.arange(NEAR) % kept]
     return PoolNeighbours(rows, classes.order[classes.starts[section[near]]])
 
 
-def _nearest(cells: Singles, kept: int, rng: np.random.Generator) -> Ints:
+def _nearest(cells: Singles, kept: int, rng: np.random.Generator, spread: float) -> Ints:
     """(rows, kept) the lowest of each row's cells, by value and chance."""
     near = np.argpartition(cells, kept - 1, axis=1)[:, :kept]
     value = np.take_along_axis(cells, near, 1)
-    value += rng.random(value.shape, dtype=np.float32) * (SPREAD * value.mean())
+    value += rng.random(value.shape, dtype=np.float32) * (spread * value.mean())
     return np.take_along_axis(near, np.argsort(value, axis=1, kind="stable"), 1)
 
 

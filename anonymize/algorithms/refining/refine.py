@@ -3,7 +3,9 @@
 What it does. In every pass, first rows go to classes that they cost less in: single rows, rows that lie farthest from
 the others of their class on some attribute, whole classes that are dissolved (`transfers`). Then neighbouring classes
 are put into pools, several times over, and a pool's rows are grouped anew where that loses less: swaps, splits and
-merges in one (`regroup`). A large table is cut into blocks first, along other borders in every pass (`blocks`).
+merges in one (`regroup`). Where models look at sensitive values, single rows can seldom leave a class and classes can
+seldom be cut; so, last, parts of classes and of pools are carved out of them (`carving`). A large table is cut into
+blocks first, along other borders in every pass (`blocks`).
 
 What it guarantees. The total weighted normalized certainty penalty (NCP) is never higher than before, and every class
 meets every requirement that all classes met. It stops after the given number of passes, when passes gain next to
@@ -31,8 +33,10 @@ from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
+from anonymize.algorithms.refining.recarve import recarved
 from anonymize.algorithms.refining.regroup import Map, regroup
 from anonymize.algorithms.refining.transfers import transfer
+from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -72,12 +76,13 @@ def refined(
     table: Table, requirements: tuple[Requirement, ...], regions: Regions, options: Refinable, context: Context
 ) -> Regions:
     """The same rows in classes that lose no more; the recoding says what was gained."""
-    if regions.partition.count < 2:
-        return regions
     rows = np.sort(regions.partition.order)
+    types = RowTypes.made(table, requirements, rows) if len(rows) else None
+    if regions.partition.count < (1 if types else 2):
+        return regions
     labels = regions.partition.class_of(table.rows)[rows]
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
-    search = Refinement(table.attributes, rows, minimum_size(requirements), met, context)
+    search = Refinement(table.attributes, rows, minimum_size(requirements), met, context, types)
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels), options, executor)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
@@ -95,9 +100,15 @@ class Refinement:
     """Refines a partition of some rows of a table; the rows are 0 ... n - 1 here."""
 
     def __init__(
-        self, attributes: Sequence[Attribute], rows: NDArray[np.uint32], k: int, met: Met | None, context: Context
+        self,
+        attributes: Sequence[Attribute],
+        rows: NDArray[np.uint32],
+        k: int,
+        met: Met | None,
+        context: Context,
+        types: RowTypes | None = None,
     ) -> None:
-        self.attributes, self.k, self.met, self.context = attributes, k, met, context
+        self.attributes, self.k, self.met, self.context, self.types = attributes, k, met, context, types
         self.codes = codes_of(attributes, rows)
         self.penalty = Penalty.of(attributes)
         self._whole: Block | None = None
@@ -136,7 +147,11 @@ class Refinement:
             starts, sizes = partition.starts[classes], partition.sizes[classes]
             rows = np.sort(partition.order[concatenated_ranges(starts, sizes)]).astype(np.int64)
             rng = np.random.default_rng([seed, number, index])
-            regrouped = _refined(self._block(rows), labels[rows], len(labels), rng, deadline, run)
+            block = self._block(rows)
+            regrouped = _refined(block, labels[rows], len(labels), rng, deadline, run)
+            if self.types is not None:
+                types = self.types.among(rows)
+                regrouped = recarved(block, types, regrouped, number == 0, rng, deadline, run)
             return rows, np.unique(regrouped, return_inverse=True)[1]
 
         after, count = np.empty_like(labels), 0

@@ -58,7 +58,7 @@ def regroup(
     executor's, over batches of pools.
     """
     classes = block.classes(labels)
-    gathered = _gathered(block, classes, pools(classes, _numbers(classes), around, size), size, keep, rng)
+    gathered = _gathered(block, classes, pools(classes, numbers_of(classes), around, size), size, keep, rng)
     after = labels.copy()
     name = int(labels.max()) + 1
     for rows, group, count in run(lambda batch: _regrouped(block, batch), gathered.batches()):
@@ -67,7 +67,7 @@ def regroup(
     return after
 
 
-def _numbers(classes: BlockClasses) -> Ints:
+def numbers_of(classes: BlockClasses) -> Ints:
     """(rows,) the class of each row."""
     number = np.empty(len(classes.order), np.int64)
     number[classes.order] = classes.number

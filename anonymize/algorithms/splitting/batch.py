@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Ints, concatenated_ranges, starts_of
+from anonymize.algorithms.splitting.ranks import Statistic, order_statistic
+from anonymize.classes import Bools, Codes, Ints, Runs, concatenated_ranges, starts_of
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,14 @@ class Batch:
             return self.labels, self.columns[attribute]
         labels = np.repeat(np.arange(len(classes)), self.sizes[classes])
         return labels, self.columns[attribute][self.rows_of(classes)]
+
+    def runs_of(self, attribute: int, classes: Ints, size: int) -> Runs:
+        """The codes of an attribute, each below `size`, that occur in some classes (m,), ascending, with their rows."""
+        return Runs.count_values(*self.codes_of(attribute, classes), len(classes), size)
+
+    def ranked(self, attribute: int, classes: Ints, size: int, rank: Ints) -> Statistic:
+        """The code at a rank (m,) of each of some classes; see `order_statistic`."""
+        return order_statistic(*self.codes_of(attribute, classes), self.sizes[classes], size, rank)
 
     def rows_of(self, classes: Ints) -> Ints:
         """Positions in the batch of the rows of some classes (m,), class after class."""

@@ -68,6 +68,16 @@ def grow(
     return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
 
 
+def grown(batch: Batch, rule: SplitRule) -> list[Finished]:
+    """The finished classes of a batch, grown in this thread, where nothing refuses a cut."""
+    waiting, finished = [batch], []
+    while waiting:
+        batches, done = _grow_batch(waiting.pop(), rule, None, None)
+        waiting += batches
+        finished += done
+    return finished
+
+
 def _grow_batch(
     batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None
 ) -> tuple[list[Batch], list[Finished]]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Bools, Codes, Ints, starts_of
+from anonymize.classes import Bools, Ints
 
 
 def nearest_cut(
@@ -21,9 +18,8 @@ def nearest_cut(
     one at a tie: a value that holds most of the rows is cut off from either side. Returns, (m,) each: the code below
     which rows go to the first side; 0, as no row at that code does; whether both sides have at least `minimum` rows.
     """
-    labels, codes = batch.codes_of(attribute, classes)
     sizes = batch.sizes[classes]
-    code, below, upto = _order_statistic(labels, codes, sizes, size, lower_rows - 1)
+    code, below, upto = batch.ranked(attribute, classes, size, lower_rows - 1)
     lower_fits = (below >= minimum) & (sizes - below >= minimum)
     upper_fits = (upto >= minimum) & (sizes - upto >= minimum)
     upper = upper_fits & (~lower_fits | (upto - lower_rows <= lower_rows - below))
@@ -37,27 +33,6 @@ def parting_cut(
 
     The second result says how many of the rows at the code itself are among them: those that come first in the table.
     """
-    labels, codes = batch.codes_of(attribute, classes)
     sizes = batch.sizes[classes]
-    code, below, _ = _order_statistic(labels, codes, sizes, size, lower_rows - 1)
+    code, below, _ = batch.ranked(attribute, classes, size, lower_rows - 1)
     return code, lower_rows - below, (lower_rows >= minimum) & (sizes - lower_rows >= minimum)
-
-
-def _order_statistic(labels: Ints, codes: Codes, sizes: Ints, size: int, rank: Ints) -> tuple[Ints, Ints, Ints]:
-    """For each class the code at a 0-based rank, how many rows have lower codes, and how many have codes up to it.
-    Numbered by class, then code, the rows of class c come after all of the classes before it; so the row of rank r is
-    at the class's start + r, in the counts and in the sorted keys alike."""
-    starts = starts_of(sizes)[:-1]
-    origin = np.arange(len(sizes)) * size
-    if len(sizes) * size <= 4 * len(codes):
-        counts = np.bincount(labels * size + codes, minlength=len(sizes) * size)
-        upto = np.cumsum(counts)
-        cells = np.searchsorted(upto, starts + rank, side="right")
-        return cells - origin, upto[cells] - counts[cells] - starts, upto[cells] - starts
-    wide = np.uint32 if len(sizes) * size < 2**32 else np.uint64
-    keys: NDArray[np.unsignedinteger[Any]] = np.multiply(labels, size, dtype=wide, casting="unsafe")
-    keys += codes
-    keys.sort()
-    cells = keys[starts + rank]
-    below = np.searchsorted(keys, cells, side="left") - starts
-    return cells.astype(np.int64) - origin, below, np.searchsorted(keys, cells, side="right") - starts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from anonymize.classes import Ints, Partition
@@ -26,17 +28,15 @@ def cut_attribute(
     inner = edges[edges < len(domain.values)]
     missing = None if domain.missing is None else int(np.searchsorted(edges, domain.missing, side="right"))
     cuts = tuple(_between(domain, code) for code in inner.tolist())
+    return number_attribute(attribute.name, domain, cuts=cuts, missing=missing)
+
+
+def number_attribute(name: str, domain: Numeric, **segments: Any) -> NumericAttribute:
+    """A numeric attribute with the range and the coding of its domain; `segments`: how its values are parted."""
     low, high = number_range(domain)
     coding = domain.coding
     return NumericAttribute(
-        name=attribute.name,
-        low=low,
-        high=high,
-        cuts=cuts,
-        missing=missing,
-        bottom=coding.bottom,
-        top=coding.top,
-        step=coding.step,
+        name=name, low=low, high=high, bottom=coding.bottom, top=coding.top, step=coding.step, **segments
     )
 
 

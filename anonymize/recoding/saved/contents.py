@@ -43,7 +43,7 @@ def saved_columns(released: Released, class_of: Callable[[str], Ints]) -> tuple[
             SavedColumn(
                 name=column.name,
                 attribute=column.attribute,
-                texts=tuple(column.texts),
+                texts=tuple(column.texts.to_list()),
                 shown=tuple(texts.tolist()),
             )
         )

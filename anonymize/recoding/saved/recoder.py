@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import SpecError
@@ -209,7 +210,7 @@ class _Application:
 
     def _column(self, column: SavedColumn, entry: Ints) -> ReleasedColumn:
         """A column, from the entry (attributes, classes) of a row of each class."""
-        texts = [*column.texts, self.saved.output.suppressed]
+        texts = pl.Series([*column.texts, self.saved.output.suppressed], dtype=pl.String)
         of_class = np.array(column.text_of, np.int64)[entry[self._number(column.attribute)]]
         return ReleasedColumn(column.name, column.attribute, texts, np.append(of_class, len(texts) - 1))
 

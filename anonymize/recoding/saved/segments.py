@@ -14,7 +14,14 @@ from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.columns import Released
-from anonymize.recoding.saved.attributes import cut_attribute, cut_hierarchy, number_box, number_range, shown_window
+from anonymize.recoding.saved.attributes import (
+    cut_attribute,
+    cut_hierarchy,
+    number_attribute,
+    number_box,
+    number_range,
+    shown_window,
+)
 from anonymize.recoding.saved.contents import Contents, refusal, saved_columns
 from anonymize.recoding.saved.model import Box, CategoricalAttribute, Indices, Number, NumericAttribute, Range
 from anonymize.recoding.spans import Spans
@@ -98,23 +105,14 @@ def _labelled(
     """Numbers that read as nodes of a hierarchy: only numbers that lie under one have a segment."""
     domain = attribute.domain
     assert isinstance(domain, Numeric)
-    low, high = number_range(domain)
     missing = None
     if domain.missing is not None:
         missing = int(of_leaf[attribute.generalization.leaf_of(np.array([domain.missing]))[0]])
     if everything:
+        low, high = number_range(domain)
         return NumericAttribute(name=attribute.name, low=low, high=high, missing=missing, any=True)
-    ranges, coding = _ranges(attribute, of_leaf, levels, definition), domain.coding
-    return NumericAttribute(
-        name=attribute.name,
-        low=low,
-        high=high,
-        ranges=ranges,
-        missing=missing,
-        bottom=coding.bottom,
-        top=coding.top,
-        step=coding.step,
-    )
+    ranges = _ranges(attribute, of_leaf, levels, definition)
+    return number_attribute(attribute.name, domain, ranges=ranges, missing=missing)
 
 
 def _ranges(

@@ -13,6 +13,7 @@ from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact
 from tests.algorithms.tables import numeric, seeds, table_of, tables
+from tests.examples import some
 
 
 def adjusted(values: list[float], labels: list[int], k: int) -> list[list[int]]:
@@ -29,7 +30,7 @@ def test_groups_merge_where_that_loses_less() -> None:
     assert adjusted([0, 1, 2, 3, 90, 91, 98, 100], [0, 0, 0, 0, 1, 1, 2, 2], 3) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(), st.integers(1, 7), st.integers(1, 30), seeds)
 def test_every_group_has_k_rows_and_none_two_k(table: Table, k: int, groups: int, rng: np.random.Generator) -> None:
     if table.rows < k:
@@ -42,7 +43,7 @@ def test_every_group_has_k_rows_and_none_two_k(table: Table, k: int, groups: int
     assert np.array_equal(found[0].order, found[1].order) and np.array_equal(found[0].starts, found[1].starts)
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=40), st.integers(2, 6), st.integers(2, 9), seeds)
 def test_the_best_offer_is_that_of_a_plain_search(table: Table, k: int, groups: int, rng: np.random.Generator) -> None:
     partition = Partition.of_labels(rng.integers(0, groups, table.rows))

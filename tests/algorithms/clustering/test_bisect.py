@@ -15,9 +15,10 @@ from anonymize.classes import Partition, starts_of
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import assign, classes
 from tests.algorithms.tables import seeds, tables
+from tests.examples import some
 
 
-@settings(max_examples=80)
+@settings(max_examples=some(80))
 @given(tables(max_rows=80), st.integers(1, 4), st.sampled_from([0, 10**9]), st.sampled_from(sorted(JOINS)), seeds)
 def test_rows_join_one_after_the_other(
     table: Table, parts: int, alone: int, join: str, rng: np.random.Generator
@@ -41,7 +42,7 @@ def test_rows_join_one_after_the_other(
         assert np.flatnonzero(side[mine.start : mine.stop]).tolist() == sorted(np.array(second) - mine.start)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(), st.integers(1, 9), st.integers(1, 3), seeds)
 def test_no_group_has_more_than_k_rows_but_equal_ones(
     table: Table, k: int, parts: int, rng: np.random.Generator

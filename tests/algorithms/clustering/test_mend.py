@@ -15,6 +15,7 @@ from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes
 from tests.algorithms.tables import numeric, requirement, seeds, sensitive, table_of, tables
+from tests.examples import some
 
 
 def mended(table: Table, labels: list[int], least: int) -> list[list[int]]:
@@ -36,7 +37,7 @@ def test_only_what_breaks_a_model_is_merged() -> None:
     assert mended(table, [0, 0, 1, 1, 2, 2], 2) == [[0, 1, 2, 3], [4, 5]]
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(tables(sensitive_columns=1), st.integers(1, 4), st.integers(1, 20), st.sampled_from([(1,), (2, 5)]), seeds)
 def test_every_group_is_fine_or_one_is_left(
     table: Table, least: int, groups: int, tried: tuple[int, ...], rng: np.random.Generator

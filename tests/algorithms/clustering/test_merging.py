@@ -14,9 +14,10 @@ from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, merge_round
 from tests.algorithms.tables import seeds, tables
+from tests.examples import some
 
 
-@settings(max_examples=80)
+@settings(max_examples=some(80))
 @given(tables(max_rows=40), st.integers(2, 6), st.integers(1, 40), st.sampled_from([1, 2, 24]), seeds)
 def test_a_round_is_that_of_the_plain_method(
     table: Table, k: int, groups: int, neighbours: int, rng: np.random.Generator

@@ -14,9 +14,10 @@ from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact
 from tests.algorithms.tables import seeds, tables
+from tests.examples import some
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=80), st.integers(1, 40), st.integers(1, 6), st.sampled_from([(2, 3, 4), (24, 48, 160)]), seeds)
 def test_the_nearest_are_those_of_a_scan(
     table: Table, groups: int, m: int, tuning: tuple[int, int, int], rng: np.random.Generator

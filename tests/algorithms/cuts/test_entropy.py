@@ -14,9 +14,10 @@ from anonymize.algorithms.cuts.entropy import Entropy
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.domain.base import Domain
 from tests.algorithms.tables import codes_by_class, domains, numeric, one_attribute, table_of, whole
+from tests.examples import some
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(one_attribute(), st.sampled_from([0.5, 1.0, 3.0]))
 def test_score_is_the_entropy_over_the_weight(case: tuple[Domain, Batch], weight: float) -> None:
     domain, batch = case

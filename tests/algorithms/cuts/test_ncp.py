@@ -20,9 +20,10 @@ from tests.algorithms.tables import (
     table_of,
     whole,
 )
+from tests.examples import some
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(one_attribute(), st.sampled_from([0.5, 1.0, 3.0]), st.integers(1, 5))
 def test_score_is_the_weighted_ncp_that_the_nearest_cut_saves(
     case: tuple[Domain, Batch], weight: float, minimum: int

@@ -26,6 +26,7 @@ from tests.algorithms.tables import (
     taxonomy,
     whole,
 )
+from tests.examples import some
 
 
 def entropy(shares: list[float]) -> float:
@@ -60,7 +61,7 @@ def node_rates(domain: Taxonomy, codes: list[int], minimum: int) -> tuple[float,
     return at_once, rates
 
 
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(one_attribute(), st.sampled_from([0.5, 1.0, 3.0]), st.integers(1, 5))
 def test_scores_and_cuts(case: tuple[Domain, Batch], weight: float, minimum: int) -> None:
     domain, batch = case
@@ -81,7 +82,7 @@ def test_scores_and_cuts(case: tuple[Domain, Batch], weight: float, minimum: int
             assert not parted
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(one_attribute())
 def test_after_a_refusal_the_place_is_left_to_the_median(case: tuple[Domain, Batch]) -> None:
     domain, batch = case

@@ -30,6 +30,7 @@ from tests.algorithms.tables import (
     taxonomy,
     with_workload,
 )
+from tests.examples import some
 
 
 def region(domain: Domain, codes: Sequence[int]) -> tuple[int, int]:
@@ -87,7 +88,7 @@ def best(table: Table, minimum: int) -> int:
     return max(found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(table=with_workload(tables(max_rows=30, max_attributes=3)), minimum=st.integers(1, 4))
 def test_the_cut_that_saves_most_imprecision_is_made(table: Table, minimum: int) -> None:
     rule, batch = rule_and_batch("selection", table, minimum)
@@ -103,7 +104,7 @@ def test_the_cut_that_saves_most_imprecision_is_made(table: Table, minimum: int)
         assert (cuts.attribute.tolist(), cuts.stop.tolist()) == (expected.attribute.tolist(), expected.stop.tolist())
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(table=with_workload(tables()), minimum=st.integers(1, 5))
 def test_no_row_is_lost_and_every_class_is_large_enough(table: Table, minimum: int) -> None:
     rule, batch = rule_and_batch("selection", table, minimum)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms.cuts import BY_TARGET, ByTarget
 from anonymize.algorithms.cuts import candidates as module
 from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
+from anonymize.algorithms.cuts.infogain import InfoGain
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
@@ -33,6 +34,7 @@ from tests.algorithms.tables import (
     taxonomy,
     with_workload,
 )
+from tests.examples import some
 
 COUNTS = {"infogain": (True, False), "lsd": (False, True), "mixed": (True, True)}
 
@@ -110,7 +112,7 @@ def batch_of_groups(table: Table, groups: list[list[int]], columns: tuple[np.nda
 
 @pytest.mark.parametrize("rule", BY_TARGET)
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(case=classes_with_targets(), minimum=st.integers(1, 5))
 def test_the_best_of_all_candidate_cuts_is_found(
     rule: str, dense: bool, case: tuple[Table, list[list[int]]], minimum: int
@@ -204,7 +206,7 @@ def test_after_a_refusal_a_quarter_of_the_rows_stays_on_either_side() -> None:
     assert stops == [2, 8, 12, 8, 4]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(st.data())
 def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     table, groups = data.draw(classes_with_targets())
@@ -212,13 +214,17 @@ def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     assume(labels)
     table = replace(table, targets=labels)
     chooser, whole = rule_and_batch("infogain", table, 1)
-    few = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
-    with patch.object(LabelImpurity, "_few", LabelImpurity._many):
-        many = chooser.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
+    assert isinstance(chooser, InfoGain)
+    one_by_one = [each for each in chooser.targets if isinstance(each, LabelImpurity)]
+    all_at_once = replace(chooser, targets=[replace(each, few=0) for each in one_by_one])
+    few, many = (
+        rule.candidates(batch_of_groups(table, groups, whole.targets), 0, np.arange(len(groups)))
+        for rule in (chooser, all_at_once)
+    )
     np.testing.assert_allclose(few.score, many.score, atol=1e-8)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(with_workload(tables()), st.sampled_from(list(BY_TARGET)), st.integers(1, 5), st.integers(4, 16))
 def test_large_classes_are_judged_by_a_sample_and_still_cut_soundly(
     table: Table, rule: str, minimum: int, limit: int

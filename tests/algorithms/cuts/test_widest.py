@@ -30,6 +30,7 @@ from tests.algorithms.tables import (
     weights,
     whole,
 )
+from tests.examples import some
 
 
 def grown(table: Table, minimum: int) -> list[list[int]]:
@@ -72,13 +73,13 @@ def slow(table: Table, rows: Any, minimum: int) -> list[list[int]]:
     return [rows.tolist()]
 
 
-@settings(max_examples=80)
+@settings(max_examples=some(80))
 @given(tables(), st.integers(1, 8))
 def test_classes_are_those_of_the_textbook(table: Table, minimum: int) -> None:
     assert grown(table, minimum) == sorted(slow(table, np.arange(table.rows), minimum))
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(one_attribute(), st.sampled_from([0.5, 3.0]))
 def test_score_is_the_weighted_width(case: tuple[Domain, Batch], weight: float) -> None:
     domain, batch = case

@@ -14,6 +14,7 @@ from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.algorithms.lattice.search import Deadline
 from anonymize.recoding import Levels
 from tests.algorithms.lattice.cases import Case, small_cases
+from tests.examples import some
 
 
 def scorer(case: Case, limit: int, metric: str) -> Scorer:
@@ -47,7 +48,7 @@ def test_searches_with_and_without_suppression_and_thorough_only_where_that_matt
     assert searches_of(False, 3) == [(3, False), (3, True), (0, False), (0, True)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(small_cases(max_rows=40), st.sampled_from(METRICS))
 def test_no_search_loses_less_and_suppression_never_costs(case: Case, metric: str) -> None:
     released = best(case, case.limit, metric)

@@ -20,6 +20,7 @@ from anonymize.recoding import Levels
 from tests.algorithms.full_domain import heights, patients
 from tests.algorithms.lattice.cases import Case, Vector, small_cases
 from tests.algorithms.tables import k_anonymity
+from tests.examples import some
 
 
 @st.composite
@@ -32,7 +33,7 @@ def bounded(draw: st.DrawFn) -> tuple[Case, list[Vector]]:
     return replace(case, table=table), list(product(*(range(low, high + 1) for low, high in ends)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(bounded(), st.sampled_from(["loss", "discernibility", "precision"]))
 def test_the_best_of_what_is_left(pair: tuple[Case, list[Vector]], metric: str) -> None:
     case, nodes = pair
@@ -49,7 +50,7 @@ def test_the_best_of_what_is_left(pair: tuple[Case, list[Vector]], metric: str) 
             assert best.vector in nodes and best.score == min(scores)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(bounded())
 def test_a_lattice_lists_its_nodes(pair: tuple[Case, list[Vector]]) -> None:
     case, nodes = pair
@@ -59,7 +60,7 @@ def test_a_lattice_lists_its_nodes(pair: tuple[Case, list[Vector]]) -> None:
         assert set(lattice.above(node)) | set(lattice.below(node)) <= set(nodes)
 
 
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(bounded())
 def test_every_method_keeps_to_them(pair: tuple[Case, list[Vector]]) -> None:
     case, nodes = pair

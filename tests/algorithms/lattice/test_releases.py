@@ -22,6 +22,7 @@ from tests.algorithms.full_domain import classes, leveled, shown
 from tests.algorithms.lattice import slow
 from tests.algorithms.lattice.cases import Case, Vector
 from tests.algorithms.tables import k_anonymity, requirement, sensitive, table_of
+from tests.examples import first
 
 COMPARING = {
     "t": [requirement("t-closeness", "s", t=0.3)],
@@ -37,7 +38,7 @@ OF_TABLE = {
     "uniques, marketer": [requirement("sample-uniqueness", share=0.15), requirement("risk", marketer=0.5)],
     "prosecutor too": [requirement("risk", marketer=0.4, prosecutor_max=0.5)],
 }
-SEEDS = range(6)
+SEEDS = first(range(6), 2)
 
 
 @dataclass(frozen=True)

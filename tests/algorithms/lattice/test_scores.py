@@ -10,6 +10,7 @@ from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from tests.algorithms.lattice.cases import Case, small_cases
 from tests.algorithms.lattice.cases import below as under
 from tests.algorithms.lattice.slow import score
+from tests.examples import some
 
 aggregates = st.sampled_from([None, *AGGREGATES])
 factors = st.sampled_from([0.5, 0.5, 0.0, 0.2, 0.8, 1.0])
@@ -26,7 +27,7 @@ def not_above(bound: tuple[float, ...], found: tuple[float, ...]) -> bool:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_scores_are_those_of_the_book(metric: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=some(40))
     @given(small_cases(max_rows=16, max_nodes=40), aggregates, factors)
     def check(case: Case, aggregate: str | None, gs: float) -> None:
         scorer = Scorer(case.checker(), metric, aggregate, gs)
@@ -38,7 +39,7 @@ def test_scores_are_those_of_the_book(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_safe_node_has_a_score_below_its_bounds(metric: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=some(40))
     @given(small_cases(max_rows=16, max_nodes=40), aggregates, factors)
     def check(case: Case, aggregate: str | None, gs: float) -> None:
         scorer = Scorer(case.checker(), metric, aggregate, gs)
@@ -59,7 +60,7 @@ def test_no_safe_node_has_a_score_below_its_bounds(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_bounds_of_a_node_are_not_above_those_of_nodes_above_it(metric: str) -> None:
-    @settings(max_examples=30)
+    @settings(max_examples=some(30))
     @given(small_cases(max_nodes=40), aggregates, factors)
     def check(case: Case, aggregate: str | None, gs: float) -> None:
         scorer = Scorer(case.checker(), metric, aggregate, gs)

@@ -11,6 +11,7 @@ from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.algorithms.lattice.search import BestFirst, BestNode, Deadline, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from tests.algorithms.lattice.cases import Case, small_cases
+from tests.examples import some
 
 Search = Callable[[Scorer, Deadline], BestNode | None]
 
@@ -24,7 +25,7 @@ SEARCHES: dict[str, Search] = {
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_the_best_node_is_that_of_brute_force(search: str, metric: str) -> None:
-    @settings(max_examples=25)
+    @settings(max_examples=some(25))
     @given(small_cases(), st.sampled_from([None, *AGGREGATES]), st.sampled_from([0.5, 0.5, 0.0, 0.8, 1.0]))
     def check(case: Case, aggregate: str | None, gs: float) -> None:
         scorer = Scorer(case.checker(), metric, aggregate, gs)
@@ -42,7 +43,7 @@ def test_the_best_node_is_that_of_brute_force(search: str, metric: str) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(case=small_cases(), metric=st.sampled_from(METRICS), stops=st.integers(0, 6))
 def test_a_search_that_has_to_end_knows_how_far_it_is(search: str, case: Case, metric: str, stops: int) -> None:
     class Countdown(Deadline):

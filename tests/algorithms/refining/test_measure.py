@@ -12,6 +12,7 @@ from anonymize.algorithms.refining import measure
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.table import Table
 from tests.algorithms.tables import numeric, seeds, table_of, tables
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -27,7 +28,7 @@ def boxes(table: Table, rng: Rng, count: int) -> tuple[np.ndarray, np.ndarray, n
     return codes[:, rows].min(axis=1), codes[:, rows].max(axis=1), rows
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(), seeds)
 def test_boxes_cost_what_the_penalty_says(table: Table, rng: Rng) -> None:
     low, high, rows = boxes(table, rng, 20)
@@ -37,7 +38,7 @@ def test_boxes_cost_what_the_penalty_says(table: Table, rng: Rng) -> None:
     assert cost == pytest.approx(Penalty.of(table.attributes)(low, high), abs=1e-5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(), seeds, st.sampled_from([0, 3, 1 << 9]))
 def test_a_box_joined_by_a_row_costs_what_the_penalty_says(table: Table, rng: Rng, few: int) -> None:
     low, high, rows = boxes(table, rng, 20)

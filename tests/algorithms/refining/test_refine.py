@@ -22,6 +22,7 @@ from anonymize.recoding import Regions
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import ncp_of, optimum
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -41,7 +42,7 @@ def spread(rows: int = 600) -> Table:
     return table_of(*(numeric(column, name) for column, name in zip(columns, "xyz", strict=True)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=60), st.integers(1, 6), seeds)
 def test_it_is_never_worse_and_keeps_rows_and_sizes(table: Table, k: int, rng: Rng) -> None:
     if table.rows < k:
@@ -53,7 +54,7 @@ def test_it_is_never_worse_and_keeps_rows_and_sizes(table: Table, k: int, rng: R
     assert lost(table, after) <= lost(table, before) + 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(max_rows=60), st.integers(1, 4), seeds)
 def test_every_model_still_holds(table: Table, k: int, rng: Rng) -> None:
     column = sensitive((rng.integers(0, 4, table.rows) * 2.5).tolist(), "s")

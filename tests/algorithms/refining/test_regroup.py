@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.refining import pools as pooling
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.grouping import GreedyGroups
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pools
@@ -20,6 +18,7 @@ from tests.algorithms.clustering.slow import ncp_of
 from tests.algorithms.refining.test_measure import measure_of
 from tests.algorithms.refining.test_transfers import line, lost
 from tests.algorithms.tables import seeds, tables
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -74,7 +73,7 @@ def test_a_class_belongs_to_the_first_pool_that_asks() -> None:
     assert pools(classes, np.arange(4), asked, 1).tolist() == [-1, 0, 1, -1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(max_rows=40), seeds, st.integers(1, 4), st.integers(1, 4), st.booleans())
 def test_the_total_never_rises_and_classes_have_k_rows(table: Table, rng: Rng, k: int, size: int, keep: bool) -> None:
     if table.rows < k:
@@ -86,7 +85,7 @@ def test_the_total_never_rises_and_classes_have_k_rows(table: Table, rng: Rng, k
     assert np.unique(after, return_counts=True)[1].min() >= k
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(max_rows=30), seeds, st.integers(1, 4))
 def test_a_grouping_counts_what_its_groups_lose(table: Table, rng: Rng, k: int) -> None:
     if table.rows < 2 * k:
@@ -105,15 +104,13 @@ def test_a_grouping_counts_what_its_groups_lose(table: Table, rng: Rng, k: int) 
     assert (grouping.group[1, k:] == -1).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(tables(max_rows=30), seeds)
 def test_the_nearest_classes_come_first_without_chance(table: Table, rng: Rng) -> None:
     block = Block(measure_of(table), 1)
     labels = rng.integers(0, 6, table.rows)
     classes = block.classes(labels)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "SPREAD", 0.0)
-        found = neighbours(block, classes, [np.arange(classes.count)], 5, rng)
+    found = neighbours(block, classes, [np.arange(classes.count)], 5, rng, spread=0.0)
     for row, near in zip(found.rows, found.near, strict=True):
         members = [np.flatnonzero(labels == labels[each]).tolist() for each in near[: classes.count]]
         one = [ncp_of(table, [*rows, row]) / (len(rows) + 1) for rows in members]

@@ -14,6 +14,7 @@ from anonymize.table import Table
 from tests.algorithms.clustering.slow import ncp_of
 from tests.algorithms.refining.test_measure import measure_of
 from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -70,7 +71,7 @@ def test_what_would_break_a_requirement_is_left() -> None:
     assert transferred(table, [0, 0, 0, 1, 1, 1], 2, block) == [0, 0, 0, 1, 1, 1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(tables(max_rows=40), seeds, st.integers(1, 4))
 def test_the_total_never_rises(table: Table, rng: Rng, k: int) -> None:
     labels = rng.permutation(np.arange(table.rows) // k)
@@ -81,7 +82,7 @@ def test_the_total_never_rises(table: Table, rng: Rng, k: int) -> None:
     assert np.bincount(after)[np.unique(after)].min() >= min(k, table.rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(tables(max_rows=30), seeds)
 def test_targets_are_the_best_of_all(table: Table, rng: Rng) -> None:
     labels = rng.integers(0, 5, table.rows)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.table import Table
 from tests.algorithms.tables import batch_of, tables, whole
+from tests.examples import some
 
 sizes_of_classes = st.lists(st.integers(1, 7), min_size=1, max_size=8)
 
@@ -58,7 +59,7 @@ def test_pieces_are_neighbouring_classes_and_lose_nothing(sizes: list[int], limi
     assert all(len(left.rows) + right.sizes[0] > limit for left, right in neighbours)
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30))
 @given(tables(sensitive_columns=1), st.data())
 def test_the_whole_of_some_rows(table: Table, data: st.DataObject) -> None:
     everyone = whole(table)

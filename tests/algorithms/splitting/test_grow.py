@@ -28,6 +28,7 @@ from tests.algorithms.tables import (
     whole,
     with_workload,
 )
+from tests.examples import some
 
 minimums = st.one_of(st.integers(1, 5), st.integers(5, 40))
 
@@ -55,7 +56,7 @@ def check_rows(partition: Partition, table: Table, minimum: int) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(table=with_workload(tables()), minimum=minimums)
 def test_strict_parts_values_until_no_boundary_leaves_enough_on_both_sides(
     rule: str, table: Table, minimum: int
@@ -73,7 +74,7 @@ def test_strict_parts_values_until_no_boundary_leaves_enough_on_both_sides(
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(table=with_workload(tables()), minimum=minimums)
 def test_relaxed_leaves_classes_of_twice_the_minimum_only_where_all_rows_are_equal(
     rule: str, table: Table, minimum: int
@@ -86,7 +87,7 @@ def test_relaxed_leaves_classes_of_twice_the_minimum_only_where_all_rows_are_equ
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(
     table=with_workload(tables()),
     minimum=st.integers(1, 4),
@@ -112,7 +113,7 @@ def odd_rows_together(batch: Batch, part: Any, parts: int) -> Any:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(table=with_workload(tables()), minimum=st.integers(1, 4), relaxed=st.booleans())
 def test_a_part_that_is_not_allowed_is_never_made(rule: str, table: Table, minimum: int, relaxed: bool) -> None:
     partition = grown(table, rule, minimum, relaxed, allowed=odd_rows_together)

@@ -16,6 +16,7 @@ from anonymize.algorithms.splitting import grow
 from anonymize.recoding import CutTree
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, table_of, tables, with_workload
+from tests.examples import some
 
 options = st.builds(mondrian.Options, st.sampled_from(["auto", *RULES]))
 
@@ -26,7 +27,7 @@ def grown(table: Table, k: int, chosen: mondrian.Options, threads: int = 1) -> t
     return found.tree, found.partition.class_of(table.rows)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(with_workload(tables()), st.integers(1, 5), options, st.sampled_from([3, 1 << 18]))
 def test_rows_go_down_to_their_class(table: Table, k: int, chosen: mondrian.Options, rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -38,7 +39,7 @@ def test_rows_go_down_to_their_class(table: Table, k: int, chosen: mondrian.Opti
         assert np.array_equal(getattr(tree, field.name), getattr(again, field.name))
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(with_workload(tables(max_rows=40)), options)
 def test_every_cut_but_the_root_hangs_under_one_before_it(table: Table, chosen: mondrian.Options) -> None:
     tree, class_of = grown(table, 1, chosen)

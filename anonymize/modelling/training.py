@@ -11,8 +11,8 @@ import polars as pl
 from anonymize import privacy, recoding, temporary
 from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.features import RegionEnds
 from anonymize.evaluation.released import as_text, columns_of, read_cells
+from anonymize.modelling.features import RegionEnds
 from anonymize.recode import recode_frame
 from anonymize.recoding.saved import Counts, Saved
 from anonymize.recoding.saved import save as saved_recoding

@@ -21,12 +21,12 @@ from anonymize.algorithms import without_effect
 from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
 from anonymize.errors import UsageError
-from anonymize.evaluation.features import RegionEnds, matrices
-from anonymize.evaluation.learners import LEARNERS, check_installed, scores
-from anonymize.evaluation.ranking import by_information
 from anonymize.evaluation.released import ReleasedTable, as_text
-from anonymize.evaluation.training import Recoder, check_algorithm
 from anonymize.families.steps import check_needs
+from anonymize.modelling.features import RegionEnds, matrices
+from anonymize.modelling.learners import LEARNERS, check_installed, scores
+from anonymize.modelling.ranking import by_information
+from anonymize.modelling.training import Recoder, check_algorithm
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table

@@ -12,10 +12,10 @@ import pytest
 from anonymize.algorithms import ALGORITHMS, mondrian, parse_options
 from anonymize.errors import UsageError
 from anonymize.evaluate import Evaluate, evaluate
-from anonymize.evaluation.features import RegionEnds, matrices
-from anonymize.evaluation.protocol import Protocol
-from anonymize.evaluation.ranking import by_information
-from anonymize.evaluation.training import Recoder
+from anonymize.modelling.features import RegionEnds, matrices
+from anonymize.modelling.protocol import Protocol
+from anonymize.modelling.ranking import by_information
+from anonymize.modelling.training import Recoder
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, load
 from anonymize.table import Source, read
@@ -173,7 +173,7 @@ def test_a_target_that_is_a_quasi_identifier_predicts_itself_from_the_others(tmp
 
 @needs_learners
 def test_a_single_label_is_predicted_and_has_no_curve() -> None:
-    from anonymize.evaluation.learners import LEARNERS, scores
+    from anonymize.modelling.learners import LEARNERS, scores
 
     x, y = np.array([[1.0], [2]]), np.array(["a", "a"])
     found = scores(LEARNERS["linear_svm"], 0, (x, y), (x, np.array(["a", "b"])))
@@ -183,7 +183,7 @@ def test_a_single_label_is_predicted_and_has_no_curve() -> None:
 
 def test_area_under_the_curve_by_hand() -> None:
     """Of 2 x 3 pairs four are in order and one is a tie."""
-    from anonymize.evaluation.learners import area
+    from anonymize.modelling.learners import area
 
     own = np.array([True, True, False, False, False])
     assert area(np.array([0.9, 0.4, 0.4, 0.1, 0.6]), own) == pytest.approx(4.5 / 6)

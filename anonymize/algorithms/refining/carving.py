@@ -1,0 +1,155 @@
+"""Classes carved out of classes: some rows of a class that lie in a smaller box leave it, the others stay.
+
+Where a model asks for more than a number of rows, a class can seldom be cut in two: all rows on one side of a cut are
+too much of one sensitive value, though each side has many rows. Carving takes from one side as many rows as make a
+class that meets the models, and leaves the others with the rest, if the rest still meets them too.
+
+Around rows drawn at random, boxes are drawn at random inside the box of the class. Of each box, all rows are weighed,
+and ever fewer of the values that it has too many of: at most c times as many of each type (see `types`) as its weight,
+for some c. What saves most, rows x (penalty of the class - penalty of the box), among all that leaves two classes which
+meet every requirement, is carved; then both are carved again, until draws find nothing.
+
+All classes are worked on side by side, a draw of each at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.refining.block import GAIN, Block
+from anonymize.algorithms.refining.measure import Places, Singles
+from anonymize.algorithms.refining.types import RowTypes
+from anonymize.classes import Bools, Floats, Ints, starts_of
+
+DRAWN = 64
+"""Boxes drawn of a class at a time."""
+SHARES = np.linspace(0.15, 1, 8)
+"""How many rows of a box are weighed: quantiles of the types' counts over their weights, at which they are capped."""
+FAILS = 3
+"""A class in which so many draws found nothing is carved no further."""
+CELLS = 1 << 21
+"""Cells of (boxes x rows) that are worked on at once."""
+
+
+def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.random.Generator) -> Ints:
+    """(rows,) labels once classes have been carved, each as far as draws find something; what stays keeps its label.
+
+    `among`: rows of the block; `labels` (rows,): their classes, from 0, which meet every requirement; new labels follow
+    on the highest. The boxes of what is carved and of what stays lie in the box of the class, so the NCP never rises.
+    """
+    after, count = labels.copy(), int(labels.max()) + 1
+    fails = np.zeros(count, np.int64)
+    while True:
+        rows = np.flatnonzero((fails < FAILS)[after])
+        if not len(rows):
+            return after
+        rows = rows[np.argsort(after[rows], kind="stable")]
+        names, sizes = np.unique(after[rows], return_counts=True)
+        taken = _taken(block, types, among[rows], sizes, rng)
+        fails[names] += 1
+        sources = np.unique(after[rows[taken]])
+        fails[sources] = 0
+        after[rows[taken]] = count + np.searchsorted(sources, after[rows[taken]])
+        count += len(sources)
+        fails = np.append(fails, np.zeros(len(sources), np.int64))
+
+
+def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.random.Generator) -> Bools:
+    """(rows,) which are carved by one draw of each class, given the rows class by class, and how many each has."""
+    taken = np.zeros(len(rows), np.bool_)
+    starts, by_size = starts_of(sizes), np.argsort(sizes, kind="stable")
+    begin = 0
+    while begin < len(by_size):
+        end = begin + 1
+        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * DRAWN <= CELLS:
+            end += 1
+        some = by_size[begin:end]
+        width = np.arange(int(sizes[some[-1]]))
+        there = width < sizes[some, None]
+        places = np.where(there, starts[some, None] + width, starts[some, None])
+        drawn = _Drawn.of(block, types, rows[places], there, rng)
+        taken[places[there]] = drawn.best(types, rng)[there]
+        begin = end
+    return taken
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Boxes drawn of some classes.
+
+    `rows`, `there` (classes, width): the rows of each class, and which cells hold one. `inside` (classes, boxes, width)
+    rows in each box, `held` (classes, boxes, types) how many of each type. `saved` (classes, boxes): what each of them
+    would lose less in the box than in its class.
+    """
+
+    rows: Ints
+    there: Bools
+    inside: Bools
+    held: Ints
+    saved: Singles
+
+    @classmethod
+    def of(cls, block: Block, types: RowTypes, rows: Ints, there: Bools, rng: np.random.Generator) -> _Drawn:
+        """Boxes around random rows. Padding repeats the class's first row, and is never inside."""
+        places = block.measure.places_of(rows)
+        middle = (rng.random((len(rows), DRAWN)) * there.sum(axis=1)[:, None]).astype(np.int64)
+        inside = np.repeat(there[:, None, :], DRAWN, axis=1)
+        ends: tuple[list[Places], list[Places]] = ([], [])
+        wholes: tuple[list[Places], list[Places]] = ([], [])
+        for axis, own in zip(block.measure.axes, places, strict=True):
+            low, high = own.min(axis=1), own.max(axis=1)
+            left, right = axis.around(np.take_along_axis(own, middle, 1), low[:, None], high[:, None], rng)
+            inside &= (own[:, None, :] >= left[..., None]) & (own[:, None, :] <= right[..., None])
+            for both, new in ((wholes, (low, high)), (ends, (left, right))):
+                both[0].append(new[0])
+                both[1].append(new[1])
+        kinds = types.of[rows][..., None] == np.arange(types.count)
+        held = np.rint(inside.astype(np.float32) @ kinds.astype(np.float32)).astype(np.int64)
+        saved = block.measure.cost(*wholes)[:, None] - block.measure.cost(*ends)
+        return cls(rows, there, inside, held, saved)
+
+    def best(self, types: RowTypes, rng: np.random.Generator) -> Bools:
+        """(classes, width) the rows that are carved; none of a class where no box will do."""
+        counts = self._weighed(types)
+        sizes = counts.sum(axis=3)
+        gain = np.where(sizes >= types.k, sizes * self.saved[..., None], 0).reshape(len(self.rows), -1)
+        counts = counts.reshape(*gain.shape, types.count)
+        whole = (types.of[self.rows][..., None] == np.arange(types.count))[..., :] & self.there[..., None]
+        hoped = np.nonzero(gain > GAIN)
+        carved = counts[hoped]
+        rest = whole.sum(axis=1)[hoped[0]] - carved
+        fits = rest.sum(axis=1) >= types.k
+        fits[fits] = types.meet(carved[fits])
+        fits[fits] = types.meet(rest[fits])
+        met = np.zeros(gain.shape, np.bool_)
+        met[hoped] = fits
+        gain[~met] = 0
+        chosen = gain.argmax(axis=1)
+        each = np.arange(len(gain))
+        wanted = np.where((gain[each, chosen] > GAIN)[:, None], counts[each, chosen], 0)
+        return self._drawn_rows(types, chosen // len(SHARES), wanted, rng)
+
+    def _weighed(self, types: RowTypes) -> Ints:
+        """(classes, boxes, shares, types) how many rows of each type are weighed."""
+        ratio: Floats = np.sort(self.held / types.weights, axis=2)
+        cap = ratio[:, :, ((types.count - 1) * SHARES).astype(np.int64)]
+        most = np.floor(cap[..., None] * types.weights + 1e-9).astype(np.int64)
+        return np.minimum(self.held[:, :, None, :], most)
+
+    def _drawn_rows(self, types: RowTypes, box: Ints, wanted: Ints, rng: np.random.Generator) -> Bools:
+        """(classes, width) rows of a box (classes,), drawn at random: as many of each type as `wanted` (classes, types)
+        says."""
+        each = np.arange(len(box))
+        inside = self.inside[each, box]
+        kind = np.where(inside, types.of[self.rows], types.count)
+        order = np.argsort(kind + rng.random(kind.shape), axis=1)
+        arranged = np.take_along_axis(kind, order, 1)
+        held = np.concatenate((self.held[each, box], np.zeros((len(box), 1), np.int64)), axis=1)
+        first = np.cumsum(held, axis=1) - held
+        rank = np.arange(kind.shape[1]) - np.take_along_axis(first, arranged, 1)
+        most = np.concatenate((wanted, np.zeros((len(box), 1), np.int64)), axis=1)
+        taken = np.zeros(kind.shape, np.bool_)
+        np.put_along_axis(taken, order, rank < np.take_along_axis(most, arranged, 1), 1)
+        return taken

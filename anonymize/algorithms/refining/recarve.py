@@ -1,0 +1,129 @@
+"""Pools of neighbouring classes that are one class for a moment, and carved anew (see `carving`).
+
+A pool whose new classes lose less than its classes did takes them.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.carving import carve
+from anonymize.algorithms.refining.pools import PoolNeighbours, pools
+from anonymize.algorithms.refining.regroup import Map, numbers_of
+from anonymize.algorithms.refining.types import RowTypes
+from anonymize.classes import Ints
+
+ROWS = 1 << 14
+"""Rows of pools that are worked on together, about."""
+POOLED = (3, 2, 4, 3)
+"""Classes in a pool, for each of the times that pools are made in a pass."""
+NEAR = 12
+"""How many of the classes near a class are asked."""
+SPREAD = 0.05
+"""How far chance reorders them, in shares of the mean rise of the NCP by a union."""
+CELLS = 1 << 20
+"""Cells of (classes x classes) that are worked on at once."""
+
+
+def recarved(
+    block: Block,
+    types: RowTypes,
+    labels: Ints,
+    first: bool,
+    rng: np.random.Generator,
+    deadline: float = np.inf,
+    run: Map = map,
+) -> Ints:
+    """(rows,) labels after one pass of carving; in the `first`, every class is carved before it is in any pool."""
+    if first and time.monotonic() < deadline:
+        every = np.arange(len(labels))
+        labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], rng)
+    for size in POOLED:
+        if time.monotonic() < deadline:
+            around = _around(block, block.classes(labels), size, rng)
+            labels = recarve(block, types, labels, around, size, rng, deadline, run)
+    return labels
+
+
+def _around(block: Block, classes: BlockClasses, size: int, rng: np.random.Generator) -> PoolNeighbours:
+    """Classes drawn by what they lose, enough for every other one to be in a pool of `size`, and for each those whose
+    union with it raises the NCP least, but for chance; as rows, one of each class."""
+    lost = classes.ncp
+    if not lost.any():
+        return PoolNeighbours(classes.order[:0], np.empty((0, 1), np.int64))
+    drawn = rng.choice(classes.count, max(classes.count // (2 * size), 1), p=lost / lost.sum())
+    step, kept = max(CELLS // classes.count, 1), min(NEAR, classes.count)
+    near = [_nearest(block, classes, drawn[begin : begin + step], kept, rng) for begin in range(0, len(drawn), step)]
+    first = classes.order[classes.starts[:-1]]
+    return PoolNeighbours(first[drawn], first[np.concatenate(near)])
+
+
+def _nearest(block: Block, classes: BlockClasses, drawn: Ints, kept: int, rng: np.random.Generator) -> Ints:
+    """(drawn, kept) the classes whose union with each that is drawn raises the NCP least; its own may be among them."""
+    low = [np.minimum(end[drawn, None], end) for end in classes.low]
+    high = [np.maximum(end[drawn, None], end) for end in classes.high]
+    rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes) - classes.ncp
+    rise -= classes.ncp[drawn, None]
+    rise += rng.gumbel(size=rise.shape) * (SPREAD * np.abs(rise).mean(axis=1, keepdims=True))
+    near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
+    return np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
+
+
+def recarve(
+    block: Block,
+    types: RowTypes,
+    labels: Ints,
+    around: PoolNeighbours,
+    size: int,
+    rng: np.random.Generator,
+    deadline: float = np.inf,
+    run: Map = map,
+) -> Ints:
+    """(rows,) labels once pools of up to `size` classes around rows have been carved anew where that loses less.
+
+    `run`: a map, such as an executor's, over batches of pools; a batch that begins after the deadline changes nothing.
+    """
+    classes = block.classes(labels)
+    number = numbers_of(classes)
+    pool = pools(classes, number, around, size)[number]
+    names, of, held = np.unique(pool, return_inverse=True, return_counts=True)
+    held[names < 0] = 0
+    batch = np.cumsum(held) // ROWS
+    batch[names < 0] = -1
+    chosen = [np.flatnonzero(batch[of] == each) for each in range(int(batch.max(initial=-1)) + 1)]
+    chosen = [rows for rows in chosen if len(rows)]
+    seeds = rng.spawn(len(chosen))
+    after, count = labels.copy(), int(labels.max()) + 1
+
+    def work(index: int) -> Ints:
+        rows = chosen[index]
+        if time.monotonic() >= deadline:
+            return labels[rows]
+        return _better(block, types, rows, of[rows], labels[rows], seeds[index])
+
+    for rows, new in zip(chosen, run(work, range(len(chosen))), strict=True):
+        changed = new < 0
+        after[rows[changed]] = count - 1 - new[changed]
+        count += int(-new.min(initial=0))
+    return after
+
+
+def _better(block: Block, types: RowTypes, rows: Ints, pool: Ints, labels: Ints, rng: np.random.Generator) -> Ints:
+    """(rows,) labels once each pool has been carved; what is new is numbered from -1 down."""
+    names, of = np.unique(pool, return_inverse=True)
+    carved = carve(block, types, rows, of, rng)
+    kept, new = np.unique(labels, return_inverse=True)[1], np.unique(carved, return_inverse=True)[1]
+    lost = [_lost(block, rows, each, of, len(names)) for each in (kept, new)]
+    return np.where((lost[1] < lost[0] - GAIN)[of], -1 - new, labels)
+
+
+def _lost(block: Block, rows: Ints, classes: Ints, pool: Ints, count: int) -> Ints:
+    """(pools,) weighted NCP of the classes (rows,) in each pool."""
+    of = np.empty(int(classes.max()) + 1, np.int64)
+    of[classes] = pool
+    placed = np.zeros(block.measure.size, np.int64)
+    placed[rows] = classes
+    return np.bincount(of, block.classes(placed, rows).ncp, count)

@@ -1,0 +1,162 @@
+"""Growing part by part: upper cuts from counts over chunks of the rows, then each part by itself.
+
+What it costs over the whole search is a pass over the codes for each level of the upper cuts. What it saves is memory:
+only the parts that are being grown have copies of their codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.grow import Finished, SplitRule, grown
+from anonymize.algorithms.splitting.histograms import UpperStep
+from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
+from anonymize.classes import Codes, Ints, Partition, Runs, starts_of
+
+PART_ROWS = 1 << 20
+"""Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""
+CHUNK = 1 << 20
+CELLS = 1 << 22
+
+
+@dataclass
+class CodedRows:
+    """Rows whose codes are arrays or files of this process. `columns`: (n,) of each attribute; `sizes`: what its codes
+    are below. `chunk` rows are looked at at once, and `cells` counts held, for as many classes as that allows. `labels`
+    (n,): the number of the class of each row."""
+
+    columns: tuple[Codes, ...]
+    sizes: Sequence[int]
+    chunk: int = CHUNK
+    cells: int = CELLS
+    labels: NDArray[np.uint32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.labels = np.zeros(self.rows, np.uint32)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0])
+
+    def apply(self, step: UpperStep) -> None:
+        """Moves each row of a class that is cut to its side."""
+        place = np.full(max(int(step.second.max(initial=0)) + 1, 1), -1)
+        place[step.whole] = np.arange(len(step.whole))
+        for chunk in self._chunks():
+            labels = self.labels[chunk]
+            owner = place[np.minimum(labels, len(place) - 1)]
+            for attribute in np.unique(step.attribute).tolist():
+                rows = np.flatnonzero((owner >= 0) & (step.attribute[owner] == attribute))
+                cut, codes = owner[rows], self.columns[attribute][chunk][rows]
+                inside = (codes >= step.start[cut]) & (codes < step.stop[cut])
+                labels[rows] = np.where(inside, step.first[cut], step.second[cut])
+
+    def counts(self, classes: Ints) -> tuple[Runs, ...]:
+        """See `CountSource`. So many classes are counted in one pass that their counts fit into `cells`."""
+        return tuple(self._runs(attribute, classes) for attribute in range(len(self.columns)))
+
+    def _runs(self, attribute: int, classes: Ints) -> Runs:
+        size = self.sizes[attribute]
+        together = max(self.cells // size, 1)
+        pieces = [
+            (first, self._counted(attribute, classes[first : first + together]))
+            for first in range(0, len(classes), together)
+        ]
+        owners, codes, counts = [], [], []
+        for first, table in pieces:
+            occupied = np.flatnonzero(table)
+            owners.append(occupied // size + first)
+            codes.append(occupied % size)
+            counts.append(table[occupied])
+        return Runs(*(np.concatenate(each) for each in (owners, codes, counts)))
+
+    def _counted(self, attribute: int, classes: Ints) -> Ints:
+        """(classes * size,) rows of each class and code."""
+        size = self.sizes[attribute]
+        table = np.zeros(len(classes) * size, np.int64)
+        place = np.full(int(classes.max()) + 2, -1)
+        place[classes] = np.arange(len(classes))
+        for chunk in self._chunks():
+            owner = place[np.minimum(self.labels[chunk], len(place) - 1)]
+            inside = owner >= 0
+            keys = owner[inside] * size + self.columns[attribute][chunk][inside]
+            table += np.bincount(keys, minlength=len(table))
+        return table
+
+    def scattered(self, parts: Ints) -> tuple[NDArray[np.uint32], Ints]:
+        """The rows part by part, ascending within each, and (parts + 1,) where each begins; `parts`: their numbers."""
+        place = np.zeros(int(parts.max(initial=0)) + 1, np.int64)
+        place[parts] = np.arange(len(parts))
+        starts = starts_of(np.bincount(self.labels, minlength=len(place))[parts])
+        order, ends = np.empty(self.rows, np.uint32), starts[:-1].copy()
+        for chunk in self._chunks():
+            part = place[self.labels[chunk]]
+            by_part = np.argsort(part, kind="stable")
+            sizes = np.bincount(part, minlength=len(parts))
+            within = np.arange(len(part)) - np.repeat(starts_of(sizes)[:-1], sizes)
+            order[np.repeat(ends, sizes) + within] = by_part + chunk.start
+            ends += sizes
+        return order, starts
+
+    def _chunks(self) -> Iterator[slice]:
+        for start in range(0, self.rows, self.chunk):
+            yield slice(start, min(start + self.chunk, self.rows))
+
+
+def grow_by_parts(
+    whole: Batch,
+    sizes: Sequence[int],
+    rule: SplitRule,
+    threads: int,
+    progress: Callable[[int], None],
+    limit: int = PART_ROWS,
+) -> Partition:
+    """The partition that `grow` makes of the rows of `whole`, under a rule that cuts by counts and nothing that refuses
+    a cut. `sizes`: what the codes of each attribute are below. Parts have at most `limit` rows, or are one class."""
+    source = CodedRows(whole.columns, sizes)
+    parts = upper_parts(source, rule, len(sizes), limit)
+    order, starts = source.scattered(parts.numbers)
+    del source
+    grown_parts = _Parts(whole, parts, order, starts, rule)
+    with ThreadPoolExecutor(threads) as pool:
+        blocks: list[Finished] = []
+        try:
+            for finished in pool.map(grown_parts.grow, range(len(parts.numbers))):
+                blocks += finished
+                progress(sum(len(rows) for rows, _ in finished))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Partition.of_blocks([rows for rows, _ in blocks], [each for _, each in blocks])
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts that are grown: `order` (n,) the rows of all, `starts` (parts + 1,) where each begins."""
+
+    whole: Batch
+    parts: UpperClasses
+    order: NDArray[np.uint32]
+    starts: Ints
+    rule: SplitRule
+
+    def grow(self, part: int) -> list[Finished]:
+        """The finished classes of a part."""
+        rows = self.order[self.starts[part] : self.starts[part + 1]]
+        one = slice(part, part + 1)
+        batch = Batch(
+            self.whole.rows[rows],
+            tuple(codes[rows] for codes in self.whole.columns),
+            (),
+            self.parts.sizes[one],
+            self.parts.closed[one],
+            self.parts.attempts[one],
+        )
+        return grown(batch, self.rule)

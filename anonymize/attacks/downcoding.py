@@ -1,0 +1,106 @@
+"""Downcoding: singles somebody out by what a cell must hold because it is no narrower.
+
+Knows: the release, and that its cells are as narrow as their classes allow: some row has each end of an interval, and
+no single branch below a node has all rows.
+Does: takes a class and one of its wide cells, and narrows the cell to an end of the interval, or to a branch below the
+node: to whichever of all of them holds exactly one row with the highest chance, if the others are as frequent as they
+are in the release and what is known of the ends and branches is so.
+Success: exactly one person of the original meets the narrowed condition. Baseline: the chance that a condition as rare,
+if columns were independent, isolates somebody. Control: none, as the baseline has the same rarity.
+Figures: how many classes have a cell to narrow (`narrowed`), and the chance that the attacker himself expects
+(`expected`). Where every class is attacked the excess has no interval.
+Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain release,
+what he takes for known is wrong, and he fails more often than he expects.
+Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Cohen and Nissim, PNAS 2020.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.spread import code_shares
+from anonymize.attacks.success import Success
+from anonymize.attacks.weights import by_chance, spanned
+from anonymize.classes import Floats, Ints
+from anonymize.domain.taxonomy import Taxonomy
+
+ID = "downcoding"
+KNOWS = "the release, and that no cell is wider than it has to be"
+
+
+def attack(scene: Scene) -> list[Success]:
+    """As many classes as there are targets, drawn; none where every cell shows one value."""
+    release = scene.release
+    count, classes = min(len(scene.targets), len(release.first)), np.arange(len(release.first))
+    complete = count == len(classes)
+    classes = classes if complete else np.sort(scene.generator(ID).choice(classes, count, replace=False))
+    chance, first, last = _narrowest(scene, classes)
+    some = chance > 0
+    if not some.any():
+        nothing = np.zeros(len(classes))
+        return [Success(nothing, nothing, complete=True, figures={"narrowed": 0})]
+    drawn = ShownRows(first[some], last[some], np.arange(int(some.sum())))
+    people = np.asarray(drawn.candidates(scene.everybody.codes).sum(axis=0)).ravel()
+    baseline = by_chance(_weights(scene, drawn), len(scene.everybody))
+    figures = {"narrowed": int(some.sum()), "expected": float(chance[some].mean())}
+    return [Success((people == 1).astype(float), baseline, complete=complete, figures=figures)]
+
+
+def _weights(scene: Scene, drawn: ShownRows) -> Floats:
+    """(conditions,) the share of people who would meet each if columns were independent."""
+    codes, weights = scene.everybody.codes, np.ones(len(drawn.first))
+    for column, size in enumerate(scene.sizes):
+        weights *= spanned(codes[:, column], size, drawn.first[:, column], drawn.last[:, column]) / max(len(codes), 1)
+    return weights
+
+
+def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
+    """(classes,) the highest chance that a narrowed condition holds exactly one row, 0 where nothing can be narrowed;
+    (classes, attributes) the spans of that condition. Of those alike the first attribute's, and its first part."""
+    release = scene.release
+    first, last = release.first[classes], release.last[classes]
+    best, low, high = np.zeros(len(classes)), first.copy(), last.copy()
+    for column, size in enumerate(scene.sizes):
+        sums = np.concatenate([[0.0], code_shares(release, column, size).cumsum()])
+        whole = np.maximum(sums[last[:, column] + 1] - sums[first[:, column]], 1e-300)
+        tree = scene.trees[column] if scene.trees else None
+        for owner, start, stop in _parts(tree, first[:, column], last[:, column]):
+            share = np.clip((sums[stop + 1] - sums[start]) / whole[owner], 0.0, 1.0)
+            chance = _alone(release.sizes[classes][owner], share, certain=tree is None)
+            better = chance > best[owner]
+            owner, start, stop = owner[better], start[better], stop[better]
+            best[owner] = chance[better]
+            low[owner], high[owner] = first[owner], last[owner]
+            low[owner, column], high[owner, column] = start, stop
+    return best, low, high
+
+
+def _parts(tree: Taxonomy | None, first: Ints, last: Ints) -> list[tuple[Ints, Ints, Ints]]:
+    """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
+    each entry. Of numbers both ends; of a node the branches below it."""
+    wide = np.flatnonzero(first < last)
+    if tree is None:
+        return [(wide, ends[wide], ends[wide]) for ends in (first, last)]
+    nodes = tree.lca(first[wide], last[wide])
+    entries = []
+    below = [np.flatnonzero(tree.parent == node) for node in np.unique(nodes)]
+    most = max((len(each) for each in below), default=0)
+    table = np.full((len(below), most), -1)
+    for place, branches in enumerate(below):
+        table[place, : len(branches)] = branches
+    which = np.unique(nodes, return_inverse=True)[1]
+    for branch in range(most):
+        node = table[which, branch] if len(wide) else np.zeros(0, np.int64)
+        some = node >= 0
+        entries.append((wide[some], tree.start[node[some]], tree.stop[node[some]] - 1))
+    return entries
+
+
+def _alone(rows: Ints, share: Floats, *, certain: bool) -> Floats:
+    """(n,) the chance that exactly one of so many rows is in a part, if each is with a probability of `share`; knowing
+    that one is, if that is `certain`, else that they are not all in it."""
+    none, every = (1 - share) ** rows, share**rows
+    one = rows * share * (1 - share) ** np.maximum(rows - 1, 0)
+    known = 1 - none if certain else 1 - every
+    return np.asarray(np.divide(one, known, out=np.zeros_like(one), where=known > 1e-12))

@@ -1,0 +1,122 @@
+"""Reconstruction: undoes on average what a randomized release or groups of values did, and guesses the likeliest value.
+
+Knows: the quasi-identifiers of one person, and of a randomized release the parameters that come with it.
+Does: of a randomized table estimates how many people of these quasi-identifiers have each sensitive value, by the
+inverse distortion, and guesses the value of most. Of a bucketized one (anatomy's pair) learns in turn how values go
+together with each quasi-identifier, and which row of a group each value is of, until ten rounds are over; guesses what
+the person's rows then have most of.
+Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
+the same attack on people who are not in the release.
+Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
+Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010;
+Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks.distorted import DistortedRows, undistorted
+from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.success import Success
+from anonymize.classes import Floats, Ints
+
+ID = "reconstruction"
+KNOWS = "the quasi-identifiers of a person, and the parameters of the distortion"
+ROUNDS = 10
+BALANCING = 4
+"""Times that the rows of a group, and its values, are made to add up in each round."""
+PAIRS = 500_000_000
+"""Pairs of a target and a combination of quasi-identifiers that are looked at."""
+FEWEST = 500
+
+
+def attack(scene: Scene) -> list[Success]:
+    """A success for each sensitive attribute; none of a release with equivalence classes."""
+    if scene.distorted is not None:
+        return [_undone(scene, scene.distorted, name) for name in scene.sensitive if name in scene.distorted.values]
+    if scene.release.group_of is None:
+        return []
+    return [_regrouped(scene, name, size) for name, size in scene.sensitive.items()]
+
+
+# --- a randomized release --------------------------------------------------------------------------------------------
+
+
+def joint(scene: Scene, distorted: DistortedRows, name: str, people: TargetPeople) -> tuple[Floats, Floats]:
+    """(people, size) the share of each sensitive value among people of the same quasi-identifiers, and (size,) among
+    all."""
+    size, column = scene.sensitive[name], distorted.values[name]
+    counts = distorted.counts(scene.release.values[name], size)
+    before = undistorted(counts.sum(axis=0)[None], column)[0, :size]
+    before /= max(before.sum(), 1e-300)
+    beside = undistorted(distorted.beside(people.codes, counts), column)[:, :size]
+    return normalized(beside, before), before
+
+
+def some_of(people: TargetPeople, distorted: DistortedRows) -> TargetPeople:
+    """All of them, or as many as can be compared with every combination."""
+    most = max(PAIRS // max(len(distorted.distinct[0]), 1), FEWEST)
+    if len(people) <= most:
+        return people
+    return people.of(np.unique(np.linspace(0, len(people) - 1, most).astype(int)))
+
+
+def _undone(scene: Scene, distorted: DistortedRows, name: str) -> Success:
+    groups = [some_of(each, distorted) for each in (scene.targets, scene.control) if each is not None]
+    shares, befores = zip(*(joint(scene, distorted, name, people) for people in groups), strict=True)
+    return guessed(list(shares), [people.values[name] for people in groups], befores[0], name)
+
+
+# --- anatomy's pair --------------------------------------------------------------------------------------------------
+
+
+def _regrouped(scene: Scene, name: str, size: int) -> Success:
+    before = prior(scene.release, name, size)
+    rows = row_shares(scene.release, scene.sizes, name, size)
+    of_class = _sums(scene.release.class_of, len(scene.release.first)) @ rows
+    shares = [normalized(pairs @ of_class, before) for _, pairs in scene.groups()]
+    return guessed(shares, [people.values[name] for people, _ in scene.groups()], before, name)
+
+
+def row_shares(release: ShownRows, sizes: tuple[int, ...], name: str, size: int) -> Floats:
+    """(rows, size) how probable each value of a group is for each of its rows, when all rows of a group must have its
+    values between them."""
+    assert release.group_of is not None
+    groups = _sums(release.group_of, int(release.group_of.max(initial=-1)) + 1)
+    values = release.values[name]
+    known = values >= 0
+    held = (groups[:, known] @ _sums(values[known], size).T).toarray()
+    offered = held[release.group_of]
+    offered /= np.maximum(offered.sum(axis=1, keepdims=True), 1e-300)
+    columns = [_sums(release.first[release.class_of, axis], each) for axis, each in enumerate(sizes)]
+    shares = offered
+    for _ in range(ROUNDS):
+        shares = offered * _likelihood(columns, shares)
+        for _ in range(BALANCING):
+            shares *= (held / np.maximum(groups @ shares, 1e-300))[release.group_of]
+            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(shares)
+
+
+def _likelihood(columns: list[Any], shares: Floats) -> Floats:
+    """(rows, size) how much the codes of each row speak for each value, the most being 1: as naive Bayes has it, with
+    one row added to every value, spread as all rows are."""
+    score = np.zeros_like(shares)
+    overall = shares.sum(axis=0)
+    for column in columns:
+        beside = column @ shares
+        common = beside.sum(axis=1, keepdims=True) / max(float(beside.sum()), 1e-300)
+        score += column.T @ np.log(np.maximum((beside + common) / (overall + 1), 1e-300))
+    return np.asarray(np.exp(score - score.max(axis=1, keepdims=True)))
+
+
+def _sums(labels: Ints, size: int) -> Any:
+    """(size, rows) sparse: what sums up rows by their label."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(size, len(labels)))

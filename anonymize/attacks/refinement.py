@@ -1,0 +1,142 @@
+"""Refinement: narrows the wide classes of a release that was made in rounds by the narrow ones inside them.
+
+Knows: that every round released all rows that it could, as the local recoding of ARX and `incognito --iterate` do.
+Does: where the region of a class has that of another one inside, the other came first and took all of its region, so
+that no row of the wider class lies there. Draws combinations of values of each wide class as frequent as they are in
+the release, drops those that are in a class inside, and guesses for each cell the value most frequent among what is
+left.
+Success: the value is that of the person whom the row is about. Cells that show one value are not attacked. If no class
+is inside another nothing is guessed, and the excess is 0, without an interval; where some is, and it is not known whom
+rows are about, it could not be measured.
+Baseline: the most frequent value within what the cell shows. Control: none, as people who are not in the release have
+no row.
+Figures: the share of the targets' combinations that is ruled out (`ruled_out`), and how many targets are in classes
+with another inside (`nested`).
+Limits: quasi-identifiers are taken to be independent; of the sizes of what is left, and of the metric by which rounds
+chose, nothing is used, which the linear program of the source does.
+Source: Chhillar, Righi, Sutter and Kornaropoulos, Exposing privacy risks in anonymizing clinical data: combinatorial
+refinement attacks on k-anonymity without auxiliary information, 2025.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.spread import code_shares
+from anonymize.attacks.success import Success
+from anonymize.classes import Bools, Floats, Ints
+
+ID = "refinement"
+KNOWS = "that the release was made in rounds, each of which released all that it could"
+POINTS = 256
+"""Combinations that are drawn of each class."""
+CELLS = 1 << 22
+"""Pairs of a combination and a class inside that are looked at together."""
+
+
+def attack(scene: Scene) -> list[Success]:
+    """A success for each quasi-identifier."""
+    row_of = scene.targets.row_of
+    rows = np.arange(scene.release.rows) if row_of is None else row_of
+    classes, which = np.unique(scene.release.class_of[rows], return_inverse=True)
+    inside = nested(scene.release, classes)
+    count = np.diff(inside.indptr)
+    if not count.any() or row_of is None:
+        return [_untried(scene, name, bool(count.any())) for name in scene.attributes]
+    drawn = PossiblePoints.of(scene, classes, inside)
+    figures = {"nested": int((count[which] > 0).sum()), "ruled_out": float(1 - drawn.left.mean(axis=1)[which].mean())}
+    return [_guessed(scene, drawn, which, column, figures) for column in range(len(scene.attributes))]
+
+
+def _untried(scene: Scene, name: str, known: bool) -> Success:
+    """Nothing to narrow; or, where there `known` to be something, nobody to check it by."""
+    nothing = np.zeros(0 if known else len(scene.targets))
+    return Success(nothing, nothing, about=name, complete=True, figures={} if known else {"nested": 0})
+
+
+def nested(release: ShownRows, classes: Ints) -> Any:
+    """(some classes, classes) sparse, 1 where the region of the second is inside that of the first, and smaller: where
+    both its corners are."""
+    some = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
+    corners = [some.candidates(ends).T.tocsr() for ends in (release.first, release.last)]
+    inside = corners[0].multiply(corners[1]).tocoo()
+    wider, within = inside.coords
+    same = (release.first[classes[wider]] == release.first[within]) & (
+        release.last[classes[wider]] == release.last[within]
+    )
+    return _sparse(wider[~same.all(axis=1)], within[~same.all(axis=1)], inside.shape)
+
+
+def _sparse(rows: Ints, columns: Ints, shape: tuple[int, ...]) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+@dataclass(frozen=True)
+class PossiblePoints:
+    """Combinations of codes of some classes. `codes` (classes, POINTS, attributes); `left` (classes, POINTS): whether
+    they are in no class inside. `shares`: of each attribute (size,) how frequent each code is."""
+
+    codes: Ints
+    left: Bools
+    shares: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, scene: Scene, classes: Ints, inside: Any) -> PossiblePoints:
+        """Drawn by how frequent codes are."""
+        release, generator = scene.release, scene.generator(ID)
+        shares = tuple(code_shares(release, column, size) for column, size in enumerate(scene.sizes))
+        chances = generator.random((len(classes), POINTS, len(shares)))
+        codes = np.empty(chances.shape, np.int64)
+        for column, share in enumerate(shares):
+            first, last = release.first[classes, column, None], release.last[classes, column, None]
+            sums = np.concatenate([[0.0], share.cumsum()])
+            aim = sums[first] + chances[:, :, column] * (sums[last + 1] - sums[first])
+            codes[:, :, column] = np.clip(np.searchsorted(sums, aim, side="right") - 1, first, last)
+        return cls(codes, _outside(codes, release, inside), shares)
+
+
+def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
+    """(classes, POINTS) whether combinations of each class are in none of those inside it; some pairs at a time."""
+    left = np.ones(codes.shape[:2], np.bool_)
+    wider = np.repeat(np.arange(len(codes)), np.diff(inside.indptr))
+    step = max(CELLS // (POINTS * codes.shape[2]), 1)
+    for start in range(0, len(wider), step):
+        owner, within = wider[start : start + step], inside.indices[start : start + step]
+        points = codes[owner]
+        taken = (release.first[within, None] <= points) & (points <= release.last[within, None])
+        starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
+        left[owner[starts]] &= ~np.logical_or.reduceat(taken.all(axis=2), starts, axis=0)
+    return left
+
+
+def _guessed(scene: Scene, drawn: PossiblePoints, which: Ints, column: int, figures: dict[str, Any]) -> Success:
+    release, people = scene.release, scene.targets
+    own = release.class_of[people.row_of]
+    first, last, truth = release.first[own, column], release.last[own, column], people.codes[:, column]
+    some = (first < last) & (truth >= 0)
+    ways = [_likeliest(scene, drawn, column, refined) for refined in (True, False)]
+    hits, before = ((way[which] == truth)[some].astype(float) for way in ways)
+    return Success(hits, before, about=scene.attributes[column], complete=not some.any(), figures=figures)
+
+
+def _likeliest(scene: Scene, drawn: PossiblePoints, column: int, refined: bool) -> Ints:
+    """(classes,) the code of each class's span that most of the combinations have, by how frequent it is and, if
+    `refined`, how many of those drawn are left; the lowest of those alike."""
+    size, classes = scene.sizes[column], len(drawn.codes)
+    codes = drawn.codes[:, :, column]
+    keys, which = np.unique(np.arange(classes)[:, None] * size + codes, return_inverse=True)
+    weight = drawn.shares[column][keys % size]
+    if refined:
+        all_drawn = np.bincount(which.ravel())
+        left = np.bincount(which.ravel(), drawn.left.ravel())
+        overall = drawn.left.mean(axis=1)[keys // size]
+        weight = weight * (left + overall) / (all_drawn + 1)
+    order = np.lexsort((keys, -weight, keys // size))
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order] // size) > 0]))
+    return np.asarray(keys[order][starts] % size)

@@ -1,0 +1,149 @@
+"""What the shell is offered for an option's value: columns, quasi-identifiers, privacy models, attackers, algorithms.
+
+Columns are those of the table that the command line names so far, by the header of a CSV, or else of the spec, by its
+keys. Names of columns alone are offered, never values; where nothing can be read, nothing is offered, and nothing is
+said. Columns and algorithms come without the libraries that a command needs; the other names take a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = 1 << 16
+SPEC_KEYS = ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completing(names: Callable[[click.Context], Iterable[str]], *, listed: bool = False) -> Complete:
+    """What an option's `shell_complete` takes. `listed`: its value is a list parted by commas, of which the last name
+    is completed, and no name is offered twice."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",") if listed else ("", "", incomplete)
+        taken = {name.strip() for name in before.split(",")} if listed else set()
+        offered = [name for name in names(context) if name.startswith(last) and name not in taken]
+        return [CompletionItem(f"{before}{comma}{name}") for name in dict.fromkeys(offered)]
+
+    return complete
+
+
+def columns(context: click.Context) -> list[str]:
+    """The columns of the table that is named, of the spec (its own, or those of the table that it names), or of the
+    release."""
+    for name in ("path", "input_path"):
+        if context.params.get(name):
+            return _header(str(context.params[name]))
+    content, folder = _spec(context)
+    own = content.get("input")
+    path = own.get("path") if isinstance(own, dict) else None
+    from pathlib import Path
+
+    header = _header(str(Path(folder) / str(path))) if path else []
+    named = header or [name for key in SPEC_KEYS for name in _names(content.get(key))]
+    released = context.params.get("released") or next((each for each in _placed(context) if not _is_spec(each)), None)
+    return named or (_header(str(released)) if released else [])
+
+
+def quasi_identifiers(context: click.Context) -> list[str]:
+    """Those of the spec; without one, the columns of the table."""
+    return _names(_spec(context)[0].get("quasi_identifiers")) or columns(context)
+
+
+def targets(context: click.Context) -> list[str]:
+    """The targets of the spec's workload, then its other columns."""
+    workload = _spec(context)[0].get("workload")
+    return [*(_names(workload.get("targets")) if isinstance(workload, dict) else []), *columns(context)]
+
+
+def algorithms(context: click.Context) -> list[str]:
+    """The release commands."""
+    from anonymize.cli.main import COMMANDS
+
+    return list(COMMANDS["Release"])
+
+
+def requirements(context: click.Context) -> list[str]:
+    """The privacy models, and what is required of columns that pass through."""
+    from anonymize.privacy import ALL
+
+    return [*ALL, "passing"]
+
+
+def attackers(context: click.Context) -> list[str]:
+    """The attackers."""
+    from anonymize.attacks import ATTACKERS
+
+    return list(ATTACKERS)
+
+
+def learners(context: click.Context) -> list[str]:
+    """The models that `evaluate` trains."""
+    from anonymize.modelling.learners import LEARNERS
+
+    return list(LEARNERS)
+
+
+def _nearby() -> Path | None:
+    from pathlib import Path
+
+    from anonymize.spec.nearby import spec_above
+
+    return spec_above(Path.cwd())
+
+
+def _placed(context: click.Context) -> list[str]:
+    """What stands on the line without an option: click gives up before it says what it is, as the last option has no
+    value yet."""
+    return [str(each) for each in context.args]
+
+
+def _is_spec(path: str) -> bool:
+    return path.endswith((".yaml", ".yml"))
+
+
+def _names(value: Any) -> list[str]:
+    """The names of a list, or of the keys of a mapping; a pattern is none."""
+    return [str(name) for name in value if "*" not in str(name)] if isinstance(value, list | dict) else []
+
+
+def _header(path: str) -> list[str]:
+    """The first line of a CSV, parted as `init` parts it; nothing for another file, or one that cannot be read."""
+    import csv
+
+    from anonymize.profiling.layout import layout_of
+
+    with suppress(OSError, ValueError, csv.Error):
+        layout = layout_of(path, None, None)
+        with open(path, encoding=layout.get("encoding", "utf-8"), newline="") as file:
+            line = file.read(HEAD)
+            if "\0" not in line:
+                first = line.removeprefix("\ufeff").split("\n")[0].rstrip("\r")
+                return next(csv.reader([first], delimiter=layout.get("separator", ",")))
+    return []
+
+
+def _spec(context: click.Context) -> tuple[dict[str, Any], str]:
+    """The content of the spec that is named, or of the nearest one, and its folder; nothing where it cannot be read, or
+    the command takes none."""
+    if "spec" not in context.params:
+        return {}, "."
+    from pathlib import Path
+
+    import yaml  # type: ignore[import-untyped,unused-ignore]
+
+    given = context.params["spec"] or next((each for each in _placed(context) if _is_spec(each)), None)
+    with suppress(OSError, ValueError, yaml.YAMLError):
+        path = Path(given) if given else _nearby()
+        if path is not None:
+            content = yaml.safe_load(path.read_text(encoding="utf-8")[:HEAD])
+            return (content if isinstance(content, dict) else {}), str(path.parent)
+    return {}, "."

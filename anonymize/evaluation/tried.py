@@ -1,0 +1,124 @@
+"""Attackers let loose on what has been read: from tables to a scene, from a scene to rates, and whether these are
+within a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, suited
+from anonymize.classes import Ints
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
+from anonymize.formats import Finding
+from anonymize.request import Progress
+from anonymize.spec import Spec
+
+DISTINCT, FREQUENCY = "distinct-l-diversity", "frequency-l-diversity"
+FEW = "{}: nobody could be attacked"
+
+
+@dataclass(frozen=True)
+class AttackPlan:
+    """Who attacks, how many people, and what is allowed; see `Attack`."""
+
+    attackers: Sequence[str] = ()
+    max_excess: float | None = None
+    targets: int = 2000
+    seed: int = 0
+    progress: Progress = field(default=lambda stage, done, total: None)
+
+
+def scene_of(
+    plan: AttackPlan, people: Known, releases: Sequence[ReadRelease], values: CodedValues, row_of: Ints | None
+) -> Scene:
+    """What attackers may see. `row_of` (people of the original,): the released row about each, -1 for none; None where
+    that is not known."""
+    attributes = people.table.attributes
+    codes = people.codes()
+    own, others = slice(0, people.rows), slice(people.rows, None)
+    everybody = people_of(codes, values.people, own, row_of)
+    generator = np.random.default_rng(plan.seed)
+    rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
+    present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
+    control = people_of(codes, values.people, others) if people.table.rows > people.rows else None
+    return Scene(
+        attributes=tuple(attribute.name for attribute in attributes),
+        sizes=tuple(attribute.domain.size for attribute in attributes),
+        sensitive=values.sizes,
+        release=rows[0],
+        everybody=everybody,
+        targets=everybody.of(_drawn(present, plan.targets, generator)),
+        control=None if control is None else control.of(_drawn(np.arange(len(control)), plan.targets, generator)),
+        earlier=tuple(EarlierRows(each) for each in rows[1:]),
+        seed=plan.seed,
+        distorted=releases[0].distorted,
+        trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
+        required=_required(people.spec),
+    )
+
+
+def _required(spec: Spec) -> Required:
+    """The k and the l of a spec, as far as attackers make use of them."""
+    diversities: dict[str, list[KnownDiversity]] = {name: [] for name in spec.sensitive}
+    if spec.privacy.l is not None:
+        for each in diversities.values():
+            each.append(KnownDiversity(spec.privacy.l))
+    for entry in spec.privacy.models:
+        if entry.model in (DISTINCT, FREQUENCY) and getattr(entry.parameters, "values", None) is None:
+            for name in diversities if entry.attribute is None else [entry.attribute]:
+                diversities[name].append(KnownDiversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
+    return Required(spec.largest_k or 1, diversities)
+
+
+def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:
+    """All of them in order, or as many as are asked for."""
+    return people if len(people) <= count else np.sort(generator.choice(people, count, replace=False))
+
+
+def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
+    """The block `attacks`."""
+    names, able = list(plan.attackers) or list(ATTACKERS), suited(scene)
+    results, idle = [], []
+    for done, name in enumerate(names):
+        plan.progress("attack", done, len(names))
+        successes = ATTACKERS[name].attack(scene) if name in able else []
+        results += [{"attacker": name, **success.block()} for success in successes]
+        idle += [] if successes else [name]
+    return {
+        "results": results,
+        "left_out": idle,
+        "people": len(scene.everybody),
+        "sampled": len(scene.targets) < len(scene.everybody),
+        "max_excess": plan.max_excess,
+    }
+
+
+def judged(block: dict[str, Any], limit: float | None) -> tuple[tuple[Finding, ...], bool | None]:
+    """A finding for each thing attacked, and whether all are within the limit: None where nothing was asked for, or
+    some could not be measured and none is above. Says in the block `attacks` which are."""
+    findings = tuple(_finding(each, limit) for each in block["results"])
+    for each, finding in zip(block["results"], findings, strict=True):
+        each["satisfied"] = None if limit is None or not finding.known else finding.level == "pass"
+    exceeded = any(finding.level == "error" and finding.known for finding in findings)
+    unknown = any(not finding.known for finding in findings)
+    return findings, None if limit is None or (unknown and not exceeded) else not exceeded
+
+
+def _finding(each: dict[str, Any], limit: float | None) -> Finding:
+    """What one attack comes to."""
+    about = f" of {each['about']}" if each["about"] else ""
+    name, excess = f"{each['attacker']}{about}", each["excess"]
+    title = name if limit is None else f"{name}: excess at most {limit:g}"
+    if excess is None:
+        level, message = "measured" if limit is None else "error", FEW.format(name)
+        return Finding("max-excess", title, message, level, known=limit is None)  # type: ignore[arg-type]
+    message = f"{name}: excess {excess['value']:.4g}, at most {excess['high']:.4g} with 95 % confidence"
+    if limit is None:
+        return Finding("max-excess", title, message, "measured")
+    if excess["high"] > limit:
+        return Finding("max-excess", title, f"{message}, where {limit:g} is allowed", "error")
+    return Finding("max-excess", title, message, "pass")

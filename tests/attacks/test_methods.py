@@ -1,0 +1,171 @@
+"""Attackers who know the method: downcoding, refinement, minimality. What is planted for each is found, and where there
+is nothing to learn nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from anonymize.attacks import (
+    KnownDiversity,
+    Required,
+    Scene,
+    ShownRows,
+    TargetPeople,
+    downcoding,
+    minimality,
+    refinement,
+)
+from anonymize.attacks.downcoding import _alone
+from tests.attacks.scenes import of_rows, random_scene
+
+
+def _stars(count: int = 200) -> Scene:
+    draw = np.random.default_rng(0)
+    codes, values = draw.integers(0, 6, (count, 2)), draw.integers(0, 3, count)
+    return of_rows(codes, np.broadcast_to([0, 5], (count, 2, 2)), values, (6, 6))
+
+
+# --- downcoding ------------------------------------------------------------------------------------------------------
+
+
+def test_an_end_of_an_interval_that_one_row_has_singles_it_out() -> None:
+    # Classes of five people over five codes, of whom one is at each end of the interval.
+    codes = np.stack([np.repeat(np.arange(60), 5) * 10 + np.tile([0, 2, 2, 2, 4], 60), np.zeros(300, int)], axis=1)
+    ends = codes[:, 0] // 10 * 10
+    spans = np.stack([np.stack([ends, ends + 4], axis=1), np.zeros((300, 2), int)], axis=1)
+    (success,) = downcoding.attack(of_rows(codes, spans, np.zeros(300, int), (600, 1)))
+    assert success.hits.tolist() == [1.0] * 60 and success.figures["narrowed"] == 60
+    assert success.excess is not None and success.excess.low > 0.5
+
+
+def test_the_chance_of_a_single_row_is_that_of_all_outcomes() -> None:
+    outcomes = np.array(np.meshgrid(*[[0, 1]] * 5)).reshape(5, -1).sum(axis=0)
+    weight = 0.3**outcomes * 0.7 ** (5 - outcomes)
+    for certain, known in ((True, outcomes > 0), (False, outcomes < 5)):
+        by_hand = weight[outcomes == 1].sum() / weight[known].sum()
+        assert _alone(np.array([5]), np.array([0.3]), certain=certain)[0] == pytest.approx(by_hand)
+
+
+def test_exact_cells_have_nothing_to_narrow() -> None:
+    codes = np.repeat(np.arange(5), 4)[:, None]
+    (success,) = downcoding.attack(of_rows(codes, np.stack([codes, codes], axis=2), np.zeros(20, int), (5,)))
+    assert success.figures["narrowed"] == 0 and success.excess is not None and success.excess.high == 0
+
+
+# --- refinement ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_inside_another_are_those_of_brute_force(seed: int) -> None:
+    release = random_scene(seed).release
+    inside = refinement.nested(release, np.arange(len(release.first))).toarray()
+    for wider, within in permutations(range(len(release.first)), 2):
+        covers = (release.first[wider] <= release.first[within]).all()
+        covers &= (release.last[within] <= release.last[wider]).all()
+        assert inside[wider, within] == covers
+
+
+def _in_rounds(count: int) -> Scene:
+    """Most people have the code 0, and were released so in the first round; the rest as 0 to 3."""
+    draw = np.random.default_rng(1)
+    codes = np.where(np.arange(count) < count * 0.7, 0, draw.choice([1, 2, 3], count, p=[0.8, 0.1, 0.1]))[:, None]
+    spans = np.where(codes[:, :, None] == 0, 0, np.array([0, 3]))
+    return of_rows(codes, spans, np.zeros(count, int), (4,))
+
+
+def test_what_an_earlier_round_took_is_not_in_a_later_one() -> None:
+    scene = _in_rounds(400)
+    (success,) = refinement.attack(scene)
+    rest = int((scene.everybody.codes > 0).sum())
+    # Without the rounds, 0 is the most frequent of 0 to 3; it is none of the rest.
+    assert success.baseline.tolist() == [0.0] * rest and success.figures["nested"] == rest
+    assert float(success.figures["ruled_out"] or 0) > 0.1
+    assert success.hits.mean() > 0 and success.excess is not None
+
+
+def test_classes_apart_have_nothing_to_refine() -> None:
+    codes = np.arange(40)[:, None]
+    spans = np.concatenate([codes // 4 * 4, codes // 4 * 4 + 3], axis=1)[:, None, :]
+    (success,) = refinement.attack(of_rows(codes, spans, np.zeros(40, int), (40,)))
+    assert success.excess is not None and success.excess.high == 0
+
+
+def test_what_cannot_be_checked_is_not_said_to_be_safe() -> None:
+    scene = _in_rounds(100)
+    targets = replace(scene.targets, row_of=None)
+    (success,) = refinement.attack(replace(scene, targets=targets))
+    assert success.excess is None
+
+
+# --- minimality ------------------------------------------------------------------------------------------------------
+
+
+def _wong(classes: int, planted: bool) -> Scene:
+    """Classes of six people, two of one code and four of another; one value is shared by two of them, the others are of
+    one each. It is the two who share it, which is why the class was not cut; or, not `planted`, any two."""
+    draw = np.random.default_rng(2)
+    codes = np.tile([0, 0, 1, 1, 1, 1], classes)[:, None] + np.repeat(np.arange(classes), 6)[:, None] * 2
+    values = np.tile([1, 1, 0, 2, 3, 4], classes).reshape(classes, 6)
+    if not planted:
+        values = draw.permuted(values, axis=1)
+    ends = np.repeat(np.arange(classes), 6)[:, None] * 2
+    spans = np.stack([ends, ends + 1], axis=2)
+    scene = of_rows(codes, spans, values.ravel(), (2 * classes,))
+    return replace(scene, required=Required(2, {"ill": [KnownDiversity(2)]}))
+
+
+def test_a_refused_cut_gives_away_those_who_share_a_value() -> None:
+    (success,) = minimality.attack(_wong(60, True))
+    pair = np.tile([True, True, False, False, False, False], 60)
+    assert success.figures["refused"] == 360
+    # The most frequent value is that of the pair, of whom it is known now; so the others must have another one.
+    assert success.baseline.tolist() == pair.astype(float).tolist()
+    assert success.hits[pair].tolist() == [1.0] * 120 and success.hits[~pair].mean() == pytest.approx(0.25, abs=0.08)
+    assert success.excess is not None and success.excess.low > 0.05
+
+
+def test_who_is_wrong_about_the_method_learns_nothing() -> None:
+    (success,) = minimality.attack(_wong(60, False))
+    assert success.excess is not None and success.excess.value < 0.1
+
+
+def test_believed_values_are_those_of_all_worlds() -> None:
+    values, part = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1])
+    generator = np.random.default_rng(0)
+    believed = minimality._believed(values, [part], [KnownDiversity(2)], generator)
+    assert believed is not None
+    worlds = [w for w in set(permutations(values.tolist())) if len(set(w[:2])) < 2 or len(set(w[2:])) < 2]
+    by_hand = np.array([[np.mean([w[each] == value for w in worlds]) for value in (0, 1, 2)] for each in range(5)])
+    assert believed[1] == pytest.approx(by_hand, abs=0.1)
+
+
+def test_frequencies_are_judged_as_the_model_has_them() -> None:
+    counts = np.array([[2, 1, 1], [3, 1, 0], [0, 0, 4]])
+    assert KnownDiversity(2, frequency=True).met(counts).tolist() == [True, False, False]
+    assert KnownDiversity(2).met(counts).tolist() == [True, True, False]
+
+
+def test_without_diversity_or_a_link_there_is_nothing_to_ask() -> None:
+    scene = _wong(4, True)
+    assert minimality.attack(replace(scene, required=Required(2))) == []
+    assert minimality.attack(replace(scene, targets=replace(scene.targets, row_of=None))) == []
+
+
+@pytest.mark.parametrize("attacker", [downcoding, refinement])
+def test_all_suppressed_tells_nothing(attacker: object) -> None:
+    for success in attacker.attack(_stars()):  # type: ignore[attr-defined]
+        assert success.excess is not None and success.excess.high < 0.02
+
+
+def test_people_who_are_not_known_are_not_refined() -> None:
+    spans = np.array([[[0, 1]], [[0, 1]]])
+    release = ShownRows(spans[:1, :, 0], spans[:1, :, 1], np.zeros(2, int), {"ill": np.array([0, 1])})
+    people = TargetPeople(np.array([[-1], [0]]), {"ill": np.array([0, 1])}, np.arange(2))
+    required = Required(1, {"ill": [KnownDiversity(1)]})
+    scene = Scene(("a",), (2,), {"ill": 2}, release, people, people, required=required)
+    (success,) = minimality.attack(scene)
+    assert success.figures["refused"] == 0
