@@ -112,7 +112,8 @@ class NightSearch:
         if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
             return None
         try:
-            result = run(lasting(self.request, len(rows)), subset(self.table, rows), self.with_reserve)
+            table = self.table if len(rows) == self.table.rows else subset(self.table, rows)
+            result = run(lasting(self.request, len(rows)), table, self.with_reserve)
         except InfeasibleError:
             if self.state is None:
                 raise
