@@ -19,6 +19,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from json.encoder import encode_basestring
 from pathlib import Path
 
 from anonymize.errors import DataError, Problem, UsageError
@@ -53,12 +54,13 @@ class Key:
 
     def pseudonyms(self, people: Iterable[Sequence[str]]) -> list[bytes]:
         """The pseudonym of each person, from the texts that name each, normalized."""
-        compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-        return [self._hmac(compact(texts).encode())[:PSEUDONYM_BYTES] for texts in people]
+        messages = (f"[{','.join(map(encode_basestring, texts))}]".encode() for texts in people)
+        return [self._hmac(message)[:PSEUDONYM_BYTES] for message in messages]
 
     def _hmac(self, message: bytes) -> bytes:
         """HMAC-SHA256, RFC 2104; the two halves of the key are hashed once, which is twice as fast as `hmac`."""
-        inner, outer = (half.copy() for half in self._halves)
+        halves = self._halves
+        inner, outer = halves[0].copy(), halves[1].copy()
         inner.update(message)
         outer.update(inner.digest())
         return outer.digest()

@@ -21,8 +21,10 @@ from anonymize.table import Table
 
 CUTS = ("rate", "widest", "entropy", "ncp")
 """Rules by which classes are cut further; in place of any other it is the first."""
-FEW = 20_000
-"""Newcomers whose classes are refined: Mondrian cuts so few people into classes that lose much."""
+WORK = 125_000
+"""Rows that are looked at when new classes are refined, over all passes."""
+MOST = 20
+"""Passes, where the request leaves them to the search."""
 
 
 def further_cut(request: Request) -> str | None:
@@ -32,13 +34,14 @@ def further_cut(request: Request) -> str | None:
     return request.options.cut if request.options.cut in CUTS else CUTS[0]
 
 
-def among_few(request: Request, people: int) -> Request:
-    """The request as it is run on newcomers. Their classes lie among others, so that nothing is lost if they overlap
-    among themselves, as refined ones may."""
+def lasting(request: Request, people: int) -> Request:
+    """The request as it is run on people who come. Their classes last for as long as the series, so that Mondrian's are
+    refined, in as many passes as `WORK` allows: classes of a series lie among each other in any case."""
     options = request.options
-    if request.algorithm != mondrian.ID or options.mask_minimality or people > FEW:
+    if request.algorithm != mondrian.ID or options.mask_minimality or options.refine:
         return request
-    return replace(request, options=replace(options, refine=True))
+    passes = min(options.passes or MOST, WORK // people)
+    return request if not passes else replace(request, options=replace(options, refine=True, passes=passes))
 
 
 def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: str, minimum: int) -> Partition:

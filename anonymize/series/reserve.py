@@ -9,7 +9,6 @@ people withheld is at most `SHARE`. One more is taken to have left than have, so
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom
 
 from anonymize.series.state import State
 
@@ -38,8 +37,12 @@ def withheld(k: int, reserve: int, turnover: float) -> float:
     >>> round(withheld(10, 0, 0.005), 3), round(withheld(10, 2, 0.005), 4)
     (0.037, 0.0015)
     """
+    from scipy.special import bdtr
+
+    if k == 1:
+        return 0.0
     sizes = np.arange(k + reserve, 2 * (k + reserve))
-    counts = np.arange(k)
     stays = (1 - turnover) ** NIGHTS
-    few = binom.pmf(counts[None, :], sizes[:, None], stays) @ counts
+    # Whoever stays is withheld where at most k - 2 of the others stay.
+    few = sizes * stays * bdtr(float(k - 2), sizes - 1, stays)
     return float(few.sum() / sizes.sum())

@@ -40,7 +40,7 @@ from anonymize.series.recodings import (
     levelled,
     without_rows,
 )
-from anonymize.series.refine import among_few, finer, further_cut
+from anonymize.series.refine import finer, further_cut, lasting
 from anonymize.series.state import State
 from anonymize.table import Table
 from anonymize.table.subset import subset
@@ -112,8 +112,8 @@ class NightSearch:
         if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
             return None
         try:
-            request = self.request if self.state is None else among_few(self.request, len(rows))
-            result = run(request, subset(self.table, rows), self.with_reserve)
+            table = self.table if len(rows) == self.table.rows else subset(self.table, rows)
+            result = run(lasting(self.request, len(rows)), table, self.with_reserve)
         except InfeasibleError:
             if self.state is None:
                 raise
@@ -161,8 +161,9 @@ class NightSearch:
         of_row = self._levels(levels)
         if of_row is not None:
             return levelled(self.table, partition, of_row)
-        cut = new.cut if isinstance(new, Regions) else None
-        return SeriesRegions(partition, NOBODY, cut, edges=edges)
+        if not isinstance(new, Regions):
+            return SeriesRegions(partition, NOBODY, edges=edges)
+        return SeriesRegions(partition, NOBODY, new.cut, refinement=new.refinement, edges=edges)
 
     def _levels(self, levels: tuple[int, ...] | None) -> NDArray[np.int16] | None:
         """(rows, attributes) the levels that people were first shown at, newcomers at `levels`; None for regions."""
