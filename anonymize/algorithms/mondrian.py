@@ -130,7 +130,8 @@ def classes_to_refine(table: Table, requirements: tuple[Requirement, ...], conte
     """The classes that `--cut auto` finds with or without parting rows of equal value, whichever lose less."""
     silent = replace(context, progress=lambda rows: None, save=False)
     search = RuleSearch(table, requirements, False, silent, remaining_in_region(table, requirements, context).rows)
-    return _or_relaxed(search, run(table, requirements, Options(), silent), best_rule(search))
+    regions = run(table, requirements, Options(), silent)
+    return _or_relaxed(search, regions, regions.cut) if regions.cut in CANDIDATES else regions
 
 
 def _or_relaxed(search: RuleSearch, regions: Regions, cut: str) -> Regions:
