@@ -1,7 +1,8 @@
 """anonymize: turns a table about people into one that can be published, and proves it.
 
-For Python users there are `release`, `audit`, `evaluate`, `recode` and `Spec`, which do what the commands do, to frames
-or to files, and raise the errors whose exit codes the commands have. Nothing heavy is imported before one is used.
+For Python users there are `init`, `release`, `audit`, `evaluate`, `attack`, `recode` and `Spec`, which do what the
+commands do, to frames or to files, and raise the errors whose exit codes the commands have. Nothing heavy is imported
+before one is used.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnonymizeError",
+    "Attacked",
     "AuditReport",
     "Evaluated",
     "RecodedTable",
     "Release",
     "Spec",
+    "attack",
     "audit",
     "evaluate",
+    "init",
     "recode",
     "release",
 ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from anonymize.calling import make_callable
 from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
@@ -43,7 +44,8 @@ class Init:
     `path`: of the table, `-` for standard input. `output`: of the spec, `-` for standard output. `show_values`: values
     of the table stand in comments, and only the file's owner may read it. `hierarchies`: a folder for hierarchy files,
     which hold values; None: builders alone. `decide`: what makes other guesses of those that were made; `choose`: what
-    makes another k of the one that is proposed.
+    makes another k of the one that is proposed. `input_path`: what the spec calls the table, `-` for nothing; None: its
+    path.
     """
 
     path: str
@@ -55,6 +57,7 @@ class Init:
     encoding: str | None = None
     decide: Decide = lambda made: made
     choose: Choose = lambda facts, k, rows: k
+    input_path: str | None = None
 
 
 def init(request: Init) -> str:
@@ -82,7 +85,8 @@ def init(request: Init) -> str:
 
 def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: dict[str, Any]) -> Proposal:
     quasi = [guess for guess in made if guess.role == "quasi-identifier"]
-    given: dict[str, Any] = {} if request.path == "-" else {"path": _relative(request.path, request.output)}
+    called = request.input_path or request.path
+    given: dict[str, Any] = {} if called == "-" else {"path": _relative(called, request.output)}
     given |= values | ({"missing": ["", *facts.unknown]} if facts.unknown else {})
     proposal = Proposal(
         path=request.path,
@@ -151,3 +155,6 @@ def _with_files(request: Init, proposal: Proposal, source: Source) -> tuple[Prop
         files.append(file)
         changed[attribute.name] = {"hierarchy": _relative(file.name, request.output)}
     return replace(proposal, settings=changed), files
+
+
+make_callable(__name__)

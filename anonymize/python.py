@@ -19,7 +19,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -29,13 +29,17 @@ import polars as pl
 from anonymize import privacy, temporary
 from anonymize import spec as specs
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.attack import Attack
+from anonymize.attack import attack as attack_road
 from anonymize.audit import Against, Audit
 from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import AnonymizeError, Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
 from anonymize.families import family_of
+from anonymize.init import Init
+from anonymize.init import init as init_road
 from anonymize.recode import Recode
 from anonymize.recode import recode as recode_road
 from anonymize.release import release as release_road
@@ -134,6 +138,15 @@ class RecodedTable(Reported):
 class AuditReport(Reported):
     """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
     `problems`: what is not met or could not be shown."""
+
+    satisfied: bool | None
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Attacked(Reported):
+    """A release that was attacked. `satisfied`: None where no `max_excess` was given or an excess could not be
+    measured. `problems`: what is above it, or could not be measured."""
 
     satisfied: bool | None
     problems: tuple[str, ...]
@@ -255,6 +268,34 @@ def evaluate(
     return Evaluated(_without_paths(report, original))
 
 
+def attack(
+    released: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    original: Frame | str | os.PathLike[str] | None = None,
+    *,
+    control: Frame | str | os.PathLike[str] | None = None,
+    previous: Frame | str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Attacked:
+    """What attackers learn because of a release. `control`: people who are not in it. `previous`: an earlier release.
+
+    `options`: those of the command by their names: `attackers`, `max_excess`, `targets`, `seed`, `link`, `st`, `group`,
+    `parameters`. An excess above `max_excess` raises nothing: `satisfied` says so.
+
+    Raises UsageError, SpecError and DataError as the command does.
+    """
+    known = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
+    _refuse_unknown("attack", options, known)
+    with _table(released) as path, _table(original) as source, _table(control) as others, _table(previous) as earlier:
+        assert path is not None
+        request = Attack(model_of(spec), path, source, control=others, previous=earlier, **options)
+        result = attack_road(request)
+    report = _without_paths(result.report, released)
+    if original is not None and not isinstance(original, str | os.PathLike):
+        report["original"] = {**report["original"], "path": FRAME}
+    return Attacked(report, result.satisfied, tuple(str(each) for each in result.problems))
+
+
 def recode(
     data: Frame | str | os.PathLike[str],
     recoding: Mapping[str, Any] | str | os.PathLike[str],
@@ -276,6 +317,32 @@ def recode(
     return RecodedTable(_without_paths(report, data), frame)
 
 
+def init(
+    data: Frame | str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    show_values: bool = False,
+    force: bool = False,
+    separator: str | None = None,
+    encoding: str | None = None,
+) -> str:
+    """A first spec for a table, as YAML with a comment for each guess; written to `output` where one is named.
+
+    It runs as it is, and whoever knows the data has to decide on each guess. Of a frame it names no input.
+    `show_values`: some values of each column stand in its comment; the file has mode 0600 then.
+
+    Raises UsageError, DataError and WriteError as the command does.
+    """
+    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+        assert path is not None
+        is_file = isinstance(data, str | os.PathLike)
+        place = _text(output) or f"{folder}/spec.yaml"
+        table = os.path.abspath(path) if is_file and output is None else path
+        return init_road(
+            Init(table, place, show_values, None, force, separator, encoding, input_path=None if is_file else "-")
+        )
+
+
 # --- frames ----------------------------------------------------------------------------------------------------------
 
 
@@ -291,7 +358,18 @@ def _table(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None]:
         path = temporary.unnamed("anonymize-frame-", ".arrow")
         stack.callback(temporary.remove, path)
         frame.write_ipc(path, compression="uncompressed")
-        yield str(path)
+        try:
+            yield str(path)
+        except AnonymizeError as error:
+            error.problems = tuple(_of_frame(each, str(path)) for each in error.problems)
+            error.args = ("\n".join(map(str, error.problems)),)
+            raise
+
+
+def _of_frame(problem: Problem, path: str) -> Problem:
+    """What is wrong with a frame, which is called so, and not by the file that it is held in."""
+    file = FRAME if problem.file == path else problem.file
+    return replace(problem, file=file, message=problem.message.replace(path, FRAME))
 
 
 def _polars(data: Frame) -> pl.DataFrame:

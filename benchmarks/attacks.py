@@ -267,19 +267,21 @@ INTRODUCTION = """\
 # What attackers get
 
 The excess of [each attacker](attacks.md#the-attackers), with the upper end of its 95 % interval: what is learned
-because of the release, as a share of what was left to learn. Below 0 nothing is. Of the attackers who attack several columns it
-is the column of which most is learned; of seven columns, one is expected to look a little better than it is.
+because of the release, as a share of what was left to learn. Below 0 nothing is. Of the attackers who attack several
+columns it is the column of which most is learned; of seven, one is expected to look a little better than it is.
 
 Adult: 24,130 people released, 6,032 held out as the control; age, sex, race, marital status, education, native
 country and workclass with the hierarchies of the extract, occupation sensitive. Patients: the
 [sample](../sample_data/README.md) of hospital stays in the same way; age, sex, zipcode, marital status, education,
 occupation and day of admission, diagnosis sensitive. Up to 5 % of the rows may be suppressed; 2,000 targets. All
-options are the defaults but those that are named. `incognito iterate=true` is the local recoding of ARX (Prasser, Kohlmayer and
-Kuhn, 2016), made by this tool. `python benchmarks/attacks.py FOLDER` measures this, and writes the page.
+options are the defaults but those that are named. `incognito iterate=true` is the local recoding of ARX (Prasser,
+Kohlmayer and Kuhn, 2016), made by this tool. `python benchmarks/attacks.py FOLDER` measures this, and writes the page.
 
 The control does not apply to those who need a row of the release: prosecutor, journalist, marketer, singling-out,
 downcoding, refinement, minimality, reconstruction-row. What they get is over picking at random, over a condition as
 rare, over what the cell shows, or over the most frequent value.
+
+![What some attackers get of Adult, against k](attacked.svg)
 """
 MODELLED = """\
 What `mondrian` gives of Adult with k = 10 and one model more for the occupation.

@@ -19,7 +19,7 @@ from typing import Any
 
 import measured
 import randomization_pages
-from plots import Axis, Chart, Line, bars
+from plots import Axis, Chart, Line, Panel, bars, panels
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -42,6 +42,8 @@ WHOLE_COLUMNS = {method.label for method in measured.LOSS if measured.FULL_DOMAI
 """Labels of the methods that show every column at one level."""
 WIDE, HIGH, RADIUS = 92, 64, 19
 Vector = tuple[int, ...]
+ATTACKED_METHODS = ("mondrian", "mondrian refine=true", "incognito iterate=true", "incognito", "datafly", "top-down")
+ATTACKERS_DRAWN = ("prosecutor", "journalist", "linkability", "inference-majority", "inference-model", "downcoding")
 
 
 def lattice() -> dict[str, Any]:
@@ -207,6 +209,27 @@ def fill(path: Path, name: str, made: str) -> None:
     path.write_text(marked.sub(lambda found: f"{found[1]}{made}\n{found[2]}", text), encoding="utf8")
 
 
+def attacked() -> str:
+    """The excess of some attackers against k, on Adult, from the figures that benchmarks/attacks.py keeps."""
+    stored = json.loads((ROOT / "benchmarks" / "attacks.json").read_text(encoding="utf8"))
+    cells: dict[str, dict[int, Any]] = {}
+    for key, result in stored.items():
+        table, label, privacy = key.split(" | ")
+        required = json.loads(privacy)
+        if table == "Adult" and label in ATTACKED_METHODS and "attacks" in result and "models" not in required:
+            cells.setdefault(label, {})[required["k"]] = result["attacks"]
+    labels = [label for label in ATTACKED_METHODS if len(cells.get(label, {})) == 3]
+    drawn = []
+    for attacker in ATTACKERS_DRAWN:
+        excesses = {label: {k: each[attacker] for k, each in sorted(cells[label].items())} for label in labels}
+        lines = [
+            Line(label, [(k, each["value"], each["high"] - each["value"]) for k, each in points.items()])
+            for label, points in excesses.items()
+        ]
+        drawn.append(Panel(attacker, lines))
+    return panels(drawn, "k")
+
+
 def main() -> None:
     """Writes every picture, and the table."""
     parser = argparse.ArgumentParser(description="Draws the pictures of the documentation.")
@@ -223,6 +246,7 @@ def main() -> None:
     figures = measured.stored() if given.stored or not adult else measured.measure(given.missing)
     (HERE / "ncp.svg").write_text(loss(figures).svg(), encoding="utf8")
     (HERE / "time.svg").write_text(seconds(figures).svg(), encoding="utf8")
+    (HERE / "attacked.svg").write_text(attacked(), encoding="utf8")
     fill(HERE / "local-recoding.md", "loss", table(figures))
     fill(HERE / "choose.md", "choose", choices(figures))
 

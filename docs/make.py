@@ -8,6 +8,7 @@ depends on the terminal, the platform or the time.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from manpage import man_page
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import OptionRange
@@ -157,6 +159,7 @@ def pages() -> dict[str, str]:
         "docs/privacy-models.md": privacy_models(),
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
+        "docs/anonymize.1": man_page(commands(), _group()),
     }
     return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}
 
@@ -360,8 +363,21 @@ def privacy_models() -> str:
         table(("model", "in a sentence"), rows),
     ]
     for name, model in ALL.items():
-        lines += _section(name, model.manual, _parameters(name), _model_example(name))
+        lines += _section(name, model.manual, _parameters(name), _model_example(name), *_on_adult(name))
     return "\n".join([*lines, ""])
+
+
+def _on_adult(name: str) -> Iterator[str]:
+    """What attackers get of Adult in spite of a model, where benchmarks/attacks.py has measured it."""
+    stored = json.loads((ROOT / "benchmarks" / "attacks.json").read_text(encoding="utf8"))
+    plain_k = 'Adult | mondrian | {"k": 10, "suppression": 0.05}'
+    for key, result in stored.items():
+        label = "k-anonymity" if key == plain_k else key.split(" | ")[1]
+        if label.partition(",")[0] == name and "attacks" in result:
+            what = "k = 10" + (f" and {label.partition(', ')[2]}" if key != plain_k else "")
+            excess = {each: result["attacks"][each]["value"] for each in IN_SPITE if each in result["attacks"]}
+            figures = ", ".join(f"{each} {round(value, 3) + 0.0:.3f}" for each, value in excess.items())
+            yield f"**What attackers get** of Adult by `mondrian` with {what}, as [excess](attacked.md): {figures}."
 
 
 def _parameters(name: str) -> str:
@@ -370,6 +386,8 @@ def _parameters(name: str) -> str:
     return table(("parameter", "type", "meaning"), rows)
 
 
+IN_SPITE = ("prosecutor", "linkability", "inference-majority", "inference-bayes", "inference-model", "downcoding")
+"""Attackers of whom the page of each model has the figures."""
 IN_PLACE = {"k-map": ("fraction", "estimator", "significance"), "entropy-l-diversity": ("estimator",)}
 """Parameters of a model that take the place of others, or of what is meant without them."""
 

@@ -101,6 +101,15 @@ def test_a_release_is_audited_and_evaluated() -> None:
     assert measured.report["utility"]["gcp"] == pytest.approx(released.report["utility"]["gcp"])
 
 
+def test_a_release_is_attacked() -> None:
+    released = anonymize.release(PEOPLE, SPEC)
+    attacked = anonymize.attack(released.frame, SPEC, PEOPLE, attackers=["prosecutor"], max_excess=0.5)
+    assert attacked.satisfied and attacked.problems == ()
+    assert attacked.report["input"]["path"] == attacked.report["original"]["path"] == "<frame>"
+    raw = anonymize.attack(PEOPLE, SPEC, PEOPLE, control=PEOPLE, max_excess=0)
+    assert raw.satisfied is False and any("prosecutor" in each for each in raw.problems)
+
+
 def test_anatomy_and_randomize_give_what_else_they_write() -> None:
     spec = {**SPEC, "privacy": {"l": 2}}
     anatomy = anonymize.release(PEOPLE, spec, "anatomy")
@@ -119,11 +128,31 @@ def test_anatomy_and_randomize_give_what_else_they_write() -> None:
         (UsageError, lambda: anonymize.release([1, 2], SPEC)),
         (UsageError, lambda: anonymize.audit(PEOPLE, quasi=["age"])),
         (UsageError, lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, query=3)),
+        (UsageError, lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, excess=3)),
     ],
 )
 def test_errors_are_those_of_the_commands(error: type[Exception], call: Any) -> None:
     with pytest.raises(error):
         call()
+
+
+def test_a_first_spec_runs_as_it_is(tmp_path: Path) -> None:
+    text = anonymize.init(PEOPLE)
+    assert "quasi_identifiers:" in text and "path:" not in text
+    table, spec = tmp_path / "people.csv", tmp_path / "spec.yaml"
+    PEOPLE.write_csv(table)
+    written = anonymize.init(table, spec)
+    assert spec.read_text() == written and f"path: {json.dumps(str(table))}" in written
+    assert anonymize.release(PEOPLE, spec, "mondrian").report["privacy"]["satisfied"] is True
+    assert anonymize.init(table) == written
+    with pytest.raises(UsageError):
+        anonymize.init(table, spec)
+
+
+def test_a_message_calls_a_frame_a_frame() -> None:
+    with pytest.raises(DataError, match=r"'age' is not in <frame>") as raised:
+        anonymize.release(PEOPLE.drop("age"), SPEC)
+    assert "/proc/" not in str(raised.value.problems)
 
 
 def test_a_notebook_shows_the_report() -> None:
@@ -144,6 +173,7 @@ def test_importing_is_light_and_every_order_of_imports_works() -> None:
         "spec = anonymize.Spec(quasi_identifiers={'age': {'type': 'numeric'}}, privacy={'k': 2})\n"
         "assert anonymize.release(frame, spec).frame.height == 2\n"
         "assert callable(anonymize.audit) and callable(anonymize.recode) and callable(anonymize.evaluate)\n"
+        "assert anonymize.attack(frame, spec, frame, attackers=['prosecutor']).satisfied is None\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

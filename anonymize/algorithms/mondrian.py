@@ -24,7 +24,8 @@ released as their parent when the middle one is parted from them. With `--relaxe
 median.
 
 With `--refine` the classes are refined once they are cut (see below), and the recoding is local: equal rows may be
-released differently.
+released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and those that lose
+less are refined.
 
 Refinement. For as many `--passes` as it pays, rows go to classes that they cost less in, alone or together, and classes
 that lie near each other are grouped anew. What is lost never rises, and every class still meets every model. What is
@@ -118,7 +119,25 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     partition = search.grow(rows.rows, cut, context.progress, history, selecting=selecting)
     tree = history.tree(partition) if history else None
     regions = Regions(partition, rows.suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
-    return refined(table, requirements, regions, options, context) if options.refine else regions
+    if not options.refine:
+        return regions
+    if options.cut == "auto" and not (options.relaxed or table.targets or table.selections):
+        regions = _or_relaxed(search, regions, cut)
+    return refined(table, requirements, regions, options, context)
+
+
+def classes_to_refine(table: Table, requirements: tuple[Requirement, ...], context: Context) -> Regions:
+    """The classes that `--cut auto` finds with or without parting rows of equal value, whichever lose less."""
+    silent = replace(context, progress=lambda rows: None, save=False)
+    search = RuleSearch(table, requirements, False, silent, remaining_in_region(table, requirements, context).rows)
+    return _or_relaxed(search, run(table, requirements, Options(), silent), best_rule(search))
+
+
+def _or_relaxed(search: RuleSearch, regions: Regions, cut: str) -> Regions:
+    """The classes, or those of the same rule where rows of equal value may part, if these lose less."""
+    rows = np.sort(regions.partition.order)
+    other = replace(search, relaxed=True).grow(rows, cut, lambda done: None)
+    return replace(regions, partition=other) if search.loss(other) < search.loss(regions.partition) else regions
 
 
 def _masked(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:

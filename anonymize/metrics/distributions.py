@@ -132,20 +132,21 @@ def _entropy(p: Floats) -> float:
 # --- what recipients of other releases estimate ----------------------------------------------------------------------
 
 
-def spread_of_boxes(low: Ints, high: Ints, counts: Floats, shape: Sequence[int]) -> Floats:
-    """(*shape, values) the joint table of a generalized release, its classes spread evenly over their regions.
+def spread_of_boxes(low: Ints, high: Ints, values: Ints, counts: Floats, shape: Sequence[int]) -> Floats:
+    """(*shape) the joint table of a generalized release, its classes spread evenly over their regions.
 
-    `low`, `high` (classes, attributes): first and last code of each class in each quasi-identifier, whose numbers of
-    codes are `shape`. `counts` (classes, values): rows of each class with each sensitive value. Classes may overlap.
-    Every corner of a region is one addition; sums along the axes do the rest.
+    An entry is a sensitive value of a class. `low`, `high` (entries, attributes): first and last code of the class in
+    each quasi-identifier. `values` (entries,) the sensitive value, `counts` (entries,) the rows of the class with it.
+    `shape`: the numbers of codes of the quasi-identifiers, then of values. Classes may overlap. Every corner of a
+    region is one addition; sums along the axes do the rest.
     """
-    volume = (high - low + 1).prod(axis=1).astype(np.float64)
-    weights = counts / volume[:, None]
-    table = np.zeros((*(size + 1 for size in shape), counts.shape[1]))
-    axes = len(shape)
+    weights = counts / (high - low + 1).prod(axis=1)
+    padded = (*(size + 1 for size in shape[:-1]), shape[-1])
+    table = np.zeros(padded)
+    axes = len(shape) - 1
     for corner in np.ndindex(*(2,) * axes):
-        place = np.where(corner, high + 1, low)
-        np.add.at(table, tuple(place.T), weights * (-1) ** sum(corner))
+        place = np.ravel_multi_index((*np.where(corner, high + 1, low).T, values), padded)
+        np.add.at(table.reshape(-1), place, weights * (-1) ** sum(corner))
     for axis in range(axes):
         np.cumsum(table, axis=axis, out=table)
     return np.asarray(table[tuple(slice(size) for size in shape)])

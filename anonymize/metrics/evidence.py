@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from anonymize.classes import Floats, Ints, mixed_radix
+from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.metrics.queries import Queries
@@ -84,28 +84,31 @@ class OfClasses:
         """Counts of the original, and those estimated."""
         evidence, shape = self.evidence, self._shape(chosen)
         quasi = [axis for axis in chosen if axis < len(evidence.table.attributes)]
-        columns = [evidence.table.attributes[axis].codes.astype(np.int64) for axis in quasi]
-        counts = evidence.sizes[:, None].astype(np.float64)
+        columns: list[Integers] = [evidence.table.attributes[axis].codes for axis in quasi]
+        entries = np.arange(len(evidence.sizes)), np.zeros(len(evidence.sizes), np.int64), evidence.sizes
         if len(quasi) < len(chosen):
             assert self.shared is not None
             columns.append(self.shared.original)
-            counts = _counts(evidence.class_of, self.shared.released, len(evidence.sizes), self.shared.size)
+            entries = self._entries
+        owner, values, counts = entries
         place = mixed_radix(columns, shape)[0]
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-        low, high = evidence.first[:, quasi], evidence.last[:, quasi]
-        sizes = [evidence.table.attributes[axis].domain.size for axis in quasi]
-        return original, distributions.spread_of_boxes(low, high, counts, sizes).reshape(shape)
+        sizes = [*shape[: len(quasi)], *(shape[len(quasi) :] or [1])]
+        low, high = evidence.first[owner][:, quasi], evidence.last[owner][:, quasi]
+        return original, distributions.spread_of_boxes(low, high, values, counts, sizes).reshape(shape)
+
+    @cached_property
+    def _entries(self) -> tuple[Ints, Ints, Ints]:
+        """(entries,) of each value of the shared column that a class has: the class, the value, the rows."""
+        assert self.shared is not None
+        keys = self.evidence.class_of.astype(np.int64) * self.shared.size + self.shared.released
+        distinct, counts = np.unique(keys, return_counts=True)
+        return distinct // self.shared.size, distinct % self.shared.size, counts
 
     def _shape(self, chosen: Sequence[int]) -> list[int]:
         sizes = [each.domain.size for each in self.evidence.table.attributes]
         sizes += [] if self.shared is None else [self.shared.size]
         return [sizes[axis] for axis in chosen]
-
-
-def _counts(classes: Ints, values: Ints, count: int, size: int) -> Floats:
-    """(classes, values) rows."""
-    table = np.bincount(classes * size + values, minlength=count * size)
-    return table.reshape(count, size).astype(np.float64)
 
 
 class OriginalMeasure(Protocol):

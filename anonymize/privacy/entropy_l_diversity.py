@@ -16,21 +16,24 @@ the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.
 With `estimator: grassberger` the class is taken as a sample, and H is Grassberger's estimate of the entropy of what it
 was drawn from: ln n - (sum over s of n(s) G(n(s))) / n, G(2 m) = G(2 m + 1) = -gamma - ln 2 + 2 (1 + 1/3 + ... + 1 / (2
 m - 1)). It is higher than that of the class itself, in small classes much higher (a single row has 3.56 values by it),
-so that it asks for less: it is no bound on what the class itself tells, and k-anonymity belongs beside it.
+so that it asks for less: it is no bound on what the class itself tells, and k-anonymity belongs beside it. With
+`estimator: stammler` G(n) takes the place of ln n too, and a class has at most as many values as it shows: that is what
+ARX calls Grassberger's estimator. A single row has one value by it; a class of an odd number of rows has somewhat fewer
+than by the other.
 
-Parameters: `l`, equally frequent values (a number, at least 1, not necessarily whole), `estimator` (grassberger; the
-class itself if left out).
+Parameters: `l`, equally frequent values (a number, at least 1, not necessarily whole), `estimator` (grassberger or
+stammler; the class itself if left out).
 
 Example: with l: 1.8, the class (flu, flu, cold) passes and the class (flu, flu, flu, cold) fails.
 
 Monotone: yes. Entropy is concave: a mixture's is at least the mean of the parts', hence at least the smaller one.
-Grassberger's estimate is not: there only full-domain methods are for it, which take nothing for granted.
+Estimates are not: there only full-domain methods are for it, which take nothing for granted.
 
 Missing values: do not count, not in n either; a class with no present value measures 0.
 
 Reference: A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
 ICDE 2006 and TKDD 1(1), 2007; P. Grassberger, "Entropy estimates from insufficient samplings", arXiv:physics/0307138,
-2003.
+2003; S. Stammler, S. Katzenbeisser, K. Hamacher, "Correcting finite sampling issues in entropy l-diversity", PSD 2016.
 """
 
 from __future__ import annotations
@@ -48,19 +51,22 @@ from anonymize.privacy.groups import Groups
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="equally frequent values that every class is as uncertain as")  # noqa: E741
 
-    estimator: Literal["grassberger"] | None = Field(
+    estimator: Literal["grassberger", "stammler"] | None = Field(
         default=None, description="how the entropy is estimated where the class is taken as a sample"
     )
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    counts = histogram.counts.astype(np.float64)
-    grassberger = parameters.estimator == "grassberger"
-    logs = histogram.sum(counts * (_grassberger(histogram.counts) if grassberger else np.log(counts)))
-    present = histogram.present().astype(np.float64)
-    size = np.maximum(present, 1)
-    return np.where(present > 0, np.exp(np.log(size) - logs / size), 0.0)
+    counts, present = histogram.counts, histogram.present()
+    size = np.maximum(present, 1).astype(np.float64)
+    substitute: base.Measured = np.log(counts) if parameters.estimator is None else _grassberger(counts)
+    logs = histogram.sum(counts * substitute) / size
+    if parameters.estimator == "stammler":
+        perplexity = np.minimum(np.exp(_grassberger(present) - logs), histogram.sum(np.ones(len(counts))))
+    else:
+        perplexity = np.exp(np.log(size) - logs)
+    return np.where(present > 0, perplexity, 0.0)
 
 
 def _grassberger(counts: Ints) -> base.Measured:
@@ -77,7 +83,7 @@ class EntropyDiversity(base.ClassModel):
         return parameters.estimator is None
 
     def minimum_rows(self, parameters: Parameters) -> int:
-        return super().minimum_rows(parameters) if parameters.estimator is None else 1
+        return 1 if parameters.estimator == "grassberger" else super().minimum_rows(parameters)
 
 
 MODEL = EntropyDiversity(

@@ -159,7 +159,7 @@ def _head(proposal: Proposal) -> list[str]:
         f"# not done: whoever knows the data has to look at each `{DECIDE}`.",
         "#",
         "#   anonymize validate SPEC            checks this file against the table",
-        "#   anonymize mondrian SPEC -o released.csv -r report.md",
+        "#   anonymize release SPEC -o released.csv -r report.html",
         "",
         "version: 1",
     ]

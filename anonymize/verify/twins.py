@@ -103,10 +103,17 @@ class TwinBound:
 
 def _perplexity(given: Given) -> pl.Expr:
     share = COUNT / TOTAL
-    if given.get("estimator") == "grassberger":
-        counts = COUNT.map_batches(lambda each: each.cast(pl.Float64).map_elements(estimates.grassberger, pl.Float64))
-        return (TOTAL.first().log() - (COUNT * counts).sum() / TOTAL.first()).exp()
+    if "estimator" in given:
+        logs = (COUNT * _substitute(COUNT)).sum() / TOTAL.first()
+        if given["estimator"] == "grassberger":
+            return (TOTAL.first().log() - logs).exp()
+        return pl.min_horizontal((_substitute(TOTAL).first() - logs).exp(), VALUE.len())
     return (-(share * share.log()).sum()).exp()
+
+
+def _substitute(numbers: pl.Expr) -> pl.Expr:
+    """What Grassberger takes for the logarithm of each number."""
+    return numbers.map_batches(lambda each: each.cast(pl.Float64).map_elements(estimates.grassberger, pl.Float64))
 
 
 def _top_to_rest(given: Given) -> pl.Expr:

@@ -36,6 +36,12 @@ def test_pictures_are_drawn_from_the_figures_that_are_kept(figures: ModuleType, 
     assert ElementTree.fromstring(kept).tag.endswith("svg")
 
 
+def test_what_attackers_get_is_drawn_from_the_figures_that_are_kept(figures: ModuleType) -> None:
+    kept = (DOCS / "attacked.svg").read_text(encoding="utf8")
+    assert kept == figures.attacked(), "a picture is stale: run `make figures ARGS=--stored`"
+    assert kept.count("mondrian") >= 1
+
+
 def test_the_table_is_that_of_the_figures(figures: ModuleType) -> None:
     table = figures.table(figures.measured.stored())
     assert f"\n{table}\n" in (DOCS / "local-recoding.md").read_text(encoding="utf8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import polars as pl
 import pytest
@@ -71,11 +73,12 @@ def test_a_class_of_two_is_enough_where_the_sample_is_small() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=9), min_size=1, max_size=5), st.floats(1, 6))
-def test_grassberger(classes: list[list[str]], least: float) -> None:
+@pytest.mark.parametrize("estimator", ["grassberger", "stammler"])
+def test_grassberger(estimator: Literal["grassberger", "stammler"], classes: list[list[str]], least: float) -> None:
     labels = np.array([number for number, values in enumerate(classes) for _ in values])
     codes = np.array(["abcd".index(value) for values in classes for value in values])
     histogram = Histogram.from_rows(labels, codes, len(classes), 4)
-    parameters = entropy_l_diversity.Parameters(l=least, estimator="grassberger")
+    parameters = entropy_l_diversity.Parameters(l=least, estimator=estimator)
     wanted = Requirement("entropy-l-diversity", "s", parameters)
     own = assess(Groups(np.bincount(labels), {"s": histogram}), wanted)
     frame = pl.DataFrame({"q": [str(each) for each in labels], "s": [str(each) for each in codes]})
@@ -89,3 +92,14 @@ def test_grassberger_by_hand() -> None:
     assert grassberger(1) == pytest.approx(-np.euler_gamma - np.log(2))
     assert grassberger(2) == pytest.approx(2 - np.euler_gamma - np.log(2)) == pytest.approx(grassberger(3))
     assert not MODELS["entropy-l-diversity"].merges(entropy_l_diversity.Parameters(l=2, estimator="grassberger"))
+
+
+@pytest.mark.parametrize(("values", "l"), [("a", 1.0), ("ab", 2.0), ("aab", np.exp(2 / 3)), ("aabb", np.exp(2 / 3))])
+def test_stammler_by_hand(values: str, l: float) -> None:  # noqa: E741
+    """G(1) + 2 = G(2) = G(3) = G(4) - 2/3: of three rows, two alike, ln l = G(3) - (2 G(2) + G(1)) / 3 = 2/3; of two
+    that differ it would be 2, but there are no more than two values."""
+    codes = np.array(["abcd".index(value) for value in values])
+    histogram = Histogram.from_rows(np.zeros(len(codes), np.int64), codes, 1, 4)
+    parameters = entropy_l_diversity.Parameters(l=1, estimator="stammler")
+    groups = Groups(np.array([len(codes)]), {"s": histogram})
+    assert entropy_l_diversity.measure(groups, "s", parameters) == pytest.approx([l])

@@ -94,13 +94,13 @@ class _Drawn:
     def of(cls, block: Block, types: RowTypes, rows: Ints, there: Bools, rng: np.random.Generator) -> _Drawn:
         """Boxes around random rows. Padding repeats the class's first row, and is never inside."""
         places = block.measure.places_of(rows)
-        at = (rng.random((len(rows), DRAWN)) * there.sum(axis=1)[:, None]).astype(np.int64)
+        middle = (rng.random((len(rows), DRAWN)) * there.sum(axis=1)[:, None]).astype(np.int64)
         inside = np.repeat(there[:, None, :], DRAWN, axis=1)
         ends: tuple[list[Places], list[Places]] = ([], [])
         wholes: tuple[list[Places], list[Places]] = ([], [])
         for axis, own in zip(block.measure.axes, places, strict=True):
             low, high = own.min(axis=1), own.max(axis=1)
-            left, right = axis.around(np.take_along_axis(own, at, 1), low[:, None], high[:, None], rng)
+            left, right = axis.around(np.take_along_axis(own, middle, 1), low[:, None], high[:, None], rng)
             inside &= (own[:, None, :] >= left[..., None]) & (own[:, None, :] <= right[..., None])
             for both, new in ((wholes, (low, high)), (ends, (left, right))):
                 both[0].append(new[0])

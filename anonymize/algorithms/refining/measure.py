@@ -38,6 +38,9 @@ class BoxAxis(Protocol):
     def places(self) -> Places:
         """(rows,)"""
 
+    def line(self, places: Places) -> Singles:
+        """Where places lie on a line, for finding near ones: far apart where an interval of both costs much."""
+
     def cost(self, low: Places, high: Places) -> Singles:
         """Weighted cost of each interval, of any shape."""
 
@@ -60,6 +63,10 @@ class NumericAxis:
 
     places: Places
     weight: np.float32
+
+    def line(self, places: Places) -> Singles:
+        """See BoxAxis."""
+        return np.asarray(places, np.float32)
 
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""
@@ -104,6 +111,12 @@ class TaxonomyAxis:
     size: int
     first: Places
     last: Places
+
+    def line(self, places: Places) -> Singles:
+        """From leaf to leaf it is as far as the lowest node above both costs."""
+        leaves = np.arange(1, self.size)
+        steps = self.table.take((leaves - 1) * self.size + leaves)
+        return np.append(np.float32(0), np.cumsum(steps)).astype(np.float32)[places]
 
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""

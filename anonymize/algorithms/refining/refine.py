@@ -5,7 +5,8 @@ the others of their class on some attribute, whole classes that are dissolved (`
 are put into pools, several times over, and a pool's rows are grouped anew where that loses less: swaps, splits and
 merges in one (`regroup`). Where models look at sensitive values, single rows can seldom leave a class and classes can
 seldom be cut; so, last, parts of classes and of pools are carved out of them (`carving`). A large table is cut into
-blocks first, along other borders in every pass (`blocks`).
+blocks first, along other borders in every pass (`blocks`). After the passes rows change places between near classes, by
+chance and at falling temperature (`exchanges`); what that comes to is taken where it loses less.
 
 What it guarantees. The total weighted normalized certainty penalty (NCP) is never higher than before, and every class
 meets every requirement that all classes met. It stops after the given number of passes, when passes gain next to
@@ -16,7 +17,7 @@ depend on the machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,10 +28,12 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, option
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
-from anonymize.algorithms.clustering.run import Method, cluster, met_by
+from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
+from anonymize.algorithms.refining import blocks as blocks_of
 from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
+from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.recarve import recarved
@@ -42,7 +45,7 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Attribute, Table
 
-PASSES = (2, 30)
+PASSES = (1, 30)
 """Passes by default, of large tables and of small ones."""
 ROWS = 1 << 20
 """Between these two, passes are chosen so that they process about this many rows in total."""
@@ -50,6 +53,20 @@ SWEEPS = 8
 """How many times pools are made in a pass."""
 POOLED = 3
 """Classes in a pool."""
+ANNEALING = 1 << 16
+"""The number of the first round of sweeps of exchanges, above those of all passes."""
+ROUNDS = 3
+"""Rounds of sweeps where a table has several blocks."""
+EXCHANGES = (8, 40, 200)
+"""Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
+A_SWEEP = 100
+"""One more for so many rows, of small tables."""
+EXCHANGED = 1 << 25
+"""Of large ones, so many that about this many rows are gone through in total."""
+HEAT = (0.012, 0.001)
+"""The temperature of the first and of the last sweep, in shares of the median NCP of a class."""
+A_PASS = 12
+"""Sweeps of exchanges for a pass of a budget that is counted in passes: a third of the work of one."""
 LITTLE = 1e-4
 """Refinement ends when a pass lowers the NCP by less than this share of it."""
 
@@ -60,7 +77,13 @@ class Refinable:
 
     passes: int = option(
         0,
-        "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 2 above 500,000.",
+        "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 1 above 500,000.",
+        minimum=0,
+        only_with={"refine": (True,)},
+    )
+    sweeps: int = option(
+        0,
+        "Sweeps of exchanges, after the passes; 0: by the rows, at most 200, and 40 above 838,000 rows.",
         minimum=0,
         only_with={"refine": (True,)},
     )
@@ -70,6 +93,16 @@ class Refinable:
         minimum=0,
         only_with={"refine": (True,)},
     )
+
+
+Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]
+"""(rows of a block, labels, chance, map) -> labels of these rows."""
+
+
+def sweeps_of(rows: int) -> int:
+    """Sweeps of exchanges by default: more for a larger table, up to where the work counts."""
+    few, least, most = EXCHANGES
+    return min(few + rows // A_SWEEP, max(EXCHANGED // rows, least), most)
 
 
 def refined(
@@ -86,14 +119,6 @@ def refined(
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels), options, executor)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
-
-
-def clustered(
-    table: Table, requirements: tuple[Requirement, ...], method: Method, refinement: Refinable | None, context: Context
-) -> Regions:
-    """The groups that a method makes; `refinement`: how they are refined, None for not at all."""
-    regions = cluster(table, requirements, method, context)
-    return regions if refinement is None else refined(table, requirements, regions, refinement, context)
 
 
 class Refinement:
@@ -120,22 +145,39 @@ class Refinement:
         rows, number = len(partition.order), 0
         passes = options.passes or min(max(ROWS // rows, PASSES[0]), PASSES[1])
         while number < passes and time.monotonic() < deadline:
-            tried = self._pass(partition, number, deadline, executor)
+            tried = self._in_blocks(self._passed(number, deadline, rows), partition, number, executor)
             number += 1
             self.context.refining(number, passes)
             ncp = self._ncp(tried)
             gain, best, partition = best - ncp, min(ncp, best), tried if ncp <= best else partition
             if gain < LITTLE * best:
                 break
+        tried = self._annealed(partition, options.sweeps or sweeps_of(rows), deadline, executor)
+        ncp = self._ncp(tried)
+        partition, best = (tried, ncp) if ncp < best else (partition, best)
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
         return partition, account | {"stopped_by_time": time.monotonic() >= deadline}
+
+    def _annealed(self, partition: Partition, sweeps: int, deadline: float, executor: Executor) -> Partition:
+        """The partition after sweeps of exchanges, along other borders of blocks several times; it may lose more."""
+        rounds = 1 if len(partition.order) <= blocks_of.ROWS else ROUNDS
+        heats = [HEAT[0] * (HEAT[1] / HEAT[0]) ** (number / rounds) for number in range(rounds + 1)]
+        for number in range(rounds):
+            heat = heats[number], heats[number + 1]
+            step = self._swept(-(-sweeps // rounds), heat, deadline)
+            partition = self._in_blocks(step, partition, ANNEALING + number, executor)
+            self.context.refining(number + 1, rounds)
+        return partition
 
     def _ncp(self, partition: Partition) -> float:
         """Weighted NCP of the partition, to the last digit."""
         return float(GroupBoxes.of(self.codes, partition).ncp(self.penalty).sum())
 
-    def _pass(self, partition: Partition, number: int, deadline: float, executor: Executor) -> Partition:
-        """One pass over all blocks: those of a large table side by side, else the pools of the one."""
+    def _in_blocks(self, step: Step, partition: Partition, number: int, executor: Executor) -> Partition:
+        """A step of all blocks: those of a large table side by side, else what the step of the one does by itself.
+
+        `number`: of the step; the borders of blocks, and chance, follow from it.
+        """
         seed = self.context.seed or 0
         parts = blocks(self.codes, partition, np.random.default_rng([seed, number]))
         alone = len(parts) == 1
@@ -147,11 +189,7 @@ class Refinement:
             starts, sizes = partition.starts[classes], partition.sizes[classes]
             rows = np.sort(partition.order[concatenated_ranges(starts, sizes)]).astype(np.int64)
             rng = np.random.default_rng([seed, number, index])
-            block = self._block(rows)
-            regrouped = _refined(block, labels[rows], len(labels), rng, deadline, run)
-            if self.types is not None:
-                types = self.types.among(rows)
-                regrouped = recarved(block, types, regrouped, number == 0, rng, deadline, run)
+            regrouped = step(rows, labels[rows], rng, run)
             return rows, np.unique(regrouped, return_inverse=True)[1]
 
         after, count = np.empty_like(labels), 0
@@ -159,6 +197,26 @@ class Refinement:
             after[rows] = groups + count
             count += int(groups.max()) + 1
         return Partition.of_labels(after)
+
+    def _passed(self, number: int, deadline: float, table_rows: int) -> Step:
+        """What a pass does with a block."""
+
+        def step(rows: Ints, labels: Ints, rng: np.random.Generator, run: Map) -> Ints:
+            block = self._block(rows)
+            regrouped = _refined(block, labels, table_rows, rng, deadline, run)
+            if self.types is None:
+                return regrouped
+            return recarved(block, self.types.among(rows), regrouped, number == 0, rng, deadline, run)
+
+        return step
+
+    def _swept(self, sweeps: int, heat: tuple[float, float], deadline: float) -> Step:
+        """What sweeps of exchanges do with a block."""
+
+        def step(rows: Ints, labels: Ints, rng: np.random.Generator, run: Map) -> Ints:
+            return exchange(self._block(rows), labels, sweeps, heat, rng, deadline, run)
+
+        return step
 
     def _block(self, rows: Ints) -> Block:
         """The block of some rows; that of all rows is made once."""

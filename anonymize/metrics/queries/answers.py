@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from anonymize.metrics.queries.spreads import Spreads, met_ends
 
 BLOCK = 1 << 18
 """Items whose bits are held at a time."""
+REMEMBERED = 64
+"""Ranges in an attribute, up to which the bits of each are kept."""
 
 
 def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK) -> Ints:
@@ -118,19 +121,44 @@ class _Ends:
         counts = (len(uppers), len(lowers))
         return cls(ranks(start, uppers), ranks(stop, lowers), counts, until, begin)
 
-    def bits(self, block: slice) -> tuple[PrefixBits, PrefixBits]:
+    def bits(self, block: slice) -> _Met:
         """Of some items."""
         starts, stops = self.thresholds
-        return PrefixBits.of(self.start[block], starts), PrefixBits.of(self.stop[block], stops)
+        return _Met(self, PrefixBits.of(self.start[block], starts), PrefixBits.of(self.stop[block], stops))
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether boxes have few ranges in this attribute."""
+        return len(set(zip(self.begin.tolist(), self.until.tolist(), strict=True))) <= REMEMBERED
 
 
-Bits = list[tuple[_Ends, PrefixBits, PrefixBits]]
+@dataclass
+class _Met:
+    """Some items of an attribute, and those that meet a box's range: of few ranges, each is worked out once."""
+
+    ends: _Ends
+    starts: PrefixBits
+    stops: PrefixBits
+    known: dict[tuple[int, int], Words] = field(default_factory=dict)
+
+    def range(self, box: int) -> Words:
+        """(words,) the items that meet the range of a box; not to be written to.
+
+        What stops below a range has started below its end, too: the bits of the one are among those of the other.
+        """
+        begin, until = int(self.ends.begin[box]), int(self.ends.until[box])
+        words = self.known.get((begin, until))
+        if words is None:
+            words = np.bitwise_xor(self.stops.below(begin), self.starts.below(until))
+            if self.ends.few:
+                self.known[begin, until] = words
+        return words
 
 
-def _blocks(ends: Sequence[_Ends], items: int, size: int) -> Iterator[tuple[int, Bits]]:
+def _blocks(ends: Sequence[_Ends], items: int, size: int) -> Iterator[tuple[int, list[_Met]]]:
     """Where each block of items begins, and its bits in each attribute."""
     for begin in range(0, items, size):
-        yield begin, [(each, *each.bits(slice(begin, begin + size))) for each in ends]
+        yield begin, [each.bits(slice(begin, begin + size)) for each in ends]
 
 
 def _restricted(queries: Queries) -> list[list[int]]:
@@ -138,13 +166,11 @@ def _restricted(queries: Queries) -> list[list[int]]:
     return [np.flatnonzero(row).tolist() for row in queries.restricted]
 
 
-def _meeting(bits: Bits, box: int, attributes: Sequence[int]) -> Words:
-    """(words,) the items that meet a box."""
-    words: Words | None = None
-    for index in attributes:
-        ends, starts, stops = bits[index]
-        part = ~stops.below(int(ends.begin[box]))
-        part &= starts.below(int(ends.until[box]))
-        words = part if words is None else np.bitwise_and(words, part, out=words)
-    assert words is not None
+def _meeting(bits: Sequence[_Met], box: int, attributes: Sequence[int]) -> Words:
+    """(words,) the items that meet a box; not to be written to."""
+    words = bits[attributes[0]].range(box)
+    if len(attributes) > 1:
+        words = words & bits[attributes[1]].range(box)
+        for index in attributes[2:]:
+            words &= bits[index].range(box)
     return words
