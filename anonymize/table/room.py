@@ -1,7 +1,7 @@
 """Where the columns of a table are held: in memory, or in files where a limit on memory leaves no room for them.
 
-What a release takes was measured: of 10 million rows, with six quasi-identifiers and five columns that pass through, 1,535
-MB in memory and 1,210 MB with codes in files. The figures are rough.
+What a release takes was measured: of 10 million rows, with six quasi-identifiers and five columns that pass through,
+1,535 MB in memory and 1,210 MB with codes in files. The figures are rough.
 """
 
 from __future__ import annotations
