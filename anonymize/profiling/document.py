@@ -31,8 +31,8 @@ class Proposal:
     `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `joint`: sets of columns that
     single rows out; `all_together`: the share that all quasi-identifiers do, and these with what passes through.
     `costs`: of several k; `sampled`: on so many rows, None for all. `diversity`: values of each sensitive column in a
-    class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of columns,
-    where they are asked for.
+    class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of
+    columns, where they are asked for.
     """
 
     path: str | None
