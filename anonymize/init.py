@@ -19,7 +19,7 @@ from anonymize.calling import make_callable
 from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.capacity import LossAtK, proposed, tried
+from anonymize.profiling.capacity import proposed, tried
 from anonymize.profiling.document import Proposal, text_of
 from anonymize.profiling.hierarchies import settings
 from anonymize.profiling.joint import growing, together
@@ -33,8 +33,8 @@ SMALL, TRIAL = 200_000, 4_000
 """Of tables with more rows than the one, anonymity is tried on as many as the other: reading them takes long enough."""
 
 Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
-Choose = Callable[[Sequence[LossAtK], int, int], int]
-"""Of what several k cost, the one that is proposed, and the rows: the k that is taken."""
+Choose = Callable[[Proposal], Proposal]
+"""Of a proposal with what several k cost, the one whose k, l and suppression are taken."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Init:
     `path`: of the table, `-` for standard input. `output`: of the spec, `-` for standard output. `show_values`: values
     of the table stand in comments, and only the file's owner may read it. `hierarchies`: a folder for hierarchy files,
     which hold values; None: builders alone. `decide`: what makes other guesses of those that were made; `choose`: what
-    makes another k of the one that is proposed. `input_path`: what the spec calls the table, `-` for nothing; None: its
-    path.
+    makes another k, l and suppression of those that are proposed. `input_path`: what the spec calls the table, `-` for
+    nothing; None: its path.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Init:
     separator: str | None = None
     encoding: str | None = None
     decide: Decide = lambda made: made
-    choose: Choose = lambda facts, k, rows: k
+    choose: Choose = lambda proposal: proposal
     input_path: str | None = None
 
 
@@ -101,7 +101,7 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
     sampled = rows.height if rows.height < facts.rows else None
     losses = tried(_spec(proposal), rows, whole=sampled is None)
     k = proposed(losses) if losses else min(5, facts.rows)
-    return replace(proposal, costs=losses, k=request.choose(losses, k, facts.rows), sampled=sampled)
+    return request.choose(replace(proposal, costs=losses, k=k, sampled=sampled))
 
 
 def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -> Proposal:

@@ -11,7 +11,9 @@ import click
 from anonymize.cli.options import FORCE, PATH, THREADS, use_threads, with_options
 
 if TYPE_CHECKING:
-    from anonymize.profiling.capacity import LossAtK
+    from rich.console import Console
+
+    from anonymize.profiling.document import Proposal
     from anonymize.profiling.roles import Guess
 
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 @with_options(
     click.argument("table", type=PATH),
     click.option("-o", "--output", type=PATH, default="-", help="The spec; - is standard output."),
-    click.option("--interactive", is_flag=True, help="Ask for each column's role and for k; Enter takes the guess."),
+    click.option("--interactive", is_flag=True, help="Ask for roles, k, l and suppression; Enter takes the guess."),
     click.option(
         "--show-values",
         is_flag=True,
@@ -91,15 +93,29 @@ def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
     return decided
 
 
-def _chosen(costs: Sequence[LossAtK], k: int, rows: int) -> int:
-    """The k that is typed, from 1 to the number of rows; Enter takes the one that is proposed."""
+def _chosen(proposal: Proposal) -> Proposal:
+    """The proposal with the k, the l and the suppression that are typed; Enter takes what is proposed."""
     from rich.console import Console
-    from rich.prompt import IntPrompt
 
     console = Console(stderr=True)
-    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in costs)
+    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
+    k = _number(console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, proposal.rows)
+    sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
+    diversity = 1
+    if sensitive:
+        question = "l: values of each sensitive column among them [dim](1 asks for nothing)[/dim]"
+        diversity = _number(console, question, 1, 1, max(min(sensitive), 1))
+    percent = _number(console, "rows that may be suppressed, in %", 0, 0, 100)
+    share = percent / 100 if percent else None
+    return replace(proposal, k=k, diversity=diversity if diversity > 1 else None, suppression=share)
+
+
+def _number(console: Console, question: str, default: int, low: int, high: int) -> int:
+    """A whole number between two, asked for until it is one."""
+    from rich.prompt import IntPrompt
+
     while True:
-        answer = IntPrompt.ask(f"k [dim]({figures})[/dim]", console=console, default=k)
-        if 1 <= answer <= rows:
+        answer = IntPrompt.ask(question, console=console, default=default)
+        if low <= answer <= high:
             return answer
-        console.print(f"k is a number of rows, from 1 to {rows:,}")
+        console.print(f"a whole number from {low} to {high:,}")

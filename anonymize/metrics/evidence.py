@@ -95,7 +95,9 @@ class OfClasses:
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
         sizes = [*shape[: len(quasi)], *(shape[len(quasi) :] or [1])]
         low, high = evidence.first[owner][:, quasi], evidence.last[owner][:, quasi]
-        return original, distributions.spread_of_boxes(low, high, values, counts, sizes).reshape(shape)
+        return original, distributions.spread_of_boxes(low, high, values, counts.astype(np.float64), sizes).reshape(
+            shape
+        )
 
     @cached_property
     def _entries(self) -> tuple[Ints, Ints, Ints]:

@@ -175,7 +175,6 @@ def _auc(model: Any, x: Floats, truth: NDArray[Any]) -> float | None:
 
 def area(score: Floats, own: NDArray[np.bool_]) -> float:
     """The probability that a row of the label has a higher score than another; a tie counts half. Both (rows,)."""
-    from scipy.stats import rankdata
+    from sklearn.metrics import roc_auc_score
 
-    ranks, inside = rankdata(score), int(own.sum())
-    return float((ranks[own].sum() - inside * (inside + 1) / 2) / (inside * (len(own) - inside)))
+    return float(roc_auc_score(own, score))

@@ -101,7 +101,8 @@ def _start(rows: int, count: int, ones: int, twos: int) -> tuple[float, float]:
 def _fitted(
     sizes: Ints, classes: Ints, rows: int, count: int, start: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Newton and Raphson on the two equations of the likelihood's maximum."""
+    """Newton and Raphson on the two equations of the likelihood's maximum. scipy's `root` would take the same equations
+    and derivatives, and importing it four times as long as importing numpy, in every report."""
     at_class = np.arange(1, count, dtype=np.float64)
     at_row = np.arange(1, rows, dtype=np.float64)
     at_size = np.arange(1, int(sizes[-1]), dtype=np.float64)

@@ -30,8 +30,9 @@ class Proposal:
 
     `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `joint`: sets of columns that
     single rows out; `all_together`: the share that all quasi-identifiers do, and these with what passes through.
-    `costs`: of several k; `sampled`: on so many rows, None for all. `listed`: values of columns, where they are asked
-    for.
+    `costs`: of several k; `sampled`: on so many rows, None for all. `diversity`: values of each sensitive column in a
+    class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of
+    columns, where they are asked for.
     """
 
     path: str | None
@@ -44,6 +45,8 @@ class Proposal:
     costs: Sequence[LossAtK] = ()
     k: int = 5
     sampled: int | None = None
+    diversity: int | None = None
+    suppression: float | None = None
     listed: Mapping[str, str] = field(default_factory=dict)
 
     def names(self, role: GuessedRole) -> list[str]:
@@ -223,6 +226,8 @@ def _privacy(proposal: Proposal) -> list[str]:
         lines.append(f"  # {figures}")
     lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} rows that read alike, at least"))
     if proposal.names("sensitive"):
-        lines.append("  # l: 2                                         # values of each sensitive column in each class")
-    lines.append("  # suppression: 0.01                            # the share of rows that may be suppressed")
+        own = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
+        lines.append(_line(f"  {own}", "values of each sensitive column in each class"))
+    own = "# suppression: 0.01" if proposal.suppression is None else f"suppression: {proposal.suppression:g}"
+    lines.append(_line(f"  {own}", "the share of rows that may be suppressed"))
     return lines

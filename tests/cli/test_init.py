@@ -178,9 +178,11 @@ def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.Mo
     frame = pl.DataFrame({"age": range(30), "flag": [0, 1, 1] * 10})
     frame.write_csv("t.csv")
     plain = CliRunner().invoke(command, ["t.csv"])
-    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n\n")
-    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n99\n7\n")
-    assert "  k: 7 " in changed.stdout
+    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n\n\n")
+    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n99\n7\n3\n2\n5\n")
+    assert all(f"  {line} " in changed.stdout for line in ("k: 7", "l: 2", "suppression: 0.05"))
+    Path("s.yaml").write_text(changed.stdout)
+    assert load(Path("s.yaml"), PARAMETERS).privacy.suppression == 0.05
     assert plain.stdout == taken.stdout and taken.exit_code == 0
     assert "  flag: {type: numeric}" in changed.stdout.split("sensitive:")[2]
 
