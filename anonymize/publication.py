@@ -52,8 +52,8 @@ class Paths:
 
     `input`: the table, None for the one that the spec names. `reports`: the kind by suffix. `private`: files that hold
     values of the input and that only their owner may read, by option. `further`: files that options of the algorithm
-    name, by option. `output_format`: of the release, None for the one that its suffix asks for. `force`: files that
-    exist are replaced.
+    name, by option. `state`: of the series that the release is in, written by `anonymize.series`. `output_format`: of
+    the release, None for the one that its suffix asks for. `force`: files that exist are replaced.
     """
 
     input: str | None
@@ -61,6 +61,7 @@ class Paths:
     reports: Sequence[str] = ()
     private: Mapping[str, str] = field(default_factory=dict)
     further: Mapping[str, str] = field(default_factory=dict)
+    state: str | None = None
     output_format: OutputFormat | None = None
     force: bool = False
 
@@ -82,6 +83,7 @@ class Paths:
             *self.private.values(),
             *self.reports,
             *self.further.values(),
+            *([] if self.state is None else [self.state]),
         ]
         _refuse_twice([*inputs, *outputs])
         _refuse_overwriting(outputs, named)

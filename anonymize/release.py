@@ -60,7 +60,7 @@ def release(request: Request) -> dict[str, Any]:
     check_needs(request)
     family, clock = family_of(request.algorithm), Clock()
     paths = _paths(request, family.paths(request))
-    paths.check([request.input or request.spec.input.path], named_by(request.spec))
+    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
     with following(request) as series, opened(request.spec, paths) as files:
         series.begin(files)
         spec = resolve(request.spec, files.source.columns)
@@ -110,6 +110,7 @@ def _paths(request: Request, release: ReleasePaths) -> Paths:
         request.reports,
         private={option: path for option, path in private.items() if path is not None},
         further=files_of(request.options),
+        state=request.start_series or request.after,
         output_format=request.output_format,
         force=request.force,
     )

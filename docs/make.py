@@ -125,6 +125,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize explain",
         "anonymize explain t-closeness",
         "anonymize explain gcp",
+        "anonymize explain prosecutor",
         "anonymize explain 4",
     ),
     "schema": ("anonymize schema > spec.schema.json",),

@@ -89,5 +89,7 @@ _OF_DISTORTED = (reconstruction.ID, reconstruction_row.ID)
 
 
 def suited(scene: Scene) -> list[str]:
-    """The attackers who can make something of what is shown."""
+    """The attackers who can make something of what is shown; of a release without rows nobody can."""
+    if not scene.release.rows:
+        return []
     return [name for name in ATTACKERS if scene.distorted is None or name in _OF_DISTORTED]

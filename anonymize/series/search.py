@@ -138,11 +138,18 @@ class NightSearch:
 
     # --- all together ---
 
+    @property
+    def _way_out(self) -> str:
+        """What helps where nobody can be released; within a series k stays."""
+        if self.state is None:
+            return "add people, or lower k"
+        return "newcomers wait by series.wait; of all others too few came" if self.waiting else "too few came"
+
     def _settled(self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None) -> SeriesClasses:
         """The classes without groups that are not safe, or read as suppressed, once everything is seen together."""
         while True:
             if not partition.count:
-                raise InfeasibleError(Problem("nobody can be released tonight", hint="add people, or lower k"))
+                raise InfeasibleError(Problem("nobody can be released tonight", hint=self._way_out))
             edges = (
                 edges_of(self.table, partition.order, self.request.spec.output)
                 if self.state is None

@@ -62,9 +62,9 @@ def remarks(column: str, alike: int, unknown: int) -> list[str]:
             f"column {column!r}: {alike} values differ from another one in case alone, and count as different"
         )
     if unknown:
-        verb = "value reads" if unknown == 1 else "values read"
+        reads, counts = ("value reads", "counts") if unknown == 1 else ("values read", "count")
         hint = "what means missing is listed under input.missing"
-        messages.append(f"column {column!r}: {unknown} {verb} as unknown, and count as known; {hint}")
+        messages.append(f"column {column!r}: {unknown} {reads} as unknown, and {counts} as known; {hint}")
     return messages
 
 

@@ -25,3 +25,12 @@ def test_a_release_is_attacked_and_the_gate_is_an_exit_code(desk: Desk, call: Ca
 def test_attackers_that_there_are_not_are_refused(desk: Desk, call: Call) -> None:
     assert call("attack", desk.spec, "nowhere.csv", "--attackers", "nobody").code == 2
     assert call("attack", desk.spec, "nowhere.csv").code == 3
+
+
+def test_of_a_release_without_rows_nothing_is_learned(desk: Desk, call: Call, tmp_path: Path) -> None:
+    released, empty = tmp_path / "released.csv", tmp_path / "empty.csv"
+    assert call("mondrian", desk.spec, "-o", released).code == 0
+    empty.write_text(released.read_text().partition("\n")[0] + "\n")
+    ended = call("attack", desk.spec, empty, "--json")
+    attacks = json.loads(ended.out)["attacks"]
+    assert ended.code == 0 and attacks["results"] == [] and "prosecutor" in attacks["left_out"]

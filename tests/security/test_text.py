@@ -16,7 +16,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from anonymize.spec.missing import normalized
+from anonymize.spec.missing import normalized, remarks
 from anonymize.table.texts import tidy
 from anonymize.verify.table import plain
 from tests.security.commands import run
@@ -120,6 +120,11 @@ def test_values_that_differ_in_case_alone_or_read_as_unknown_draw_a_warning_that
     released = json.loads((tmp_path / "report.json").read_text())["warnings"]
     for warnings in (audited, released):
         assert [each for each in warnings if each.startswith("column 'ill'")] == expected
+
+
+def test_one_value_reads_as_unknown_and_counts_as_known() -> None:
+    (message,) = remarks("ill", 0, 1)
+    assert message.startswith("column 'ill': 1 value reads as unknown, and counts as known; ")
 
 
 def test_a_number_with_invisible_characters_is_the_number(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_bytes_that_are_not_utf8(read_text: Callable[..., Table], at: int, line:
     with pytest.raises(DataError) as error:
         read_text(content, "a:c b:in")
     assert problem(error) == (line, "bytes that are not UTF-8")
-    assert "input.encoding" in str(error.value)
+    assert "input.encoding" in str(error.value) and "--encoding" in str(error.value)
     assert "ller" not in str(error.value)
 
 
