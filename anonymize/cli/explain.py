@@ -28,7 +28,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 @click.command()
 @with_options(click.argument("name", required=False, shell_complete=_complete), COLOR)
 def explain(name: str | None, color: str) -> None:
-    """Explain a privacy model, metric, algorithm, cut rule or exit code.
+    """Explain a privacy model, metric, algorithm, cut rule, attacker or exit code.
 
     NAME is as specs, reports and options have it, or the number of an exit code; `_` and `-` are the same, and so are
     capital and small letters. A name that means several things is explained in each. Without a NAME, all names are
@@ -52,6 +52,7 @@ def _manuals() -> dict[str, dict[str, str]]:
     """Kind -> name -> manual."""
     from anonymize.algorithms import ALGORITHMS
     from anonymize.algorithms.cuts import RULES
+    from anonymize.attacks import ATTACKERS
     from anonymize.metrics import MEASURES, METRICS
     from anonymize.privacy import ALL
 
@@ -61,6 +62,7 @@ def _manuals() -> dict[str, dict[str, str]]:
         "measure of evaluate": {name: _doc(measure) for name, measure in MEASURES.items()},
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
+        "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
     }
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
+from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
 from anonymize.cli.explain import explain
 from anonymize.metrics import MEASURES, METRICS
@@ -21,6 +22,7 @@ KINDS: dict[str, Iterable[str | int]] = {
     "measure of evaluate": MEASURES,
     "algorithm": ALGORITHMS,
     "cut rule": RULES,
+    "attacker": ATTACKERS,
     "exit code": exits.MEANINGS,
 }
 
