@@ -46,13 +46,13 @@ METHODS = (
     "mu-argus",
     "samarati",
     "tds",
+    "mondrian refine=true",
+    "top-down",
+    "bottom-up",
     "bug",
     "research-value",
     "k-optimize",
     "mingen",
-    "mondrian refine=true",
-    "top-down",
-    "bottom-up",
 )
 MODELS: dict[str, dict[str, Any]] = {
     "distinct-l-diversity, l = 5": {"model": "distinct-l-diversity", "l": 5},

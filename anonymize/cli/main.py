@@ -53,7 +53,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
         "example": ("example:example", "Write an example spec with its table and hierarchies."),
-        "explain": ("explain:explain", "Explain a model, metric, algorithm, attacker or exit code."),
+        "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule, attacker or exit code."),
         "key": ("key:key", "Make the key of a series of releases."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
     },
