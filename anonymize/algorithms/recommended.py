@@ -45,7 +45,7 @@ from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, Refinable, refined
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, Refinable, refined, sweeps_of
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
@@ -195,7 +195,8 @@ class Recommendation:
         if not self._timely:
             return start
         left = 0.0 if self.deadline == np.inf else max(self.deadline - time.monotonic(), 1e-3)
-        whole, sweeps = min(max(int(passes * 2 / 3), 1), PASSES[1]), max(int(passes * A_PASS), 1)
+        whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
+        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=left)
         if passes < 1:
             return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
