@@ -13,9 +13,13 @@ from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, 
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
+from anonymize.evaluation.opened import ReleasedSource
 from anonymize.formats import Finding
 from anonymize.request import Progress
 from anonymize.spec import Spec
+from anonymize.verify.cells import CellTemplates
+from anonymize.verify.order import is_sorted
+from anonymize.verify.table import TextTable, numbered
 
 DISTINCT, FREQUENCY = "distinct-l-diversity", "frequency-l-diversity"
 FEW = "{}: nobody could be attacked"
@@ -58,7 +62,15 @@ def scene_of(
         distorted=releases[0].distorted,
         trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
         required=_required(people.spec),
+        in_order=_in_order(releases[0].file, people.spec),
     )
+
+
+def _in_order(file: ReleasedSource, spec: Spec) -> bool:
+    """Whether a release's rows are sorted by what they show."""
+    columns = tuple(dict.fromkeys(name for ends in file.columns.values() for name in ends))
+    table = TextTable(file.source.scan(), columns, (), "")
+    return is_sorted(table, numbered(table, columns), CellTemplates.of(spec))
 
 
 def _required(spec: Spec) -> Required:
