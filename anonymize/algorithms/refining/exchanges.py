@@ -90,15 +90,15 @@ def _matched(near: Ints, rng: np.random.Generator) -> Ints:
     free, pairs = np.ones(classes, np.bool_), []
     for _ in range(MATCHINGS):
         asking = np.flatnonzero(free)
-        asked = near[asking, rng.integers(0, near.shape[1], len(asking))]
-        open_ = free[asked] & (asked != asking)
-        asking, asked = asking[open_], asked[open_]
+        partner = near[asking, rng.integers(0, near.shape[1], len(asking))]
+        open_ = free[partner] & (partner != asking)
+        asking, partner = asking[open_], partner[open_]
         lot = rng.permutation(len(asking))
         lowest = np.full(classes, len(asking))
         np.minimum.at(lowest, asking, lot)
-        np.minimum.at(lowest, asked, lot)
-        granted = (lowest[asking] == lot) & (lowest[asked] == lot)
-        pairs.append(np.stack((asking[granted], asked[granted]), axis=1))
+        np.minimum.at(lowest, partner, lot)
+        granted = (lowest[asking] == lot) & (lowest[partner] == lot)
+        pairs.append(np.stack((asking[granted], partner[granted]), axis=1))
         free[pairs[-1]] = False
     return np.concatenate(pairs)
 
