@@ -41,7 +41,7 @@ from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, Finding
 from anonymize.link import load as load_link
 from anonymize.names import parameters_of
-from anonymize.publication import Files, report_files
+from anonymize.publication import Files, named_by, report_files
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
@@ -93,10 +93,22 @@ def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
     _check(request)
-    with report_files(request.reports, force=request.force) as publish:
+    with report_files(request.reports, force=request.force, inputs=_inputs(request)) as publish:
         result = _attacked(request)
         publish(result.report)
     return result
+
+
+def _inputs(request: Attack) -> list[object]:
+    """The files that are read."""
+    tables = [
+        request.released,
+        request.original or request.spec.input.path,
+        request.control,
+        request.previous,
+        request.st,
+    ]
+    return [*tables, request.link, request.parameters, request.series, request.key, *named_by(request.spec)]
 
 
 def _check(request: Attack) -> None:

@@ -27,7 +27,7 @@ from anonymize.link import load
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
-from anonymize.publication import report_files
+from anonymize.publication import named_by, report_files
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
@@ -131,10 +131,18 @@ def audit(request: Audit) -> AuditResult:
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     _check(request)
-    with report_files(request.reports, force=request.force) as publish:
+    with report_files(request.reports, force=request.force, inputs=_inputs(request)) as publish:
         result = _audited(request)
         publish(result.report)
     return result
+
+
+def _inputs(request: Audit) -> list[object]:
+    """The files that are read, but for the baseline, whose place the report may take."""
+    tables = [request.path, request.unit_from, request.st, request.against.previous]
+    spec = request.spec
+    own = [] if spec is None else [*named_by(spec), *([spec.input.path] if request.path is None else [])]
+    return [*tables, request.link, request.against.previous_link, *own]
 
 
 def _audited(request: Audit) -> AuditResult:

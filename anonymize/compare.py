@@ -84,7 +84,7 @@ def compare(request: Compare) -> dict[str, Any]:
     """
     cells = cells_of(request)
     path = _input(request)
-    with report_files(request.reports, force=request.force) as publish:
+    with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
         key = _Key(path, request.spec)
         results = dict(_results(request, cells, path, key))
         report = {

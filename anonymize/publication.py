@@ -153,14 +153,17 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
 
 
 @contextmanager
-def report_files(paths: Sequence[str], *, force: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def report_files(
+    paths: Sequence[str], *, force: bool, inputs: Iterable[object] = ()
+) -> Iterator[Callable[[dict[str, Any]], None]]:
     """The reports of a run that publishes nothing else, opened before any work is done. What is yielded writes a report
-    in all forms, and they take their places together.
+    in all forms, and they take their places together. `inputs`: what the run reads; None and `-` are no files.
 
     Raises UsageError and WriteError for an output that cannot be.
     """
     kinds = [kind_of(path) for path in paths]
     _refuse_twice(paths)
+    _refuse_overwriting(paths, [each for each in inputs if each not in (None, "-")], "is read by this run")
     with ExitStack() as stack:
         outputs = [stack.enter_context(OutputFile(path, force=force)) for path in paths]
 
@@ -189,9 +192,11 @@ def _refuse_twice(paths: Iterable[object]) -> None:
         raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
 
 
-def _refuse_overwriting(outputs: Iterable[object], named: Iterable[object]) -> None:
+def _refuse_overwriting(
+    outputs: Iterable[object], named: Iterable[object], reason: str = "is the spec, or a file that it names"
+) -> None:
     """Raises UsageError for outputs that are files which the spec names, even where --force overwrites files."""
     files = {os.path.realpath(str(path)) for path in named}
     lost = [str(path) for path in outputs if os.path.realpath(str(path)) in files]
     if lost:
-        raise UsageError([f"{path}: is the spec, or a file that it names" for path in lost])
+        raise UsageError([f"{path}: {reason}" for path in lost])

@@ -212,7 +212,7 @@ def _as_they_come(
     done = 0
     for frame in batches:
         rows = slice(done, done + frame.height)
-        columns = [kept[name].part(rows) if name in kept else frame[name] for name in passing]
+        columns = [kept[name].part(rows).alias(name) if name in kept else frame[name] for name in passing]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)
         done = rows.stop
 
@@ -256,8 +256,8 @@ class HeldColumn:
         return self.cells.gather(rows if self.codes is None else self.codes[rows])
 
     def part(self, rows: slice) -> pl.Series:
-        """The cells of neighbouring rows, under the column's name."""
-        return self.cells[rows] if self.codes is None else self.cells.gather(self.codes[rows]).alias(self.cells.name)
+        """The cells of neighbouring rows."""
+        return self.cells[rows] if self.codes is None else self.cells.gather(self.codes[rows])
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""

@@ -21,7 +21,7 @@ from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking, ope
 from anonymize.errors import DataError, Problem
 from anonymize.formats import Checked, Finding
 from anonymize.privacy import PARAMETERS, Requirement, requirements
-from anonymize.publication import report_files
+from anonymize.publication import named_by, report_files
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.series.key import load as load_key
 from anonymize.spec import Spec, override, require
@@ -68,7 +68,8 @@ class SeriesResult:
 def audit_series(request: SeriesAudit) -> SeriesResult:
     """Measures a series. Raises UsageError where there is no state or no key, DataError for one that is damaged, a key
     of another series, or a release that is there and cannot be read."""
-    with report_files(request.reports, force=request.force) as publish, ExitStack() as stack:
+    inputs = [request.state, request.key, *named_by(request.spec)]
+    with report_files(request.reports, force=request.force, inputs=inputs) as publish, ExitStack() as stack:
         result = _audited(request, stack)
         publish(result.checked.report)
     return result

@@ -26,8 +26,8 @@ FEW = 1000
 
 @dataclass(frozen=True)
 class KeptColumn:
-    """A column that passes through: its distinct `cells`, the first of which is null, and `codes` (rows,): which of
-    them each row has."""
+    """A column that passes through: its distinct `cells`, under no name, the first of which is null, and `codes`
+    (rows,): which of them each row has."""
 
     cells: pl.Series
     codes: Codes
@@ -59,7 +59,7 @@ class KeptTexts:
     def column(self) -> KeptColumn:
         """The column, once all rows have been taken."""
         texts = self._categories.to_series().cast(pl.String).drop_nulls()
-        cells = pl.Series(self.name, [None], dtype=pl.String).append(texts)
+        cells = pl.Series([None], dtype=pl.String).append(texts)
         widest = np.min_scalar_type(len(cells))
         codes = joined(self._pieces, widest, self._arrays)
         return KeptColumn(cells, codes)

@@ -530,3 +530,15 @@ def test_an_earlier_release_that_lacks_a_column(desk: Desk, call: Call) -> None:
     (desk.folder / "old.csv").write_text("q\na\n")
     ended = call("audit", "-i", "now.csv", "--qi", "q", "--sensitive", "s", "--previous", "old.csv")
     assert ended.code == 3 and "old.csv: has no column s" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--link", "--previous", "-i"])
+def test_a_report_never_takes_the_place_of_what_is_read(desk: Desk, call: Call, option: str) -> None:
+    """A private link that is overwritten is lost, also where files that exist are to be replaced."""
+    assert call("mondrian", "spec.yaml", "-o", "out.csv", "--save-link", "link.json").code == 0
+    (desk.folder / "out.json").write_bytes((desk.folder / "link.json").read_bytes())
+    before = (desk.folder / "out.json").read_bytes()
+    command = ("audit", "spec.yaml", "-i", "out.csv", "--unit-from", "table.csv")
+    ended = call(*command, option, "out.json", "-r", "./out.json", "--force")
+    assert ended.code == 2 and "out.json: is read by this run" in ended.err
+    assert (desk.folder / "out.json").read_bytes() == before
