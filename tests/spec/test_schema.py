@@ -67,7 +67,17 @@ def test_one_alternative_per_privacy_model(models: Models) -> None:
 def test_null_only_where_a_file_may_be_empty(models: Models) -> None:
     made = schema.json_schema(models)
     empty = {name for name, value in made["properties"].items() if {"type": "null"} in value.get("anyOf", [])}
-    assert empty == {"input", "identifiers", "sensitive", "insensitive", "privacy", "risk", "workload", "output"}
+    assert empty == {
+        "input",
+        "identifiers",
+        "sensitive",
+        "insensitive",
+        "privacy",
+        "risk",
+        "series",
+        "workload",
+        "output",
+    }
     assert '"null"' not in json.dumps(made["$defs"])
 
 
