@@ -38,7 +38,8 @@ class RowTypes:
         """The types of some rows of the table, which are released together; None where counts of types are not all that
         requirements look at, where there is one type, and where there are more than `MOST`."""
         wanted = beyond_size(table, requirements)
-        counted = table.units is None and not any(each.population for each in wanted)
+        apart = table.units is None or len(np.unique(table.units)) == table.rows
+        counted = apart and not any(each.population for each in wanted)
         judge = Judge(table, wanted, rows.astype(np.uint32))
         if not counted or not judge.columns:
             return None

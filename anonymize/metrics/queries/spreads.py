@@ -16,9 +16,10 @@ FEWER = 3
 
 def met_ends(low: Ends, high: Ends, whole: bool) -> tuple[Ends, Ends]:
     """A region meets [low, high] where it starts below the first and does not stop below the second of these. A whole
-    number is as wide as 1, so that regions of them meet what is nearer than 1."""
+    number is as wide as 1, so that regions of them meet what is nearer than 1; where 1 is less than the distance of
+    numbers, what is equal."""
     if whole:
-        return high + 1, np.nextafter(low - 1, np.inf)
+        return np.maximum(high + 1, np.nextafter(high, np.inf)), np.minimum(np.nextafter(low - 1, np.inf), low)
     return np.nextafter(high, np.inf), low
 
 
