@@ -235,7 +235,7 @@ def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_p
         " input: {path: table.csv}, workload: {targets: [goal]}}",
         encoding="utf-8",
     )
-    limits = ({"passes": 1} if refines else {}) | LIMITED.get(algorithm, {})
+    limits = ({"passes": 1, "sweeps": 1} if refines else {}) | LIMITED.get(algorithm, {})
     command = [sys.executable, "-m", "anonymize", algorithm, "spec.yaml", "--threads", "1", "-q", *more]
     command += [f"--{name}={value}" for name, value in limits.items()]
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
