@@ -301,17 +301,18 @@ def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Che
 
 
 def _figures(entries: pl.DataFrame, figures: Mapping[str, pl.Expr], overall: Overall) -> pl.DataFrame:
-    """The figures of every class that has entries; what they are made of is added only where a figure needs it."""
+    """The figures of every class that has entries; what they are made of is added only where a figure needs it. A sum
+    of fractions takes them in the order of the entries: in another one its last digits would be others."""
     query = entries.lazy()
     needed = {name for figure in figures.values() for name in figure.meta.root_names()}
     if {"total", "mean"} & needed:
         mean = (VALUE.cast(pl.Float64) * COUNT).sum() / COUNT.sum()
-        query = query.join(query.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class")
+        query = query.join(query.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class", maintain_order="left")
     if {"overall", "kinds"} & needed:
-        query = query.join(overall.shares.lazy(), on="value")
+        query = query.join(overall.shares.lazy(), on="value", maintain_order="left")
     for name in {"ordered", "hierarchical"} & needed:
-        query = query.join(getattr(overall, name)(entries).lazy(), on="class")
-    return query.group_by("class").agg(**figures).collect()
+        query = query.join(getattr(overall, name)(entries).lazy(), on="class", maintain_order="left")
+    return query.group_by("class", maintain_order=True).agg(**figures).collect()
 
 
 def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
