@@ -40,8 +40,8 @@ class SplitJudge:
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
         """(n,) which groups fail, and (n,) which are hopeless: they fail, and so does any part of them."""
-        small = np.asarray(groups.sizes < self.minimum)
         if self.by_size:
+            small = np.asarray(groups.sizes < self.minimum)
             return small, small
-        failing = small | ~check(groups, self.requirements)
-        return failing, failing if self.all_growing else small | ~check(groups, self.growing)
+        failing = ~check(groups, self.requirements)
+        return failing, failing if self.all_growing else ~check(groups, self.growing)

@@ -112,8 +112,13 @@ class SplitView:
 
     @cached_property
     def verdict(self) -> tuple[Bools, Bools]:
-        """(classes,) which classes fail, and which are hopeless."""
-        return self.problem.judge.verdict(self.classes.groups)
+        """(classes,) which classes fail, and which are hopeless; so are those of too few rows, where rows count."""
+        judge = self.problem.judge
+        failing, hopeless = judge.verdict(self.classes.groups)
+        if self.cells.tally.members is not None:
+            return failing, hopeless
+        small = self.classes.counts < judge.minimum
+        return failing | small, hopeless | small
 
     @cached_property
     def cost_of(self) -> Ints:
