@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.measure import Places, Singles
@@ -137,6 +136,8 @@ class _Members:
 
         Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
         """
+        from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
+
         there, middles = self.there, []
         for axis in self.block.measure.axes:
             places = axis.places[self.rows]
