@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from anonymize import privacy, temporary
+from anonymize import privacy
 from anonymize import spec as specs
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.attack import Attack
@@ -34,23 +33,17 @@ from anonymize.attack import attack as attack_road
 from anonymize.audit import Against, Audit
 from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
-from anonymize.errors import AnonymizeError, Problem, UsageError
+from anonymize.errors import Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
 from anonymize.families import family_of
+from anonymize.frames import FRAME, Frame, of_kind, path_of, table_of
 from anonymize.init import Init
 from anonymize.init import init as init_road
 from anonymize.recode import Recode
 from anonymize.recode import recode as recode_road
 from anonymize.release import release as release_road
 from anonymize.request import Request
-
-Frame: TypeAlias = Any
-"""A polars DataFrame or LazyFrame, or whatever exports an Arrow stream: a frame of pandas, a table of pyarrow."""
-FRAME = "<frame>"
-"""What a report calls a table that was no file."""
-
-_POLICY = ("k", "l", "t", "suppression")
 
 
 class Spec:
@@ -135,21 +128,20 @@ class RecodedTable(Reported):
 
 
 @dataclass(frozen=True, repr=False)
-class AuditReport(Reported):
-    """A table that was measured. `satisfied`: None where nothing was required or something could not be shown.
+class JudgedReport(Reported):
+    """What was held against something. `satisfied`: None where nothing was required or something could not be shown.
     `problems`: what is not met or could not be shown."""
 
     satisfied: bool | None
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True, repr=False)
-class Attacked(Reported):
-    """A release that was attacked. `satisfied`: None where no `max_excess` was given or an excess could not be
-    measured. `problems`: what is above it, or could not be measured."""
+class AuditReport(JudgedReport):
+    """A table that was measured."""
 
-    satisfied: bool | None
-    problems: tuple[str, ...]
+
+class Attacked(JudgedReport):
+    """A release that was attacked. What is required is a `max_excess`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,7 +180,7 @@ def release(
     name = algorithm or "release"
     chosen = _options(name, options)
     model = specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression)
-    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
         reusable = why_not_reusable(ALGORITHMS[name], chosen) is None
         request = Request(
             model,
@@ -206,7 +198,7 @@ def release(
         )
         report = _without_paths(release_road(request), data)
         tables, texts = (getattr(family_of(name).paths(request), part) for part in ("tables", "texts"))
-        first, *others = (_of_kind(pl.read_ipc(path), data) for path in tables)
+        first, *others = (of_kind(pl.read_ipc(path), data) for path in tables)
         further = dict(zip([Path(each).name for each in tables[1:]], others, strict=True))
         further |= {Path(each).name: json.loads(Path(each).read_text()) for each in texts}
         recoding = json.loads(Path(folder, "recoding.json").read_text()) if reusable else None
@@ -237,9 +229,9 @@ def audit(
     """
     known = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
     _refuse_unknown("audit", options, known)
-    with _table(data) as path, _table(previous) as earlier:
-        against = Against(_text(baseline), no_regress, earlier, by_position)
-        further = Deeper(subsets, sampling_fraction, _text(population))
+    with table_of(data) as path, table_of(previous) as earlier:
+        against = Against(path_of(baseline), no_regress, earlier, by_position)
+        further = Deeper(subsets, sampling_fraction, path_of(population))
         model = None if spec is None else model_of(spec)
         result = audit_road(Audit(model, path, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
@@ -262,7 +254,7 @@ def evaluate(
     Raises UsageError, SpecError and DataError as the command does.
     """
     _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
-    with _table(released) as path, _table(original) as source:
+    with table_of(released) as path, table_of(original) as source:
         request = Evaluate(model_of(spec), path, source, queries=queries, seed=seed, **options)
         report = evaluate_road(request)
     return Evaluated(_without_paths(report, original))
@@ -286,7 +278,12 @@ def attack(
     """
     known = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
     _refuse_unknown("attack", options, known)
-    with _table(released) as path, _table(original) as source, _table(control) as others, _table(previous) as earlier:
+    with (
+        table_of(released) as path,
+        table_of(original) as source,
+        table_of(control) as others,
+        table_of(previous) as earlier,
+    ):
         assert path is not None
         request = Attack(model_of(spec), path, source, control=others, previous=earlier, **options)
         result = attack_road(request)
@@ -306,14 +303,14 @@ def recode(
 
     Raises DataError and UsageError as the command does.
     """
-    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
-        saved = _text(recoding) if isinstance(recoding, str | os.PathLike) else f"{folder}/recoding.json"
+    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+        saved = path_of(recoding) if isinstance(recoding, str | os.PathLike) else f"{folder}/recoding.json"
         if isinstance(recoding, Mapping):
             Path(folder, "recoding.json").write_text(json.dumps(recoding))
         assert saved is not None and path is not None
         output = f"{folder}/release.arrow"
         report = recode_road(Recode(saved, path, output, seed=seed))
-        frame = _of_kind(pl.read_ipc(output), data)
+        frame = of_kind(pl.read_ipc(output), data)
     return RecodedTable(_without_paths(report, data), frame)
 
 
@@ -333,71 +330,14 @@ def init(
 
     Raises UsageError, DataError and WriteError as the command does.
     """
-    with _table(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
         assert path is not None
         is_file = isinstance(data, str | os.PathLike)
-        place = _text(output) or f"{folder}/spec.yaml"
+        place = path_of(output) or f"{folder}/spec.yaml"
         table = os.path.abspath(path) if is_file and output is None else path
         return init_road(
             Init(table, place, show_values, None, force, separator, encoding, input_path=None if is_file else "-")
         )
-
-
-# --- frames ----------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _table(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None]:
-    """The table as a path, as long as the block. A frame is held in a file that has no name, where the system allows
-    it, so that nothing of it is left, however the process ends."""
-    if data is None or isinstance(data, str | os.PathLike):
-        yield _text(data)
-        return
-    frame = _polars(data)
-    with ExitStack() as stack:
-        path = temporary.unnamed("anonymize-frame-", ".arrow")
-        stack.callback(temporary.remove, path)
-        frame.write_ipc(path, compression="uncompressed")
-        try:
-            yield str(path)
-        except AnonymizeError as error:
-            error.problems = tuple(_of_frame(each, str(path)) for each in error.problems)
-            error.args = ("\n".join(map(str, error.problems)),)
-            raise
-
-
-def _of_frame(problem: Problem, path: str) -> Problem:
-    """What is wrong with a frame, which is called so, and not by the file that it is held in."""
-    file = FRAME if problem.file == path else problem.file
-    return replace(problem, file=file, message=problem.message.replace(path, FRAME))
-
-
-def _polars(data: Frame) -> pl.DataFrame:
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
-    if isinstance(data, pl.DataFrame):
-        return data
-    if not hasattr(data, "__arrow_c_stream__"):
-        kind = f"{type(data).__module__}.{type(data).__qualname__}"
-        hint = "a path, or a frame of polars, pandas 2.2 or newer, or pyarrow"
-        raise UsageError(Problem(f"{kind} is not a table", hint=hint))
-    return pl.DataFrame(data)
-
-
-_KINDS: dict[str, Callable[[pl.DataFrame], Frame]] = {
-    "pandas": lambda frame: frame.to_pandas(),
-    "pyarrow": lambda frame: frame.to_arrow(),
-}
-
-
-def _of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
-    """A frame as the kind that the data came as."""
-    convert = _KINDS.get(type(data).__module__.partition(".")[0])
-    return frame if convert is None else convert(frame)
-
-
-def _text(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)
 
 
 def _without_paths(report: dict[str, Any], data: Frame) -> dict[str, Any]:

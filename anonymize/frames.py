@@ -1,0 +1,77 @@
+"""Tables of Python users: frames as files, as long as a command reads them, and files as the kind of frame that came.
+
+A frame is held in a file that has no name, where the system allows it, and messages call it `<frame>`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from anonymize import temporary
+from anonymize.errors import AnonymizeError, Problem, UsageError
+
+Frame: TypeAlias = Any
+"""A polars DataFrame or LazyFrame, or whatever exports an Arrow stream: a frame of pandas, a table of pyarrow."""
+FRAME = "<frame>"
+"""What a report calls a table that was no file."""
+
+
+@contextmanager
+def table_of(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None]:
+    """The table as a path, as long as the block. A frame is held in a file that has no name, where the system allows
+    it, so that nothing of it is left, however the process ends."""
+    if data is None or isinstance(data, str | os.PathLike):
+        yield path_of(data)
+        return
+    frame = _polars(data)
+    with ExitStack() as stack:
+        path = temporary.unnamed("anonymize-frame-", ".arrow")
+        stack.callback(temporary.remove, path)
+        frame.write_ipc(path, compression="uncompressed")
+        try:
+            yield str(path)
+        except AnonymizeError as error:
+            error.problems = tuple(_of_frame(each, str(path)) for each in error.problems)
+            error.args = ("\n".join(map(str, error.problems)),)
+            raise
+
+
+def _of_frame(problem: Problem, path: str) -> Problem:
+    """What is wrong with a frame, which is called so, and not by the file that it is held in."""
+    file = FRAME if problem.file == path else problem.file
+    return replace(problem, file=file, message=problem.message.replace(path, FRAME))
+
+
+def _polars(data: Frame) -> pl.DataFrame:
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if not hasattr(data, "__arrow_c_stream__"):
+        kind = f"{type(data).__module__}.{type(data).__qualname__}"
+        hint = "a path, or a frame of polars, pandas 2.2 or newer, or pyarrow"
+        raise UsageError(Problem(f"{kind} is not a table", hint=hint))
+    return pl.DataFrame(data)
+
+
+_KINDS: dict[str, Callable[[pl.DataFrame], Frame]] = {
+    "pandas": lambda frame: frame.to_pandas(),
+    "pyarrow": lambda frame: frame.to_arrow(),
+}
+
+
+def of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
+    """A frame as the kind that the data came as."""
+    convert = _KINDS.get(type(data).__module__.partition(".")[0])
+    return frame if convert is None else convert(frame)
+
+
+def path_of(path: str | os.PathLike[str] | None) -> str | None:
+    """A path as text; None for none."""
+    return None if path is None else os.fspath(path)
