@@ -38,8 +38,9 @@ from anonymize.evaluation.distorted import randomized
 from anonymize.evaluation.past import PastReleases, in_series
 from anonymize.evaluation.tried import AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
-from anonymize.formats import Checked, Concluded, Finding
+from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
+from anonymize.link import released_row_of
 from anonymize.names import parameters_of
 from anonymize.publication import Files, named_by, report_files
 from anonymize.report.data import SCHEMA_VERSION
@@ -146,7 +147,7 @@ def _attacked(request: Attack) -> Concluded:
             raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
         findings, satisfied = judged(block, request.max_excess)
         report = _head(request, people, release, past.remarks) | {"attacks": block}
-        report["privacy"] = _privacy(findings, satisfied)
+        report["privacy"] = privacy_block(findings, satisfied)
     return Concluded(satisfied, Checked(report, findings))
 
 
@@ -184,9 +185,7 @@ def _rows(
     if path is not None:
         link = load_link(path)
         link.check(path, input=people.sha256, release=release.file.source.sha256)
-        row_of = np.full(people.rows, -1)
-        row_of[link.rows] = np.arange(release.rows)
-        return row_of, "link"
+        return released_row_of(link.rows, people.rows), "link"
     alike = all(np.array_equal(values.people[name][: people.rows], values.releases[0][name]) for name in values.sizes)
     if request.spec.output.row_order == "keep" and release.rows == people.rows and alike:
         return np.arange(people.rows), "position"
@@ -207,12 +206,6 @@ def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequenc
         "seed": request.seed,
         "warnings": [*([] if unit is None or request.series is not None else [UNITS.format(unit)]), *remarks],
     }
-
-
-def _privacy(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
-    """The block `privacy` of an attack."""
-    unknown = [finding.message for finding in findings if not finding.known]
-    return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
 
 
 # --- before a release takes its place -------------------------------------------------------------------------------
@@ -272,8 +265,7 @@ def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: D
         if control is not None:
             people = stack.enter_context(with_control(spec, files.source, str(control)))
         release = _written(people, files, draft, stack)
-        row_of = np.full(people.rows, -1)
-        row_of[draft.written.rows] = np.arange(release.rows)
+        row_of = released_row_of(draft.written.rows, people.rows)
         values = coded_values(people, [release])
         return tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
 

@@ -26,6 +26,13 @@ FORMAT, FORMAT_VERSION = "anonymize link", 1
 _COLUMN = "input_row"
 
 
+def released_row_of(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """(count,) the released row that each row of the input is, -1 for none; `rows`: see `Link`."""
+    row_of = np.full(count, -1)
+    row_of[rows] = np.arange(len(rows))
+    return row_of
+
+
 @dataclass(frozen=True)
 class LinkedFile:
     """A file that a link is about."""

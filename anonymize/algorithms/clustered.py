@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, cluster
 from anonymize.algorithms.refining.refine import Refinable, refined
 from anonymize.privacy import Requirement
@@ -32,7 +32,7 @@ def clustered(
         return regions
     begin = _better(table, requirements, regions, refinement, context)
     made = refined(table, requirements, begin, refinement, context)
-    story = {**(made.refinement or {}), "ncp_weighted_before": _loss(table, regions)}
+    story = {**(made.refinement or {}), "ncp_weighted_before": weighted_ncp(table.attributes, regions.partition)}
     return replace(made, refinement=story) if made.refinement else made
 
 
@@ -46,10 +46,5 @@ def _better(
     if len(own.partition.order) <= TRIAL_ROWS:
         trial = replace(TRIAL, time_limit=refinement.time_limit / 10)
         tried = [refined(table, requirements, each, trial, silent) for each in tried]
-    return tried[1] if _loss(table, tried[1]) < _loss(table, tried[0]) else tried[0]
-
-
-def _loss(table: Table, regions: Regions) -> float:
-    """Weighted NCP, summed over the rows."""
-    boxes = GroupBoxes.of(codes_of(table.attributes), regions.partition)
-    return float(boxes.ncp(Penalty.of(table.attributes)).sum())
+    losses = [weighted_ncp(table.attributes, each.partition) for each in tried]
+    return tried[1] if losses[1] < losses[0] else tried[0]

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms import bottom_up, mondrian, top_down
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import Corners, Penalty, weighted_ncp
 from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.feasibility import minimum_size
@@ -216,9 +216,8 @@ class Recommendation:
     def _loss(self, regions: Regions) -> float:
         """Weighted NCP of a row and a unit of weight, in [0, 1]."""
         attributes, rows = self.table.attributes, np.sort(regions.partition.order)
-        boxes = GroupBoxes.of(codes_of(attributes), regions.partition)
         most = len(rows) * sum(attribute.weight for attribute in attributes)
-        return float(boxes.ncp(Penalty.of(attributes)).sum()) / most if most else 0.0
+        return weighted_ncp(attributes, regions.partition) / most if most else 0.0
 
     def _never_worse(self, classes: Regions, account: dict[str, Any]) -> Regions:
         """The classes, or Mondrian's where these read as more loss, or more rows read as suppressed than may be."""

@@ -121,13 +121,14 @@ def _over_all(predicted: tuple[Ints, Floats], before: Floats) -> Floats:
 def _fitted(features: Floats, counts: Floats) -> Floats:
     """(features + 1, values) the coefficients, the last row for what holds of all; by L-BFGS."""
     from scipy.optimize import minimize
+    from scipy.special import softmax
 
     with_one = np.hstack([features, np.ones((len(features), 1))])
     rows, shape = counts.sum(axis=1, keepdims=True), (with_one.shape[1], counts.shape[1])
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(shape)
-        chances = _softmax(with_one @ weights)
+        chances = softmax(with_one @ weights, axis=1)
         slope = with_one.T @ (rows * chances - counts) + PENALTY * weights
         fit = -float((counts * np.log(np.maximum(chances, 1e-300))).sum())
         return fit + PENALTY / 2 * float(np.square(weights).sum()), slope.ravel()
@@ -137,9 +138,6 @@ def _fitted(features: Floats, counts: Floats) -> Floats:
 
 
 def _chances(features: Floats, weights: Floats) -> Floats:
-    return _softmax(features @ weights[:-1] + weights[-1])
+    from scipy.special import softmax
 
-
-def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(features @ weights[:-1] + weights[-1], axis=1))

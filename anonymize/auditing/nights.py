@@ -15,9 +15,11 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.auditing.table import Audited, opened
-from anonymize.errors import DataError
+from anonymize.errors import DataError, Problem
 from anonymize.link import load as load_link
 from anonymize.series.journal import Journal, locked
+from anonymize.series.key import Key
+from anonymize.series.key import load as load_key
 from anonymize.series.state import SeriesRelease, State, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
@@ -37,6 +39,14 @@ def opened_state(path: str) -> State:
         with locked(Path(path)):
             pass
     return load_state(path)
+
+
+def key_of(path: str, state: State) -> Key:
+    """The key of a series. Raises DataError for that of another one, and what reading it raises."""
+    key = load_key(path)
+    if key.fingerprint != state.key:
+        raise DataError(Problem("is not the key of this series", path))
+    return key
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,20 @@ import polars as pl
 
 from anonymize import __version__
 from anonymize.auditing.correspondence import correspondence
-from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking, opened_state
-from anonymize.errors import DataError, Problem
-from anonymize.formats import Checked, Finding
+from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
+from anonymize.auditing.table import with_trees
+from anonymize.formats import Checked, Concluded, Finding, privacy_block
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, report_files
 from anonymize.report.data import SCHEMA_VERSION
-from anonymize.series.key import load as load_key
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
-from anonymize.table.trees import trees
 from anonymize.verify import Check, checks_of
 from anonymize.verify.invariance import invariance
 from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult, measure_series
 from anonymize.verify.verdict import said
 
-NOT_THE_KEY = "is not the key of this series"
 DIFFERS = "{}: the state has something else on record than the files say"
 UNBOUNDED = "{}: of each release alone, and not bounded over time"
 COMPANY = (
@@ -56,13 +54,10 @@ class SeriesAudit:
 
 
 @dataclass(frozen=True)
-class SeriesResult:
-    """A series, measured. `satisfied`: whether what is required holds of everybody in every release; None where nothing
-    is required, or something could not be shown."""
+class SeriesResult(Concluded):
+    """A series, measured: the `verdict`, and whether what is required holds of everybody in every release."""
 
     verdict: SeriesVerdict
-    satisfied: bool | None
-    checked: Checked
 
 
 def audit_series(request: SeriesAudit) -> SeriesResult:
@@ -71,32 +66,31 @@ def audit_series(request: SeriesAudit) -> SeriesResult:
     inputs = [request.state, request.key, *named_by(request.spec)]
     with report_files(request.reports, force=request.force, inputs=inputs) as publish, ExitStack() as stack:
         result = _audited(request, stack)
-        publish(result.checked.report)
+        publish(result.report)
     return result
 
 
 def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
-    state, key = opened_state(request.state), load_key(request.key)
-    if key.fingerprint != state.key:
-        raise DataError(Problem(NOT_THE_KEY, request.key))
+    state = opened_state(request.state)
+    key = key_of(request.key, state)
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
     releases = SeriesFiles(spec, state, key.secret, Path(request.state).parent).releases(stack)
     required = requirements(spec)
-    verdict = measure_series([each.people for each in releases], _with_trees(spec, checks_of(spec, required), releases))
+    verdict = measure_series([each.people for each in releases], _checks(spec, required, releases))
     facts = _Facts(request, spec, required, releases, verdict)
-    satisfied = facts.satisfied
-    return SeriesResult(verdict, satisfied, Checked(facts.report(), facts.findings(), verdict=facts.sentence))
+    checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
+    return SeriesResult(facts.satisfied, checked, verdict)
 
 
-def _with_trees(spec: Spec, checks: Sequence[Check], releases: Sequence[RetracedRelease]) -> list[Check]:
-    """The checks with the hierarchies that their distances need."""
-    attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[RetracedRelease]) -> list[Check]:
+    """The checks, with hierarchies from the values of all releases that were found."""
+    checks = checks_of(spec, required)
     scans = [each.file.source.scan() for each in releases if each.file is not None]
-    if not attributes or not scans:
+    if not scans:
         return list(checks)
-    texts = pl.concat([scan.select(column(name).cast(pl.String) for name in attributes) for scan in scans])
-    hierarchies = trees(spec, texts, attributes)
-    return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
+    names = dict.fromkeys(check.attribute for check in checks if check.attribute)
+    texts = [scan.select(column(name).cast(pl.String) for name in names) for scan in scans]
+    return with_trees(spec, checks, pl.concat(texts))
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,7 @@ class _Facts:
 
     @property
     def satisfied(self) -> bool | None:
-        errors = [each for each in self.findings() if each.level == "error"]
+        errors = [each for each in self.findings if each.level == "error"]
         if any(each.known for each in errors):
             return False
         return None if errors or not self.verdict.results else True
@@ -126,6 +120,7 @@ class _Facts:
             else (f"{count} releases measured; nothing was required")
         )
 
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """For each model what holds of all releases, or one for each release of which it does not."""
         findings = [finding for place in range(len(self._models)) for finding in self._of_model(place)]
@@ -134,7 +129,7 @@ class _Facts:
             for each in self.releases
             if each.matches is False
         ]
-        return (*findings, *(Finding("warning", "warning", text, "warning") for text in self.warnings()))
+        return (*findings, *(Finding("warning", "warning", text, "warning") for text in self.warnings))
 
     @property
     def _models(self) -> Sequence[ValuesResult]:
@@ -158,6 +153,7 @@ class _Facts:
         if not unmet and not unshown:
             yield Finding(result.model, title, f"{title}, is met in {len(pairs)} releases", "pass", file, line)
 
+    @cached_property
     def warnings(self) -> list[str]:
         """What the reader has to know beside the verdict."""
         left = [each.left for each in self.verdict.releases if each.left is not None]
@@ -168,11 +164,7 @@ class _Facts:
 
     def report(self) -> dict[str, Any]:
         """The report; no value of a cell and no pseudonym is in it."""
-        unknown = [each.message for each in self.findings() if each.level == "error" and not each.known]
-        privacy: dict[str, Any] = {"satisfied": self.satisfied, "models": []} | (
-            {"unknown": unknown} if unknown else {}
-        )
-        problems = [each.message for each in self.findings() if each.level == "error" and each.known]
+        problems = [each.message for each in self.findings if each.level == "error" and each.known]
         last = self.verdict.releases[-1]
         state = {"path": self.request.state, "sha256": sha256_of(self.request.state), "rows": last.people}
         return {
@@ -180,9 +172,9 @@ class _Facts:
             "tool": {"name": "anonymize", "version": __version__},
             "spec": {"path": None if self.spec.path is None else str(self.spec.path)},
             "input": state | {"columns": len(self.spec.quasi_identifiers) + len(self.spec.sensitive)},
-            "privacy": privacy,
+            "privacy": privacy_block(self.findings, self.satisfied),
             "series": {"verified": self._verified(), "beside": self._beside()},
-            "warnings": [*problems, *self.warnings()],
+            "warnings": [*problems, *self.warnings],
         }
 
     def _verified(self) -> dict[str, Any]:

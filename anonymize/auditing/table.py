@@ -73,7 +73,9 @@ class Audited:
             return measure(
                 self.source.scan() if frame is None else frame,
                 self.columns if columns is None else columns,
-                with_people(self.spec, self._with_trees(checks), self._renamed(columns), opened),
+                with_people(
+                    self.spec, with_trees(self.spec, checks, self.source.scan()), self._renamed(columns), opened
+                ),
                 self.missing.texts,
                 suppressed=self.spec.output.suppressed,
                 threshold=threshold,
@@ -105,11 +107,12 @@ class Audited:
         called = dict(zip(self.columns, columns or self.columns, strict=False))
         return {name: [called[column] for column in own] for name, own in self.columns_of.items()}
 
-    def _with_trees(self, checks: Sequence[Check]) -> list[Check]:
-        """The checks with the hierarchies that their distances need."""
-        attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
-        hierarchies = trees(self.spec, self.source.scan(), attributes)
-        return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
+
+def with_trees(spec: Spec, checks: Sequence[Check], frame: pl.LazyFrame) -> list[Check]:
+    """The checks with the hierarchies that their distances need, of the values in a frame."""
+    attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+    hierarchies = trees(spec, frame, attributes)
+    return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
 
 
 @contextmanager

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.nights import SeriesFiles, opened_state
-from anonymize.auditing.series import NOT_THE_KEY
+from anonymize.auditing.nights import SeriesFiles, key_of, opened_state
 from anonymize.classes import Ints
-from anonymize.errors import DataError, Problem, UsageError
-from anonymize.series.key import load as load_key
+from anonymize.errors import UsageError
 from anonymize.spec import Spec
 
 NOT_IN_IT = "--series: the release is none of this series, whose files have other hashes"
@@ -40,9 +38,7 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     number = next((n for n in reversed(range(len(state.releases))) if state.releases[n].sha256 == sha256), None)
     if number is None:
         raise UsageError(NOT_IN_IT)
-    known = None if key is None else load_key(key)
-    if known is not None and known.fingerprint != state.key:
-        raise DataError(Problem(NOT_THE_KEY, key))
+    known = None if key is None else key_of(key, state)
     files = SeriesFiles(spec, state, b"" if known is None else known.secret, Path(path).parent)
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]

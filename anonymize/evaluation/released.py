@@ -19,6 +19,7 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
+from anonymize.link import released_row_of
 from anonymize.metrics import Evidence, View
 from anonymize.metrics.evidence import Shared
 from anonymize.metrics.queries import Queries
@@ -93,8 +94,7 @@ class ReleasedTable:
 
     def positions(self, rows: Ints) -> Ints:
         """The released ones of some rows of the original, in their order, where rows correspond."""
-        position = np.full(self.table.rows, -1)
-        position[self.rows] = np.arange(self.frame.height)
+        position = released_row_of(self.rows, self.table.rows)
         return position[rows][position[rows] >= 0]
 
     def _others_differ(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,6 +52,12 @@ class Checked:
     def of_levels(self, *levels: Level) -> list[Finding]:
         """The findings of some levels."""
         return [finding for finding in self.findings if finding.level in levels]
+
+
+def privacy_block(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
+    """The block `privacy` of what is no table with models of its own: the verdict, and what could not be shown."""
+    unknown = [finding.message for finding in findings if finding.level == "error" and not finding.known]
+    return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
 
 
 @dataclass(frozen=True)

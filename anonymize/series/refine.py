@@ -19,8 +19,6 @@ from anonymize.request import Request
 from anonymize.series.guarantee import Guarantee
 from anonymize.table import Table
 
-CUTS = ("rate", "widest", "entropy", "ncp")
-"""Rules by which classes are cut further; in place of any other it is the first."""
 WORK = 125_000
 """Rows that are looked at when new classes are refined, over all passes."""
 MOST = 20
@@ -28,10 +26,11 @@ MOST = 20
 
 
 def further_cut(request: Request) -> str | None:
-    """The rule by which classes of the release before are cut; None where they are taken as they were."""
+    """The rule by which classes of the release before are cut; None where they are taken as they were. In place of one
+    that looks at more than the quasi-identifiers it is the first of those that do not."""
     if request.algorithm != mondrian.ID or request.options.mask_minimality:
         return None
-    return request.options.cut if request.options.cut in CUTS else CUTS[0]
+    return request.options.cut if request.options.cut in mondrian.CANDIDATES else mondrian.CANDIDATES[0]
 
 
 def lasting(request: Request, people: int) -> Request:

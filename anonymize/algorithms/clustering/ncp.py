@@ -107,6 +107,11 @@ class GroupBoxes:
         return penalty(self.low, self.high) * self.sizes
 
 
+def weighted_ncp(attributes: Sequence[Attribute], partition: Partition) -> float:
+    """Weighted NCP of a partition, summed over its rows."""
+    return float(GroupBoxes.of(codes_of(attributes), partition).ncp(Penalty.of(attributes)).sum())
+
+
 class UnionPenalties:
     """Penalties of the unions of any two of some boxes, many at a time.
 

@@ -6,8 +6,9 @@ rows alone, so neither the size of a batch nor the number of threads shows in th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +35,17 @@ Allowed = Callable[[Batch, Ints, int], Bools]
 Finished = tuple[NDArray[np.uint32], Ints]
 
 
+@contextmanager
+def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose further work is given up where an error, or an interruption, comes out of the block."""
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
 def grow(
     whole: Batch,
     rule: SplitRule,
@@ -52,19 +64,15 @@ def grow(
     def work(batch: Batch) -> tuple[list[Batch], list[Finished]]:
         return _grow_batch(batch, rule, allowed, history)
 
-    with ThreadPoolExecutor(threads) as pool:
+    with pool_of(threads) as pool:
         running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, whole)}
-        try:
-            while running:
-                ready, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    batches, finished = future.result()
-                    running |= {pool.submit(work, batch) for batch in batches}
-                    blocks += finished
-                    progress(sum(len(rows) for rows, _ in finished))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        while running:
+            ready, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                batches, finished = future.result()
+                running |= {pool.submit(work, batch) for batch in batches}
+                blocks += finished
+                progress(sum(len(rows) for rows, _ in finished))
     return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
 
 

@@ -7,14 +7,13 @@ only the parts that are being grown have copies of their codes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Finished, SplitRule, grown
+from anonymize.algorithms.splitting.grow import Finished, SplitRule, grown, pool_of
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
 from anonymize.classes import Codes, Ints, Partition, Runs, starts_of
@@ -125,15 +124,11 @@ def grow_by_parts(
     order, starts = source.scattered(parts.numbers)
     del source
     grown_parts = _Parts(whole, parts, order, starts, rule)
-    with ThreadPoolExecutor(threads) as pool:
-        blocks: list[Finished] = []
-        try:
-            for finished in pool.map(grown_parts.grow, range(len(parts.numbers))):
-                blocks += finished
-                progress(sum(len(rows) for rows, _ in finished))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    blocks: list[Finished] = []
+    with pool_of(threads) as pool:
+        for finished in pool.map(grown_parts.grow, range(len(parts.numbers))):
+            blocks += finished
+            progress(sum(len(rows) for rows, _ in finished))
     return Partition.of_blocks([rows for rows, _ in blocks], [each for _, each in blocks])
 
 
