@@ -190,3 +190,17 @@ def test_a_report_is_written(request_: Callable[..., Attack], tmp_path: Path) ->
     path = tmp_path / "report.json"
     result = attack(request_("released.csv", reports=[str(path)]))
     assert json.loads(path.read_text()) == json.loads(json.dumps(result.report))
+
+
+def test_the_order_of_what_is_shown_tells_nothing_of_the_originals(
+    request_: Callable[..., Attack], folder: Path
+) -> None:
+    """Rows that are sorted by what they show look as if the first column had been sorted; once they stand otherwise,
+    with that column in order all the same, it may have been."""
+    result = attack(request_("released.csv", attackers=["order"], max_excess=1.0))
+    assert result.satisfied and {each["figures"]["narrowed"] for each in result.report["attacks"]["results"]} == {0}
+    rows = pl.read_csv(folder / "released.csv", infer_schema=False)
+    turned = pl.concat([part.reverse() for part in rows.partition_by("age", maintain_order=True)])
+    turned.write_csv(folder / "turned.csv")
+    aside = attack(request_("turned.csv", attackers=["order"], max_excess=1.0))
+    assert not aside.satisfied and max(each["figures"]["narrowed"] for each in aside.report["attacks"]["results"]) > 0

@@ -36,8 +36,10 @@ def attack(scene: Scene) -> list[Success]:
     successes = []
     for column, name in enumerate(scene.attributes):
         spans = release.first[release.class_of, column], release.last[release.class_of, column]
-        narrow = spans if scene.in_order else narrowed(*spans)
+        narrow = narrowed(*spans)
         cells = int(np.count_nonzero((spans[0] != narrow[0]) | (spans[1] != narrow[1])))
+        if cells and scene.in_order():
+            narrow, cells = spans, 0
         figures = {"narrowed": cells}
         if not cells:
             nothing = np.zeros(release.rows)

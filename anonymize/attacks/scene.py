@@ -7,7 +7,7 @@ span is taken, and a person's missing value is not used: this makes attackers we
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -155,8 +155,8 @@ class Scene:
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
     `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
     the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers.
-    `required`: what the release was made to meet. `in_order`: its rows are in an order that follows from what they
-    show, which tells nothing about the original's.
+    `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
+    from what they show, which tells nothing about the original's; the release is read for it.
     """
 
     attributes: tuple[str, ...]
@@ -171,7 +171,7 @@ class Scene:
     distorted: DistortedRows | None = None
     trees: tuple[Taxonomy | None, ...] = ()
     required: Required | None = None
-    in_order: bool = False
+    in_order: Callable[[], bool] = lambda: False
 
     def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
         """The same scene, where it is known of earlier releases which rows are about the same people."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def scene_of(
         distorted=releases[0].distorted,
         trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
         required=_required(people.spec),
-        in_order=_in_order(releases[0].file, people.spec),
+        in_order=cache(partial(_in_order, releases[0].file, people.spec)),
     )
 
 
