@@ -7,6 +7,7 @@ no folder at any time, and goes with the process however that ends.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -44,16 +45,26 @@ def unnamed(prefix: str, suffix: str = "") -> Path:
     import tempfile
     from pathlib import Path
 
-    flag = getattr(os, "O_TMPFILE", None)
-    if flag is None or not os.path.isdir("/proc/self/fd"):
-        return create(prefix, suffix)
-    try:
-        descriptor = os.open(tempfile.gettempdir(), flag | os.O_RDWR, 0o600)
-    except OSError:  # a file system without it
+    descriptor = in_no_folder(tempfile.gettempdir()) if os.path.isdir("/proc/self/fd") else None
+    if descriptor is None:
         return create(prefix, suffix)
     path = Path(f"/proc/self/fd/{descriptor}")
     _OPEN[path] = descriptor
     return path
+
+
+def in_no_folder(beside: str | Path) -> int | None:
+    """The descriptor of an empty file of mode 0600 on the file system of a folder that is in no folder itself; None
+    where the system has none such. Raises OSError for whatever else stands in the way."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None:
+        return None
+    try:
+        return os.open(beside, flag | os.O_RDWR, 0o600)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+            raise
+        return None
 
 
 def use() -> None:

@@ -50,19 +50,21 @@ class KeptTexts:
 
     def exceeds(self, share: float, rows: int) -> bool:
         """Whether more than `share` of the values that are not missing differ, there being at least `rows` of them."""
-        texts = self._categories.to_series().cast(pl.String).drop_nulls()
-        present = np.append(False, ~texts.is_in(list(self._missing.texts)).to_numpy())
+        present = np.append(False, ~self._texts().is_in(list(self._missing.texts)).to_numpy())
         counts = sum((np.bincount(piece, minlength=len(present)) for piece in self._pieces), np.zeros(len(present)))
         filled = int(counts[present].sum())
         return filled >= rows and int(present.sum()) > share * filled
 
     def column(self) -> KeptColumn:
         """The column, once all rows have been taken."""
-        texts = self._categories.to_series().cast(pl.String).drop_nulls()
-        cells = pl.Series([None], dtype=pl.String).append(texts)
+        cells = pl.Series([None], dtype=pl.String).append(self._texts())
         widest = np.min_scalar_type(len(cells))
         codes = joined(self._pieces, widest, self._arrays)
         return KeptColumn(cells, codes)
+
+    def _texts(self) -> pl.Series:
+        """The different texts so far, in the order of their codes, from 1."""
+        return self._categories.to_series().cast(pl.String).drop_nulls()
 
 
 def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:

@@ -69,13 +69,9 @@ class Scratch:
 
 def _without_name(folder: Path) -> int:
     """The descriptor of an empty file that is in no folder."""
-    flag = getattr(os, "O_TMPFILE", None)
-    if flag is not None:
-        try:
-            return os.open(folder, flag | os.O_RDWR, 0o600)
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
-                raise
+    descriptor = temporary.in_no_folder(folder)
+    if descriptor is not None:
+        return descriptor
     path = temporary.create("anonymize-", folder=folder)
     try:
         return os.open(path, os.O_RDWR)
