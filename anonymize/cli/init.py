@@ -99,7 +99,9 @@ def _chosen(proposal: Proposal) -> Proposal:
 
     console = Console(stderr=True)
     figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
-    k = _number(console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, proposal.rows)
+    k = _number(
+        console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, max(proposal.rows, proposal.k)
+    )
     sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
     diversity = 1
     if sensitive:
