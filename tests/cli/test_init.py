@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.errors import InfeasibleError
+from anonymize.cli.init import WatchedTable
+from anonymize.cli.validating import watch
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.init import Init, init
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.words import MISSING_WORDS
@@ -249,3 +252,58 @@ def test_roles_by_names_and_forms(
     block = re.search(rf"^  {column}: .*\n((?:    .*\n)*)", text.split("quasi_identifiers:\n")[-1], re.MULTILINE)
     assert settings is None or (block is not None and f"hierarchy: {settings}" in block[1])
     assert released(tmp_path, table, tmp_path / "spec.yaml")["privacy"]["satisfied"] is True  # type: ignore[index]
+
+
+# --- a table that changes ---------------------------------------------------------------------------------------------
+
+
+def watched(following: WatchedTable, table: Path, steps: list[Callable[[], object]]) -> None:
+    """Watches a table that changes at every look."""
+    left = iter(steps)
+
+    def pause(seconds: float) -> None:
+        if (step := next(left, None)) is None:
+            raise KeyboardInterrupt
+        step()
+        os.utime(table, ns=(len(steps), table.stat().st_mtime_ns + 1))
+
+    watch(following.again, [str(table)], pause)
+
+
+def test_a_spec_follows_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
+    table.write_text("age,job\n31,cook\n34,cook\n")
+    states: list[bool] = []
+
+    def noted(content: str) -> Callable[[], object]:
+        def step() -> None:
+            states.append("town" in spec.read_text())
+            table.write_text(content)
+
+        return step
+
+    longer = "age,job,town\n" + "31,cook,a\n34,cook,b\n" * 5
+    steps = [noted(longer), noted(longer + "half"), noted(longer), noted(longer)]
+    with pytest.raises(KeyboardInterrupt):
+        watched(WatchedTable(Init(str(table), str(spec))), table, steps)
+    assert states == [False, True, True, True] and "town" in spec.read_text()
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in told] == ["wrote", "changed", "error:", "changed", "changed"]
+
+
+def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path) -> None:
+    table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
+    table.write_text("age,job\n31,cook\n34,cook\n")
+    following = WatchedTable(Init(str(table), str(spec), force=True))
+    with pytest.raises(UsageError, match="has been edited"):
+        watched(following, table, [lambda: spec.write_text("decided: true\n"), lambda: None])
+    assert spec.read_text() == "decided: true\n"
+    with pytest.raises(UsageError, match="exists already"):
+        watched(WatchedTable(Init(str(table), str(spec))), table, [])
+
+
+@pytest.mark.parametrize("more", [["-"], ["t.csv", "--interactive"], ["t.csv", "--hierarchies", "h"]])
+def test_what_does_not_go_with_watching(call: Call, desk: Desk, more: list[str]) -> None:
+    (desk.folder / "t.csv").write_text("age,job\n31,cook\n34,cook\n")
+    ended = call("init", *more, "--watch")
+    assert ended.code == 2 and ended.err.startswith("error: --watch: ")
