@@ -48,9 +48,9 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
     rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
     own = spec.model_copy(update={"input": source_of, **rest})
-    with _as_file(sample.select(column(name) for name in spec.quasi_identifiers)) as path:
-        with Source.open(own, path) as source:
-            table = read(own, source)
+    quasi = sample.select(column(name) for name in spec.quasi_identifiers)
+    with _as_file(quasi) as path, Source.open(own, path) as source:
+        table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
     for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):
         required = requirements(override(own, k=k))
