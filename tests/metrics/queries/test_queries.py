@@ -259,6 +259,6 @@ def test_regions_that_are_points_are_spread_over_nothing(people: tuple[Any, Tabl
     queries = drawn(people[1], QueryPlan(200, seed=3))
     points = np.array([[25.0, 170.1, 1.0], [40.0, 165.2, 2.0], [40.0, 171.5, 0.0]])
     sizes = np.array([3, 4, 5])
-    for start in (points, points + [0.5, 0.0, 0.0]):
+    for start in (points, points + np.array([0.5, 0.0, 0.0])):
         found = estimated(start, start, sizes, queries)
         np.testing.assert_allclose(found, expected_of(start, start, sizes, queries), atol=1e-9)
