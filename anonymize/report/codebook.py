@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anonymize.spec import Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
 """What the columns beside a bounded number hold, by the end of their names."""
