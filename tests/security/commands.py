@@ -19,8 +19,11 @@ def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     if options:
         whole = [sys.executable, "-m", "anonymize", *command]
         return subprocess.run(whole, capture_output=True, text=True, check=False, timeout=300, **options)
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        contextlib.redirect_stdout(io.TextIOWrapper(out, encoding="utf-8", write_through=True)),
+        contextlib.redirect_stderr(io.TextIOWrapper(err, encoding="utf-8", write_through=True)),
+    ):
         code = outcome(lambda: run_here(command))
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(command, code, *texts)
+        printed = [stream.getvalue().decode() for stream in (out, err)]
+    return subprocess.CompletedProcess(command, code, *printed)
