@@ -77,6 +77,9 @@ def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
+    if spec.series.departures == "deferred" and spec.output.row_order == "keep":
+        hint = "row_order: sorted, or shuffle"
+        raise UsageError(Problem("departures: deferred: rows in the input's order show who is not in it", hint=hint))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"
