@@ -74,6 +74,7 @@ def release(request: Request) -> dict[str, Any]:
             run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
+            table = series.named(table)
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
             draft.write(files)

@@ -106,7 +106,11 @@ def _under(successor: Key, series: State) -> State:
         for frame in (series.people, series.rows, series.rows_before)
     )
     assert people is not None
-    return replace(series, key=successor.fingerprint, people=people, rows=rows, rows_before=before)
+    *others, last = series.releases
+    if series.series:
+        last = replace(last, spec="")  # the same input does not make the same release any more
+    releases = (*others, last)
+    return replace(series, key=successor.fingerprint, releases=releases, people=people, rows=rows, rows_before=before)
 
 
 def _renamed(successor: Key, frame: pl.DataFrame) -> pl.DataFrame:

@@ -82,6 +82,10 @@ class Key:
         """The first bytes of the HMAC of each message under this secret alone."""
         return [self._hmac(message)[:PSEUDONYM_BYTES] for message in messages]
 
+    def published(self, people: Iterable[bytes], series: str) -> list[str]:
+        """What recipients follow people by, in hexadecimal digits: of each pseudonym one of this `series` alone."""
+        return [each.hex() for each in self.of_messages(f"{series} ".encode() + person for person in people)]
+
     def _hmac(self, message: bytes) -> bytes:
         """HMAC-SHA256, RFC 2104; the two halves of the key are hashed once, which is twice as fast as `hmac`."""
         halves = self._halves

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -57,6 +58,9 @@ class Following(Protocol):
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """The classes, or whatever the algorithm returns; `run` runs it."""
 
+    def named(self, table: Table) -> Table:
+        """The table with what recipients follow people by, where that is asked for."""
+
     def check(self, draft: Draft, files: Files) -> None:
         """Measures the written release over time. Raises UnsafeError where the promise is not kept."""
 
@@ -78,6 +82,10 @@ class Alone:
         """As the algorithm has it."""
         return run(request, table, requirements)
 
+    def named(self, table: Table) -> Table:
+        """Nobody is followed."""
+        return table
+
     def check(self, draft: Draft, files: Files) -> None:
         """Nothing."""
 
@@ -98,6 +106,9 @@ def following(request: Request) -> Iterator[Following]:
     is not the series' own.
     """
     if not request.in_series:
+        if request.spec.output.pseudonym is not None:
+            hint = "begin one with --start-series"
+            raise UsageError(Problem("output.pseudonym: people are followed in a series of releases", hint=hint))
         yield Alone()
         return
     path = Path(request.start_series or request.after or "")
@@ -211,6 +222,8 @@ class Night:
         now = fixed.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
         self.intent = fixed.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
+        if spec.output.pseudonym is not None:
+            fresh = replace(fresh, series=hashlib.sha256(f"{source.sha256} {self.intent}".encode()).hexdigest())
         if before is None:
             self.base = replace(fresh, fixed=now)
             return
@@ -222,7 +235,9 @@ class Night:
             self.base = replace(before, fixed=now)
             return
         self.again = last
-        self.base = without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now)
+        self.base = (
+            without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now, series=before.series)
+        )
         if len(before.releases) > 1 and before.rows is not None and self.base.rows is None:
             message = "the input is that of the last release, which cannot be made again after `series undo`"
             raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
@@ -231,6 +246,16 @@ class Night:
         """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
         recent = [] if known is None else known.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
+
+    def named(self, table: Table) -> Table:
+        """See `Following`."""
+        name = self.request.spec.output.pseudonym
+        if name is None:
+            return table
+        if any(name in (each, *(f"{each}_{end}" for end in ("low", "high", "missing"))) for each in table.columns):
+            raise UsageError(Problem(f"output.pseudonym: {name} is a column of the table", table.source.name))
+        texts = self.key.published(self.person.to_list(), self.base.series)
+        return replace(table, pseudonym=pl.Series(name, texts, dtype=pl.String))
 
     def check(self, draft: Draft, files: Files) -> None:
         """What is on record of the people of every released row, against the text of the release.

@@ -7,6 +7,7 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
     pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
     "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
+    `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
@@ -89,7 +90,8 @@ class State:
     """A series of T releases of P people with H histories; see the module.
 
     `people`: the frame of `people.parquet`. `histories` (H, T) int32. `rows`, `rows_before`: those of the members of
-    these names, None where there is none.
+    these names, None where there is none. `series`: what tells the published pseudonyms of this series from those of
+    others.
     """
 
     key: str
@@ -103,6 +105,7 @@ class State:
     histories: NDArray[np.int32]
     rows: pl.DataFrame | None = None
     rows_before: pl.DataFrame | None = None
+    series: str = ""
 
     @property
     def history_of(self) -> NDArray[np.int64]:
@@ -116,6 +119,7 @@ class State:
             "format_version": FORMAT_VERSION,
             "tool": __version__,
             **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "edges", "values")},
+            **({"series": self.series} if self.series else {}),
             "releases": [asdict(release) for release in self.releases],
         }
         members = {_ABOUT: json.dumps(about, ensure_ascii=False, indent=1).encode(), _PEOPLE: _parquet(self.people)}
@@ -184,6 +188,7 @@ def _state(content: bytes) -> State:
         histories=histories.to_numpy().astype(np.int32).reshape(histories.height, -1),
         rows=next(kept),
         rows_before=next(kept),
+        series=about.get("series", ""),
     )
     _check(state)
     return state
