@@ -195,9 +195,11 @@ def with_passing(
 
 
 def published(request: Request, files: Files) -> Published:
-    """What is published of a request: no more than that goes into a public report."""
+    """What is published of a request: no more than that goes into a public report. In a series nobody has two rows, so
+    that its rows are individuals, whatever they are about is called."""
+    spec = request.spec.model_copy(update={"unit": None}) if request.in_series else request.spec
     released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
-    return Published(released, request.spec, request.algorithm, request.options)
+    return Published(released, spec, request.algorithm, request.options)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

@@ -34,6 +34,9 @@ def codebook(
             continue
         for column in released.get(name, [name]):
             entries.append({"name": column, "role": role, "meaning": _meaning(spec, name, column, role, labels=labels)})
+    if output.pseudonym is not None:
+        meaning = "the same for one person in all releases of the series, under one key"
+        entries.append({"name": output.pseudonym, "role": "pseudonym", "meaning": meaning})
     return {
         "columns": entries,
         "missing": spec.input.missing_text,

@@ -205,6 +205,11 @@ class Output(Entry):
         "the input's order, which tells more than the cells do where the input is sorted, and by which two releases "
         "can be joined.",
     )
+    pseudonym: Text | None = Field(
+        default=None,
+        description="In a series whose departures are deferred, a further column of this name by which the rows of one "
+        "person can be followed from release to release.",
+    )
 
 
 # --- the whole ------------------------------------------------------------------------------------------------------
