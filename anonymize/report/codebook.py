@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anonymize.domain.cells import BLANK
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 
@@ -44,6 +45,7 @@ def codebook(
         "interval": output.interval,
         "open_high": output.open_high,
         "open_low": output.open_low,
+        "or_missing": f"{output.interval} or {spec.input.missing_text or BLANK}",
     }
 
 
