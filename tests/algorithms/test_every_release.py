@@ -77,7 +77,7 @@ class Every:
             values = self.case.table.sensitive[0].codes.tolist()
             frame = pl.DataFrame({"q": ["same"] * len(rows), "s": [str(values[row]) for row in rows]})
             checks = [verify.Check(each.model, each.attribute, each.required()) for each in self.case.wanted]
-            self._known[rows] = verify.measure(frame, ["q"], checks).satisfied
+            self._known[rows] = verify.measure(frame, ["q"], checks).satisfied is True
         return self._known[rows]
 
     @cached_property
