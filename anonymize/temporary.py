@@ -155,6 +155,11 @@ def remove(path: Path) -> None:
         os.close(descriptor)
 
 
+def is_own(path: str | Path) -> bool:
+    """Whether a path is that of a file of `create` or `unnamed`, which nobody finds there later."""
+    return str(path) in map(str, (*_OPEN, *_LIVE))
+
+
 def remove_all() -> None:
     """Removes every file of `create` that is still there."""
     for path in tuple(_LIVE):
