@@ -29,7 +29,7 @@ def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, c
     of_boxes = np.zeros(len(queries.restricted), np.int64)
     if queries.count and len(columns):
         few = _few(columns, cells)
-        inside = ~queries.restricted[:, ~few].any(axis=1)
+        inside: Bools = np.logical_not(queries.restricted[:, ~few].any(axis=1))
         if inside.any():
             of_boxes[inside] = _in_table(columns, queries, inside, few)
         if not inside.all():
