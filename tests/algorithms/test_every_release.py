@@ -162,6 +162,7 @@ def test_no_release_is_better_than_what_the_searches_find(seed: int) -> None:
 def test_searches_that_promise_less_are_legal(seed: int, algorithm: str, options: dict[str, Any]) -> None:
     every = every_of(seed)
     result = found(every.case, algorithm, **options)
-    assert (result is None) == (not every.legal)
     if result is not None:
         released(every, result)
+    else:  # Datafly goes one way up, past nodes that it does not look at
+        assert algorithm == "datafly" or not every.legal

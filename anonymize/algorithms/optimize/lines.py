@@ -158,4 +158,3 @@ def sums(table: Ints) -> Ints:
     table.cumsum(axis=1, out=total[:, 1:])
     begin, end = _ends(table.shape[1])
     return total[:, end] - total[:, begin]
-
