@@ -86,7 +86,7 @@ def passes(wanted: tuple[Requirement, ...], values: tuple[int, ...]) -> bool:
     """Whether a class of these sensitive values meets the requirements, as `verify` judges its text."""
     frame = pl.DataFrame({"q": ["same"] * len(values), "s": list(map(str, values))})
     checks = [verify.Check(each.model, each.attribute, each.required()) for each in wanted]
-    return verify.measure(frame, ["q"], checks).satisfied
+    return verify.measure(frame, ["q"], checks).satisfied is True
 
 
 @cache
