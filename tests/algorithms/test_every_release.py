@@ -5,7 +5,7 @@ text; nothing is taken from a search but what it returns. All 500 tables are tri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, combinations
 from typing import Any
 
@@ -67,30 +67,31 @@ class Every:
         releases = []
         for some in chain.from_iterable(combinations(parts, count) for count in range(len(parts))):
             lost = frozenset(row for rows in some for row in rows)
-            if len(lost) <= self.case.limit and all(self.passes(tuple(rows)) for rows in parts if rows not in some):
+            if len(lost) <= self.case.limit and all(self.passes(rows) for rows in parts if rows not in some):
                 releases.append(Release(vector, lost))
         return releases
 
-    def passes(self, rows: tuple[int, ...]) -> bool:
-        """Whether rows that read the same may be released, as `verify` judges their text."""
-        if rows not in self._known:
-            values = self.case.table.sensitive[0].codes.tolist()
-            frame = pl.DataFrame({"q": ["same"] * len(rows), "s": [str(values[row]) for row in rows]})
-            checks = [verify.Check(each.model, each.attribute, each.required()) for each in self.case.wanted]
-            self._known[rows] = verify.measure(frame, ["q"], checks).satisfied is True
-        return self._known[rows]
-
-    @cached_property
-    def _known(self) -> dict[tuple[int, ...], bool]:
-        return {}
+    def passes(self, rows: list[int]) -> bool:
+        """Whether rows that read the same may be released."""
+        values = self.case.table.sensitive[0].codes[rows].tolist()
+        return passes(self.case.wanted, tuple(sorted(values)))
 
     @property
     def vectors(self) -> list[Vector]:
         return sorted({release.vector for release in self.legal})
 
 
-def case_of(seed: int) -> Case:
-    """Few rows; up to half of them may be suppressed."""
+@cache
+def passes(wanted: tuple[Requirement, ...], values: tuple[int, ...]) -> bool:
+    """Whether a class of these sensitive values meets the requirements, as `verify` judges its text."""
+    frame = pl.DataFrame({"q": ["same"] * len(values), "s": list(map(str, values))})
+    checks = [verify.Check(each.model, each.attribute, each.required()) for each in wanted]
+    return verify.measure(frame, ["q"], checks).satisfied is True
+
+
+@cache
+def every_of(seed: int) -> Every:
+    """Those of few rows; up to half of them may be suppressed."""
     rng = np.random.default_rng(seed)
     rows = int(rng.integers(5, 10))
     letters = [str(each) for each in rng.choice(list("abcd"), rows)]
@@ -102,7 +103,7 @@ def case_of(seed: int) -> Case:
         sensitive=[sensitive([str(each) for each in rng.choice(list("xxyz"), rows)])],
     )
     wanted = list(MODELS.values())[seed % len(MODELS)]
-    return Case(table, wanted, int(rng.choice([0, 1, rows // 4, rows // 2])))
+    return Every(Case(table, wanted, int(rng.choice([0, 1, rows // 4, rows // 2]))))
 
 
 def found(case: Case, algorithm: str, **options: Any) -> Levels | None:
@@ -129,7 +130,7 @@ def worth(case: Case, vector: Vector) -> float:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_release_is_better_than_what_the_searches_find(seed: int) -> None:
-    every = Every(case_of(seed))
+    every = every_of(seed)
     case = every.case
     results = {name: found(case, "research-value", **options) for name, options in GLOBAL.items()}
     results |= {"samarati": found(case, "samarati"), "mingen": found(case, "mingen")}
@@ -159,8 +160,9 @@ def test_no_release_is_better_than_what_the_searches_find(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("algorithm", "options"), [("research-value", {"search": "local"}), ("datafly", {})])
 def test_searches_that_promise_less_are_legal(seed: int, algorithm: str, options: dict[str, Any]) -> None:
-    every = Every(case_of(seed))
+    every = every_of(seed)
     result = found(every.case, algorithm, **options)
-    assert (result is None) == (not every.legal)
     if result is not None:
         released(every, result)
+    else:  # Datafly goes one way up, past nodes that it does not look at
+        assert algorithm == "datafly" or not every.legal

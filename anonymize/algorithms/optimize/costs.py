@@ -20,6 +20,13 @@ class Cost(Protocol):
     def suppressed(self) -> int:
         """Cost of a suppressed row."""
 
+    @property
+    def single(self) -> int:
+        """See `linear`."""
+
+    def linear(self, sizes: Ints, labels: Ints) -> Bools:
+        """(n,) of which groups the `least` is `single` for each row, and that of any part of them, too."""
+
     def kept(self, sizes: Ints, labels: Ints) -> Ints:
         """(n,) cost of each as a class that is not suppressed."""
 
@@ -50,6 +57,15 @@ class Discernibility:
     def suppressed(self) -> int:
         """See `Cost`."""
         return self.rows
+
+    @property
+    def single(self) -> int:
+        """See `Cost`."""
+        return self.minimum
+
+    def linear(self, sizes: Ints, labels: Ints) -> Bools:
+        """See `Cost`: up to `minimum` rows."""
+        return np.asarray(sizes <= self.minimum)
 
     def kept(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
@@ -87,6 +103,15 @@ class Classification:
     def suppressed(self) -> int:
         """See `Cost`."""
         return len(self.first) - 1
+
+    @property
+    def single(self) -> int:
+        """See `Cost`."""
+        return 0
+
+    def linear(self, sizes: Ints, labels: Ints) -> Bools:
+        """See `Cost`: groups of one label."""
+        return np.asarray(self.kept(sizes, labels) == 0)
 
     def kept(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""

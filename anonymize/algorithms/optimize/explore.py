@@ -8,8 +8,8 @@ A node is a head and a tail: the sets below it have all splits of the head and s
   would be suppressed;
 - a split of the tail moves to the head where the bound without it is no better than the best set known;
 
-over again, as every such step raises the bound. Then the tree branches: with and without the split of the tail for
-which both bounds rise most. As an order of the tail that is chosen anew at every node, this is the published tree with
+over again, as every such step raises the bound. Then the tree branches: with and without the split of the tail that
+raises the bound most. As an order of the tail that is chosen anew at every node, this is the published tree with
 dynamic rearrangement; that splits are forced into the head is added. The cells of a node are made of those of the node
 above, which are fewer than those of the table.
 """
@@ -129,7 +129,9 @@ class Subtree:
         if kept.any():
             bound, spared = self._along(bound, view, head, kept)
             if not self.best.reached(bound):
-                self._branch(bound, head, kept, view, (added.within, without), spared)
+                rises = self._rises(bound, view, added, without)
+                chosen = int(np.argmax(np.where(kept & ~spared, rises, -1.0)))
+                self._branch(bound, (head, kept), view, chosen, (added.within, without))
 
     def _along(self, bound: int, view: View, head: Bools, tail: Bools) -> tuple[int, Bools]:
         """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those
@@ -180,11 +182,16 @@ class Subtree:
             mask[chosen] = True
             self.best.offer(view.cost + int(added.cost[chosen]), mask)
 
-    def _branch(self, bound: int, head: Bools, tail: Bools, view: View, bounds: Bounds, spared: Bools) -> None:
-        """With and without the split for which the product of the rises is highest, the first of several."""
-        within, without = bounds
-        rises = _rises(within, bound) * _rises(without, bound)
-        chosen = int(np.argmax(np.where(tail & ~spared, rises, -1.0)))
+    def _rises(self, bound: int, view: View, added: Additions, without: Ints) -> Floats:
+        """(splits,) by how much the bound rises by branching at each: without it, by the cells, where no row may be
+        suppressed, as cells tell nothing of what a split costs there; else on both sides, as a product."""
+        if not self.problem.allowed:
+            return _at_least_one(without - view.bound)
+        return _at_least_one(added.within - bound) * _at_least_one(without - bound)
+
+    def _branch(self, bound: int, masks: tuple[Bools, Bools], view: View, chosen: int, bounds: Bounds) -> None:
+        """With and without a split of the tail; `masks`: head and tail."""
+        (head, tail), (within, without) = masks, bounds
         rest, more = tail.copy(), head.copy()
         rest[chosen], more[chosen] = False, True
         self.push(SplitNode.of(max(bound, int(without[chosen])), head, rest), view)
@@ -195,5 +202,5 @@ Bounds: TypeAlias = tuple[Ints, Ints]
 """(splits,) the bound with each, and without."""
 
 
-def _rises(bounds: Ints, bound: int) -> Floats:
-    return np.asarray(np.maximum(bounds - bound, 0) + 1.0)
+def _at_least_one(rises: Ints) -> Floats:
+    return np.asarray(np.maximum(rises, 0) + 1.0)

@@ -7,7 +7,8 @@ attribute of many values, such as age, is settled without trying its splits one 
 
 Where others' splits are still open, an arc is as long as its classes cost at least, however they are parted further: a
 class of n rows in an interval leaves n // k classes at most, and no more than it has cells of the others; each of these
-cells costs at least what its rows in the interval do. The shortest path is then a bound.
+cells costs at least what its rows in the interval do. The shortest path is then a bound. Most cells have so few rows
+that these cost the same one by one, and are counted with their class; only the others are looked at one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.algorithms.optimize.sized_view import Rules
-from anonymize.classes import Bools, Ints, KeyGroups
+from anonymize.classes import Bools, Ints
 
 BIG = 1 << 54
 """The length of an arc that must not be taken."""
@@ -72,26 +73,25 @@ class Line(Arcs):
         free[own] = False
         others, cell_of = cells.joined(free)
         classes, class_of = others.joined(head & free)
-        if len(others.counts) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > MOST:
+        uneven = np.flatnonzero(~rules.cost.linear(others.counts, others.labels))
+        if (len(uneven) + len(classes.counts)) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > MOST:
             return None
-        grouping = KeyGroups.of(class_of, len(classes.counts))
-        place = cells.places[attribute] - cells.first[attribute]
-        key = _rank(grouping)[cell_of] * span + place
-        rows, *labels = (
-            sums(np.bincount(key, weights, len(others.counts) * span).astype(np.int64).reshape(-1, span))
-            for weights in (cells.counts, *cells.labels.T)
-        )
-        stacked = np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
+        placed = Placed(cells, cells.places[attribute] - cells.first[attribute], span)
+        rows, labels = placed.sums(class_of[cell_of], len(classes.counts))
+        least = rules.cost.single * rows
+        number = np.full(len(others.counts), -1)
+        number[uneven] = np.arange(len(uneven))
+        parts, part_labels = placed.sums(number[cell_of], len(uneven))
+        np.add.at(least, class_of[uneven], rules.cost.least(parts, part_labels) - rules.cost.single * parts)
         begin, end = _ends(span)
         fixed = np.concatenate(([0], np.cumsum(head[own]), [0]))
-        starts = grouping.starts
         return cls(
             rules=rules,
             splits=own,
-            rows=np.add.reduceat(rows, starts, axis=0),
-            labels=np.add.reduceat(stacked, starts, axis=0),
-            counts=np.diff(starts, append=len(others.counts)),
-            least=np.add.reduceat(rules.cost.least(rows, stacked), starts, axis=0),
+            rows=rows,
+            labels=labels,
+            counts=np.bincount(class_of, minlength=len(classes.counts)),
+            least=least,
             crossed=fixed[end - 1] > fixed[begin],
         )
 
@@ -105,6 +105,25 @@ class Line(Arcs):
         whole = self.rules.cost.whole
         pieces = np.minimum(self.rows // self.rules.minimum, self.counts[:, None])
         return self._path(np.maximum(whole(self.rows, self.labels, pieces), self.least))[0]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Cells with the `place` (m,) of each in an attribute of `span` places."""
+
+    cells: SizedCells
+    place: Ints
+    span: int
+
+    def sums(self, group: Ints, groups: int) -> tuple[Ints, Ints]:
+        """(groups, arcs) rows and (groups, arcs, labels) labels of the cells of each group (m,), -1 for none."""
+        chosen = group >= 0
+        key = group[chosen] * self.span + self.place[chosen]
+        rows, *labels = (
+            sums(np.bincount(key, weights[chosen], groups * self.span).astype(np.int64).reshape(-1, self.span))
+            for weights in (self.cells.counts, *self.cells.labels.T)
+        )
+        return rows, np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
 
 
 def shortest(costs: Ints, span: int) -> tuple[int, Ints]:
@@ -139,10 +158,3 @@ def sums(table: Ints) -> Ints:
     table.cumsum(axis=1, out=total[:, 1:])
     begin, end = _ends(table.shape[1])
     return total[:, end] - total[:, begin]
-
-
-def _rank(grouping: KeyGroups) -> Ints:
-    """(n,) the place of each position in the order of its group."""
-    rank = np.empty(len(grouping.order), np.int64)
-    rank[grouping.order] = np.arange(len(rank))
-    return rank
