@@ -19,7 +19,7 @@ from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Codes, Table
 from anonymize.table.named import unnamed
 

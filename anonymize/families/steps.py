@@ -15,7 +15,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
-from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
@@ -90,7 +90,7 @@ def search(
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
     except KeyboardInterrupt as interruption:
         if (described := context.standing.describe()) is not None:
-            interruption.add_note(described)
+            interruption.add_note(OwnNote(described))
         raise
 
 

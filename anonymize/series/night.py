@@ -46,7 +46,8 @@ from anonymize.table.roles import check_columns
 from anonymize.verify import text_of
 from anonymize.verify.tonight import measure_next
 
-FAMILIES = ("multidimensional", "full-domain", "local")
+LEVELS = "full-domain"
+FAMILIES = ("multidimensional", LEVELS, "local")
 
 
 class Following(Protocol):
@@ -140,6 +141,11 @@ def _check(request: Request) -> None:
         able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FAMILIES)
         message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
         raise UsageError(Problem(message, hint=f"these can: {able}"))
+    if request.save_recoding is not None and algorithm.NEEDS.family != LEVELS:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family == LEVELS)
+        what = f"in a series {request.algorithm} shows regions of people who stay together"
+        message = f"--save-recoding: {what}, which no function of the values makes"
+        raise UsageError(Problem(message, hint=f"leave it out, or take one that shows levels: {able}"))
     fixed.check_possible(request.spec)
 
 

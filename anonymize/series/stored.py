@@ -17,7 +17,7 @@ from anonymize import temporary
 from anonymize.classes import Bools
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.spec import Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Source
 from anonymize.table.copies import write_like
 from anonymize.table.files import reason

@@ -24,8 +24,9 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.columns import LevelRange
-from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Rare, Spec
+from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
+from anonymize.spec.hierarchy import Rare
+from anonymize.spec.model import Spec
 from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
