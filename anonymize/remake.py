@@ -64,14 +64,24 @@ class MadeBy:
 def remake(request: Remake) -> Concluded:
     """Makes a release again and attacks it. Raises UsageError for a release whose method says nothing without its
     files, DataError for a report that is not that of the release, and what the two roads raise."""
-    asked = request.attack
-    given = {"--control": asked.control, "--link": asked.link, "--previous": asked.previous, "--series": asked.series}
+    attack_request = request.attack
+    given = {
+        "--control": attack_request.control,
+        "--link": attack_request.link,
+        "--previous": attack_request.previous,
+        "--series": attack_request.series,
+    }
     if wrong := [name for name, value in given.items() if value is not None]:
         raise UsageError([f"{name}: is not about the release that --remake makes" for name in wrong])
     made_by = _made_by(request)
-    inputs = [asked.released, request.report, asked.original or asked.spec.input.path, *named_by(asked.spec)]
-    with report_files(asked.reports, force=asked.force, inputs=inputs) as publish:
-        result = _remade(asked, made_by)
+    inputs = [
+        attack_request.released,
+        request.report,
+        attack_request.original or attack_request.spec.input.path,
+        *named_by(attack_request.spec),
+    ]
+    with report_files(attack_request.reports, force=attack_request.force, inputs=inputs) as publish:
+        result = _remade(attack_request, made_by)
         publish(result.report)
     return result
 
@@ -107,10 +117,10 @@ def _report(path: str) -> Mapping[str, Any]:
     raise DataError(Problem("is not the JSON report of a release", path, hint="-r report.json writes one"))
 
 
-def _remade(asked: Attack, made_by: MadeBy) -> Concluded:
-    with _parted(asked) as parts:
+def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
+    with _parted(attack_request) as parts:
         written = as_written(made_by.spec)
-        suffix = split(asked.released)[1] or ".csv"
+        suffix = split(attack_request.released)[1] or ".csv"
         request = Request(
             written,
             made_by.algorithm,
@@ -119,11 +129,11 @@ def _remade(asked: Attack, made_by: MadeBy) -> Concluded:
             output=str(parts.rest.with_name(f"released{suffix}")),
             save_link=str(parts.rest.with_name("link.json")),
             seed=made_by.seed,
-            progress=asked.progress,
+            progress=attack_request.progress,
         )
         release(request)
         again = replace(
-            asked,
+            attack_request,
             spec=written,
             released=family_of(made_by.algorithm).paths(request).tables[0],
             original=str(parts.rest),
@@ -135,7 +145,7 @@ def _remade(asked: Attack, made_by: MadeBy) -> Concluded:
     report = dict(result.report)
     report["input"] = report["input"] | {"path": REMADE}
     report["original"] = report["original"] | {"path": parts.name}
-    report["warnings"] = [SAID.format(asked.released, parts.held_out, parts.people), *report["warnings"]]
+    report["warnings"] = [SAID.format(attack_request.released, parts.held_out, parts.people), *report["warnings"]]
     return replace(result, checked=replace(result.checked, report=report))
 
 
@@ -151,11 +161,14 @@ class PartedOriginal:
 
 
 @contextmanager
-def _parted(asked: Attack) -> Iterator[PartedOriginal]:
+def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
     """An original without a sample of people, and these, in a folder of their own, as long as the block."""
-    with Source.open(asked.spec, asked.original) as source, TemporaryDirectory(prefix="anonymize-") as folder:
+    with (
+        Source.open(attack_request.spec, attack_request.original) as source,
+        TemporaryDirectory(prefix="anonymize-") as folder,
+    ):
         source.check()
-        held_out, people = _drawn(asked, source)
+        held_out, people = _drawn(attack_request, source)
         frame = source.scan().collect(engine="streaming")
         rest, others = (Path(folder, f"{name}{suffix_of(source)}") for name in ("rest", "others"))
         write_like(frame.filter(~held_out), source, rest)
@@ -163,12 +176,12 @@ def _parted(asked: Attack) -> Iterator[PartedOriginal]:
         yield PartedOriginal(source.name, rest, others, people[0], people[1])
 
 
-def _drawn(asked: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:
+def _drawn(attack_request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:
     """(rows,) whose person is held out, and how many people are, of how many; each row is a person where the spec has
     no unit."""
     rows = pl.int_range(source.rows or 0, eager=True)
-    unit, missing = asked.spec.unit, asked.spec.missing(source.format)
+    unit, missing = attack_request.spec.unit, attack_request.spec.missing(source.format)
     who = (rows if unit is None else units_of(source.scan(), unit, missing)).rank("dense").cast(pl.Int64) - 1
     people = int(who.n_unique())
-    chosen = np.random.default_rng(asked.seed).permutation(people) < round(people * HELD_OUT)
+    chosen = np.random.default_rng(attack_request.seed).permutation(people) < round(people * HELD_OUT)
     return pl.Series(chosen).gather(who), (int(chosen.sum()), people)
