@@ -75,6 +75,7 @@ def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs:
         try:
             write_like(pl.concat([own, pl.DataFrame(columns)]), source, path)
             form = source.format if source.format == "csv" else "arrow"
+            source.unchanged()
             both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
             both.earlier = earlier
             yield both
