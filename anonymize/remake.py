@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, Problem, UsageError
@@ -126,8 +127,8 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
             made_by.algorithm,
             made_by.options,
             input=str(parts.rest),
-            output=str(parts.rest.with_name(f"released{suffix}")),
-            save_link=str(parts.rest.with_name("link.json")),
+            output=str(parts.folder / f"released{suffix}"),
+            save_link=str(parts.folder / "link.json"),
             seed=made_by.seed,
             progress=attack_request.progress,
         )
@@ -151,9 +152,11 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
 
 @dataclass(frozen=True)
 class PartedOriginal:
-    """The people of an original, as two files: `rest`, `others`. `held_out` of `people` are the others."""
+    """The people of an original, as two files: `rest`, `others`. `held_out` of `people` are the others. `folder`: for
+    what is made of them."""
 
     name: str
+    folder: Path
     rest: Path
     others: Path
     held_out: int
@@ -162,18 +165,18 @@ class PartedOriginal:
 
 @contextmanager
 def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
-    """An original without a sample of people, and these, in a folder of their own, as long as the block."""
-    with (
-        Source.open(attack_request.spec, attack_request.original) as source,
-        TemporaryDirectory(prefix="anonymize-") as folder,
-    ):
+    """An original without a sample of people, and these, as long as the block; neither is in a folder, where the system
+    allows it."""
+    with Source.open(attack_request.spec, attack_request.original) as source, ExitStack() as stack:
         source.check()
         held_out, people = _drawn(attack_request, source)
-        frame = source.scan().collect(engine="streaming")
-        rest, others = (Path(folder, f"{name}{suffix_of(source)}") for name in ("rest", "others"))
-        write_like(frame.filter(~held_out), source, rest)
-        write_like(frame.filter(held_out), source, others)
-        yield PartedOriginal(source.name, rest, others, people[0], people[1])
+        frame, paths = source.scan().collect(engine="streaming"), []
+        for rows in (~held_out, held_out):
+            paths.append(temporary.unnamed("anonymize-", suffix_of(source)))
+            stack.callback(temporary.remove, paths[-1])
+            write_like(frame.filter(rows), source, paths[-1])
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
+        yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 
 
 def _drawn(attack_request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:

@@ -102,7 +102,7 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
-    path = temporary.create("anonymize-", suffix_of(source))
+    path = temporary.unnamed("anonymize-", suffix_of(source))
     try:
         write_like(both, source, path)
         with Source.open(as_written(spec), path) as opened:
