@@ -126,7 +126,11 @@ def _input(request: Compare) -> str:
 
 def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The results of all cells, as they come: those of the cache first. Raises what ends a worker for no fault of a
-    cell's."""
+    cell's.
+
+    They are made k by k: what is left for the end is then one release of each algorithm, and not those of the slowest
+    one alone, for which a single process would be waited for.
+    """
     missing = []
     for cell in cells:
         known = None if request.keep is not None else _cached(request.cache, key.of(cell))
@@ -134,6 +138,7 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
             missing.append(cell)
         else:
             yield cell, known
+    missing.sort(key=lambda cell: request.ks.index(cell.k) if cell.k is not None else 0)
     done = len(cells) - len(missing)
     request.progress("compare", done, len(cells))
     for cell, result in _made(request, missing, path):

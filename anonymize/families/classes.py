@@ -17,7 +17,6 @@ from anonymize.people import with_people
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Recoding, Released
-from anonymize.recoding.saved import save
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
@@ -70,6 +69,8 @@ class ClassedDraft(Draft):
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""
         if SAVE_RECODING in files.private:
+            from anonymize.recoding.saved import save  # half the time that it takes to import recodings
+
             saved = save(
                 self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
             )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,6 +20,7 @@ from anonymize.privacy import requirements
 from anonymize.recoding import Recoding
 from anonymize.spec import Spec, override
 from anonymize.table import Source, read
+from anonymize.table.named import column
 
 KS = (3, 5, 10, 20)
 """The k that are tried; of a sample, which a larger table stands behind, those from `LEAST` on."""
@@ -41,17 +43,18 @@ class LossAtK:
 def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[LossAtK]:
     """The cost of each k that the rows allow. Raises what `read` raises where the spec does not fit the rows.
 
-    `sample`: rows as text, read with the spec's roles and hierarchies.
+    `sample`: rows as text, of which the quasi-identifiers are read with their hierarchies, and nothing else.
     """
-    with _as_file(sample) as path:
-        source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
-        own = spec.model_copy(update={"input": source_of})
-        with Source.open(own, path) as source:
-            table = read(own, source)
+    source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
+    rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
+    own = spec.model_copy(update={"input": source_of, **rest})
+    quasi = sample.select(column(name) for name in spec.quasi_identifiers)
+    with _as_file(quasi) as path, Source.open(own, path) as source:
+        table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
     for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):
         required = requirements(override(own, k=k))
-        result = algorithm.run(table, required, algorithm.Options(), Context())
+        result = algorithm.run(table, required, algorithm.Options(), Context(threads=1))
         assert isinstance(result, Recoding)
         sizes = result.partition.sizes
         lost = sum(

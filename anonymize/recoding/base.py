@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from anonymize.classes import Partition
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.columns import Released
-from anonymize.recoding.saved.contents import Contents
 from anonymize.spec import Output, Spec
 from anonymize.table import Table
+
+if TYPE_CHECKING:
+    from anonymize.recoding.saved.contents import Contents
 
 
 class Recoding(ABC):

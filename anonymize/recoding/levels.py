@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import Recoding
 from anonymize.recoding.columns import Released
 from anonymize.recoding.generalized import Generalized
-from anonymize.recoding.saved import segments
-from anonymize.recoding.saved.contents import Contents, refusal
 from anonymize.spec import Output, Spec
 from anonymize.table import Table
+
+if TYPE_CHECKING:
+    from anonymize.recoding.saved.contents import Contents
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ class Levels(Recoding):
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """Segments that are the nodes of one level of each hierarchy."""
+        from anonymize.recoding.saved import segments
+        from anonymize.recoding.saved.contents import refusal
+
         if self.vector is None:
             raise refusal("its classes stand on different levels, or there are none")
         parted = [segments.at_level(a, level, spec) for a, level in zip(table.attributes, self.vector, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from anonymize.recoding.base import Recoding
 from anonymize.recoding.categories import CategoricalRegions
 from anonymize.recoding.columns import Released
 from anonymize.recoding.numbers import NumericRegions
-from anonymize.recoding.saved.contents import Contents, refusal
-from anonymize.recoding.saved.regions import contents_of_tree
 from anonymize.recoding.tree import CutTree
 from anonymize.recoding.window import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
+
+if TYPE_CHECKING:
+    from anonymize.recoding.saved.contents import Contents
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,9 @@ class Regions(Recoding):
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """A tree of cuts, where there is one and it parts all rows alike."""
+        from anonymize.recoding.saved.contents import refusal
+        from anonymize.recoding.saved.regions import contents_of_tree
+
         if self.tree is None:
             raise refusal("its regions were not found by cuts that part all rows alike")
         if len(self.suppressed):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from anonymize.recoding.categories import CategoricalIntervals
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.generalized import Generalized
 from anonymize.recoding.numbers import NumericRegions
-from anonymize.recoding.saved import segments
-from anonymize.recoding.saved.contents import Contents
 from anonymize.recoding.window import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
+
+if TYPE_CHECKING:
+    from anonymize.recoding.saved.contents import Contents
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class SingleDimensional(Recoding):
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """Segments that are the intervals."""
+        from anonymize.recoding.saved import segments
+
         parted = []
         for attribute in table.attributes:
             cut = self.cuts[attribute.name]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Ints
 
 Words = NDArray[np.uint64]
+EVERY = slice(None)
 ONE_DIGIT = 128
 """Thresholds, up to which a table of bits for each is worth its memory."""
 
@@ -43,14 +44,14 @@ class PrefixBits:
         first, second = np.divmod(ranks, base)
         return cls(_table(first, thresholds // base + 2), _table(second, base + 1)[1:])
 
-    def below(self, threshold: int) -> Words:
-        """(words,) the items below a threshold, by its position; not to be written to."""
+    def below(self, threshold: int, part: slice = EVERY) -> Words:
+        """(words,) the items of some words below a threshold, by its position; not to be written to."""
         if self.lower is None:
-            return np.asarray(self.upper[threshold + 1])
+            return np.asarray(self.upper[threshold + 1, part])
         first, second = divmod(threshold, len(self.lower))
-        before = self.upper[first]
-        same = self.upper[first + 1] ^ before
-        same &= self.lower[second]
+        before = self.upper[first, part]
+        same = self.upper[first + 1, part] ^ before
+        same &= self.lower[second, part]
         same |= before
         return np.asarray(same)
 
@@ -80,3 +81,7 @@ def thresholds_of(ends: NDArray[Any], used: Bools) -> tuple[NDArray[Any], Ints]:
     """The distinct ends (boxes,) of the boxes in which they are used, and (boxes,) the position of each among them."""
     thresholds = np.unique(ends[used])
     return thresholds, np.searchsorted(thresholds, ends).astype(np.int64)
+
+
+FIRST: Words = np.packbits(np.tri(64, 64, -1, np.uint8), axis=1, bitorder="little").view(np.uint64).reshape(-1)
+"""(64,) words of which the first 0, 1, ..., 63 bits are set."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from anonymize.classes import Floats, Integers
+from anonymize.classes import Floats, Integers, Ints
 
 Ends = TypeVar("Ends", Floats, float)
 FEWER = 3
@@ -57,24 +58,31 @@ class Spreads:
         rows = np.asarray(np.bincount(number, weights, minlength=len(low)), np.float64)
         return cls(low, high, scale, flat.astype(np.float64), rows, number, whole)
 
-    def shares(self, low: float, high: float, regions: Integers) -> Floats:
+    @cached_property
+    def points(self) -> bool:
+        """Whether every region is a single point, and a whole number where ends are: one that meets a range lies in it
+        then, to the last digit."""
+        whole = self.whole & (self.scale == 1.0) & (np.floor(self.start) == self.start)
+        return bool((np.isinf(self.start) | (self.flat > 0) | whole).all())
+
+    def shares(self, low: float, high: float, before: int, regions: Integers) -> Floats:
         """(chosen,) the share of some regions, which meet [low, high], that lies in it. Worked out for all distinct
-        ones or for those that are chosen, whichever is less work."""
+        ones or for those that are chosen, whichever is less work. `before`: see there."""
         numbers = self.number.take(regions)
-        before = self._before(low, high)
         if before < FEWER * len(numbers):
             return np.asarray(self._spread(slice(before), low, high).take(numbers))
         return self._spread(numbers, low, high)
 
     def expected(self, low: float, high: float) -> float:
         """The rows that are expected in [low, high]."""
-        before = slice(self._before(low, high))
+        before = slice(int(self.before(low, high)))
         met = self.stop[before] >= met_ends(low, high, self.whole)[1]
         return float((self._spread(before, low, high) * self.rows[before])[met].sum())
 
-    def _before(self, low: float, high: float) -> int:
-        """How many distinct regions start before [low, high] ends: sorted by their start, they are the first."""
-        return int(np.searchsorted(self.start, met_ends(low, high, self.whole)[0]))
+    def before(self, low: Ends, high: Ends) -> Ints:
+        """(boxes,) how many distinct regions start before [low, high] ends: sorted by their start, they are the first.
+        One for two numbers."""
+        return np.asarray(np.searchsorted(self.start, met_ends(low, high, self.whole)[0]), np.int64)
 
     def _spread(self, distinct: slice | Integers, low: float, high: float) -> Floats:
         """The share in [low, high] of some distinct regions; of those that do not meet it, anything."""

@@ -85,8 +85,8 @@ PLANS = {
 def test_counts_are_those_of_a_loop(people: tuple[Any, Table], plan: QueryPlan) -> None:
     queries = drawn(people[1], plan)
     assert queries.count == plan.number * plan.repeats
-    for block in (77, 1000):
-        assert counted(columns(people[1]), queries, block).tolist() == rows_of(people[1], queries)
+    for block, cells in ((77, 1), (64, 200), (1000, 1), (1000, 10_000), (100, 1 << 20)):
+        assert counted(columns(people[1]), queries, block, cells).tolist() == rows_of(people[1], queries)
 
 
 @pytest.mark.parametrize("thresholds", [1, 5, ONE_DIGIT - 1, ONE_DIGIT, 1000])
@@ -252,3 +252,13 @@ def _alone(table: Table) -> list[dict[str, Any]]:
         assert block is not None and "over_seeds" not in block
         blocks.append(block)
     return blocks
+
+
+def test_regions_that_are_points_are_spread_over_nothing(people: tuple[Any, Table]) -> None:
+    """One that is no whole number among whole ones is spread all the same."""
+    queries = drawn(people[1], QueryPlan(200, seed=3))
+    points = np.array([[25.0, 170.1, 1.0], [40.0, 165.2, 2.0], [40.0, 171.5, 0.0]])
+    sizes = np.array([3, 4, 5])
+    for start in (points, points + np.array([0.5, 0.0, 0.0])):
+        found = estimated(start, start, sizes, queries)
+        np.testing.assert_allclose(found, expected_of(start, start, sizes, queries), atol=1e-9)
