@@ -10,7 +10,7 @@ import pytest
 
 from anonymize import privacy
 from anonymize.attack import Attack, attack
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import UsageError
 from anonymize.formats import Concluded
 from anonymize.series.key import Key
 from anonymize.spec import load
@@ -87,11 +87,12 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out.9.csv").write_text("area,ill\nA,x\n")
     (tmp_path / "in.9.csv").write_text("id,area,ill\na,a1,x\n")
     (tmp_path / "other.json").write_text(Key.new().text)
+    (tmp_path / "other.json").chmod(0o600)
     with pytest.raises(UsageError, match="none of this series"):
         attacked(tmp_path, "out.9.csv")
     with pytest.raises(UsageError, match="is one of those that --series names"):
         attacked(tmp_path, previous=str(tmp_path / "out.0.csv"))
     with pytest.raises(UsageError, match="--key: is that of"):
         attacked(tmp_path, series=None)
-    with pytest.raises(DataError, match="is not the key of this series"):
+    with pytest.raises(UsageError, match="is not the key of this series"):
         attacked(tmp_path, key=str(tmp_path / "other.json"))

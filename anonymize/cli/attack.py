@@ -30,6 +30,12 @@ from anonymize.cli.options import (
     INPUT,
     click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
     click.option("--control", type=PATH, help="Targets who are not in the release: a table like the original."),
+    click.option(
+        "--remake",
+        metavar="REPORT",
+        type=PATH,
+        help="Make the release again, as its JSON report says, without a fifth of the people; they are the control.",
+    ),
     click.option("--previous", type=PATH, help="An earlier release of the same people."),
     click.option("--series", type=PATH, help="The state of a series that RELEASED is in: all releases before it."),
     click.option("--key", type=PATH, help="The key of the series, by which people are followed through it."),
@@ -60,6 +66,7 @@ def attack(
     released: str,
     input_path: str | None,
     attackers: str | None,
+    remake: str | None,
     form: str,
     threads: int | None,
     quiet: bool,
@@ -81,6 +88,9 @@ def attack(
     With --series, earlier releases are found by the state. Attackers put them together, by the regions that they show,
     and with --key also by which rows belong together, which the links and originals of the series say.
 
+    With --remake REPORT what is attacked is another release, made in the same way as the one whose report this is, of
+    four fifths of the people; the others are the control.
+
     An attacker who fails proves nothing about others: what a release guarantees, `anonymize audit` measures.
 
     Exit code 1: with --max-excess, an interval reaches above it, or an excess could not be measured.
@@ -90,11 +100,13 @@ def attack(
     from anonymize.attack import Attack
     from anonymize.attack import attack as walk
     from anonymize.cli.progress import progress
+    from anonymize.remake import Remake
+    from anonymize.remake import remake as again
     from anonymize.spec import load
 
     names = [name.strip() for name in (attackers or "").split(",") if name.strip()]
     with progress(quiet) as report_progress:
         loaded = load(spec, privacy.PARAMETERS)
         request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)
-        result = walk(request)
+        result = walk(request) if remake is None else again(Remake(request, remake))
     conclude(result.checked, form, quiet=quiet, color=color)

@@ -27,6 +27,7 @@ from anonymize.evaluation.released import as_text, as_written, read_cells
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
+from anonymize.table.copies import suffix_of, write_like
 from anonymize.table.named import unnamed
 from anonymize.verify.bucketized import COUNT
 
@@ -101,12 +102,9 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
-    path = temporary.create("anonymize-", ".csv" if source.format == "csv" else ".parquet")
+    path = temporary.unnamed("anonymize-", suffix_of(source))
     try:
-        if source.format == "csv":
-            both.write_csv(path, separator=spec.input.separator)
-        else:
-            both.write_parquet(path)
+        write_like(both, source, path)
         with Source.open(as_written(spec), path) as opened:
             yield opened
     finally:

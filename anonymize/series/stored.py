@@ -19,6 +19,7 @@ from anonymize.errors import DataError, Problem, WriteError
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Source
+from anonymize.table.copies import write_like
 from anonymize.table.files import reason
 from anonymize.table.named import column
 from anonymize.table.spool import Opened
@@ -72,8 +73,9 @@ def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs:
     try:
         path = temporary.unnamed("anonymize-")
         try:
-            _write(pl.concat([own, pl.DataFrame(columns)]), source, path)
+            write_like(pl.concat([own, pl.DataFrame(columns)]), source, path)
             form = source.format if source.format == "csv" else "arrow"
+            source.unchanged()
             both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
             both.earlier = earlier
             yield both
@@ -93,10 +95,3 @@ def _column(source: Source, name: str, kept: pl.DataFrame) -> pl.Series:
     except pl.exceptions.PolarsError:
         message = f"column {name!r} is of another type than it was of at earlier releases"
         raise DataError(Problem(message, source.name)) from None
-
-
-def _write(frame: pl.DataFrame, source: Source, path: object) -> None:
-    if source.format == "csv":
-        frame.write_csv(str(path), separator=source.separator)
-    else:
-        frame.write_ipc(str(path), compression="uncompressed")

@@ -11,7 +11,7 @@ import pytest
 
 from anonymize import privacy
 from anonymize.auditing.series import SeriesAudit, SeriesResult, audit_series
-from anonymize.errors import DataError, UsageError, WriteError
+from anonymize.errors import UsageError, WriteError
 from anonymize.link import load as load_link
 from anonymize.series.key import Key
 from anonymize.series.state import State
@@ -160,7 +160,7 @@ def test_links_of_other_people_are_found_out(tmp_path: Path) -> None:
 def test_another_key_is_refused_and_what_is_not_there(tmp_path: Path) -> None:
     laid_out(tmp_path, GOOD)
     (tmp_path / "key.json").write_text(Key.new().text)
-    with pytest.raises(DataError, match="is not the key of this series"):
+    with pytest.raises(UsageError, match="is not the key of this series"):
         audited(tmp_path)
     (tmp_path / "key.json").unlink()
     with pytest.raises(UsageError, match="no key file"):

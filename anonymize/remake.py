@@ -1,0 +1,190 @@
+"""What `attack --remake` does: a release made again without a sample of people, who are the control.
+
+original ─▶ rest, others  people who are released, and a fifth that is held out
+rest     ─▶ release       made again, by what the report of the release says: algorithm, options, thresholds, seed
+both     ─▶ attacks       as on any release that has a control (`anonymize.attack`)
+
+So what is attacked is another release, by the same method and of four fifths of the people. It says what the method
+gives away where nobody was held out of the release itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize import temporary
+from anonymize.algorithms import ALGORITHMS, files_of
+from anonymize.attack import Attack, attack
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.evaluation.released import as_written
+from anonymize.families import family_of
+from anonymize.formats import Concluded
+from anonymize.names import split
+from anonymize.publication import named_by, report_files
+from anonymize.release import release
+from anonymize.request import Request
+from anonymize.spec import Spec, override
+from anonymize.table import Source
+from anonymize.table.copies import suffix_of, write_like
+from anonymize.table.files import reason, sha256_of
+from anonymize.table.units import units_of
+
+HELD_OUT = 0.2
+REMADE = "<made again>"
+SAID = "attacked is not {}, but a release made in the same way without {} of {} people, who are the control"
+_THRESHOLDS = ("k", "l", "t", "suppression")
+
+
+@dataclass(frozen=True)
+class Remake:
+    """What was asked for. `attack`: of the release that is given, without a control. `report`: path of its report."""
+
+    attack: Attack
+    report: str
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """How a release was made. `spec`: with the thresholds of then."""
+
+    spec: Spec
+    algorithm: str
+    options: Any
+    seed: int | None
+
+
+def remake(request: Remake) -> Concluded:
+    """Makes a release again and attacks it. Raises UsageError for a release whose method says nothing without its
+    files, DataError for a report that is not that of the release, and what the two roads raise."""
+    attack_request = request.attack
+    given = {
+        "--control": attack_request.control,
+        "--link": attack_request.link,
+        "--previous": attack_request.previous,
+        "--series": attack_request.series,
+    }
+    if wrong := [name for name, value in given.items() if value is not None]:
+        raise UsageError([f"{name}: is not about the release that --remake makes" for name in wrong])
+    made_by = _made_by(request)
+    inputs = [
+        attack_request.released,
+        request.report,
+        attack_request.original or attack_request.spec.input.path,
+        *named_by(attack_request.spec),
+    ]
+    with report_files(attack_request.reports, force=attack_request.force, inputs=inputs) as publish:
+        result = _remade(attack_request, made_by)
+        publish(result.report)
+    return result
+
+
+def _made_by(request: Remake) -> MadeBy:
+    report = _report(request.report)
+    if report.get("output", {}).get("sha256") != sha256_of(request.attack.released):
+        raise DataError(Problem(f"is not the report of {request.attack.released}", request.report))
+    if "series" in report:
+        raise UsageError("--remake: a release of a series follows from those before it")
+    algorithm = report["algorithm"]
+    kind = ALGORITHMS[algorithm["name"]].Options
+    known = {each.name for each in fields(kind)}
+    options = kind(**{name: value for name, value in algorithm["options"].items() if name in known})
+    if further := files_of(options):
+        raise UsageError([f"--remake: the release was made with --{name}, a file of its own" for name in further])
+    thresholds: Any = {name: report["settings"][name]["value"] for name in _THRESHOLDS if name in report["settings"]}
+    spec = override(request.attack.spec, **thresholds)
+    return MadeBy(spec, algorithm["name"], options, algorithm.get("seed"))
+
+
+def _report(path: str) -> Mapping[str, Any]:
+    """Raises DataError for what is not the JSON report of a release."""
+    try:
+        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        name, options, settings = report["algorithm"]["name"], report["algorithm"]["options"], report["settings"]
+        if name in ALGORITHMS and isinstance(options, dict) and isinstance(settings, dict):
+            return dict(report)
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", path)) from None
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise DataError(Problem("is not the JSON report of a release", path, hint="-r report.json writes one"))
+
+
+def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
+    with _parted(attack_request) as parts:
+        written = as_written(made_by.spec)
+        suffix = split(attack_request.released)[1] or ".csv"
+        request = Request(
+            written,
+            made_by.algorithm,
+            made_by.options,
+            input=str(parts.rest),
+            output=str(parts.folder / f"released{suffix}"),
+            save_link=str(parts.folder / "link.json"),
+            seed=made_by.seed,
+            progress=attack_request.progress,
+        )
+        release(request)
+        again = replace(
+            attack_request,
+            spec=written,
+            released=family_of(made_by.algorithm).paths(request).tables[0],
+            original=str(parts.rest),
+            control=str(parts.others),
+            link=request.save_link,
+            reports=(),
+        )
+        result = attack(again)
+    report = dict(result.report)
+    report["input"] = report["input"] | {"path": REMADE}
+    report["original"] = report["original"] | {"path": parts.name}
+    report["warnings"] = [SAID.format(attack_request.released, parts.held_out, parts.people), *report["warnings"]]
+    return replace(result, checked=replace(result.checked, report=report))
+
+
+@dataclass(frozen=True)
+class PartedOriginal:
+    """The people of an original, as two files: `rest`, `others`. `held_out` of `people` are the others. `folder`: for
+    what is made of them."""
+
+    name: str
+    folder: Path
+    rest: Path
+    others: Path
+    held_out: int
+    people: int
+
+
+@contextmanager
+def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
+    """An original without a sample of people, and these, as long as the block; neither is in a folder, where the system
+    allows it."""
+    with Source.open(attack_request.spec, attack_request.original) as source, ExitStack() as stack:
+        source.check()
+        held_out, people = _drawn(attack_request, source)
+        frame, paths = source.scan().collect(engine="streaming"), []
+        for rows in (~held_out, held_out):
+            paths.append(temporary.unnamed("anonymize-", suffix_of(source)))
+            stack.callback(temporary.remove, paths[-1])
+            write_like(frame.filter(rows), source, paths[-1])
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
+        yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
+
+
+def _drawn(attack_request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:
+    """(rows,) whose person is held out, and how many people are, of how many; each row is a person where the spec has
+    no unit."""
+    rows = pl.int_range(source.rows or 0, eager=True)
+    unit, missing = attack_request.spec.unit, attack_request.spec.missing(source.format)
+    who = (rows if unit is None else units_of(source.scan(), unit, missing)).rank("dense").cast(pl.Int64) - 1
+    people = int(who.n_unique())
+    chosen = np.random.default_rng(attack_request.seed).permutation(people) < round(people * HELD_OUT)
+    return pl.Series(chosen).gather(who), (int(chosen.sum()), people)
