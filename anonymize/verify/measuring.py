@@ -113,6 +113,20 @@ def measure(
     )
 
 
+def measure_counted(
+    classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall
+) -> tuple[Result, ...]:
+    """The checks, all of one attribute, on classes that have been counted already: `classes` and `entries` as in
+    `table`. `overall`: the table with which models that compare do compare."""
+    return _results(checks, lambda subject, tree: ([(classes, entries)], overall), classes)
+
+
+def of_sizes(classes: pl.DataFrame, checks: Sequence[Check]) -> tuple[Result, ...]:
+    """The checks that are about no attribute, on classes as `table.classes_of` has them."""
+    measured = _of_classes(classes, checks)
+    return tuple(_result(check, measured, place) for place, check in enumerate(checks))
+
+
 def measure_within(
     rows: TextRows, checks: Sequence[Check], missing: Sequence[str], overall: Callable[[Subject, Tree | None], Overall]
 ) -> tuple[Result, ...]:

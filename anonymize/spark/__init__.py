@@ -1,0 +1,66 @@
+"""Releases on an engine: Spark, Spark Connect or Sail; a DataFrame in, a DataFrame and a report out.
+
+    from anonymize import spark
+    released, report = spark.release(df, "spec.yaml", checkpoint="s3://bucket/scratch")
+    report = spark.audit(released, "spec.yaml")
+
+The classes are those of the release on one machine, row for row. Only the DataFrame API is used, so that the same code
+runs wherever a session of `pyspark` comes from. `checkpoint`: a folder that the engine's workers can write to and read;
+it is private, as what is in it has not been measured yet, and it is yours to remove.
+
+Workers need this package, and so does the driver; a session that is started from Python takes the interpreter of
+`PYSPARK_PYTHON`, which must have it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonymize.errors import Problem, UsageError
+
+if TYPE_CHECKING:
+    from anonymize.python import SpecLike
+    from anonymize.spark.engine import DataFrame
+
+__all__ = ["release"]
+
+
+def release(
+    df: DataFrame,
+    spec: SpecLike,
+    *,
+    checkpoint: str | None = None,
+    algorithm: str = "mondrian",
+    cut: str = "auto",
+    part_rows: int | None = None,
+    allow_unsafe: bool = False,
+    **settings: Any,
+) -> tuple[DataFrame, dict[str, Any]]:
+    """A release of a DataFrame, measured where it was written, and its report.
+
+    `checkpoint`: see the module. `cut`: the rule; `auto` where k-anonymity alone is required. `part_rows`: how many rows
+    a worker grows at once, which the release does not depend on. `settings`: `k`, `l`, `t` and `suppression`, over the
+    spec.
+
+    Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError, InfeasibleError
+    and UnsafeError as `anonymize.release` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.algorithms.splitting.parts import PART_ROWS
+    from anonymize.spark.road import EngineRequest, release_on_engine
+
+    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
+    if unknown:
+        raise UsageError(f"spark.release has no option {', '.join(unknown)}")
+    if algorithm != "mondrian":
+        raise UsageError(Problem(f"{algorithm} does not run on an engine", hint="mondrian does"))
+    if checkpoint is None:
+        hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
+        raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
+    model = specs.override(model_of(spec), **settings)
+    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, allow_unsafe)
+    return release_on_engine(df, request)
