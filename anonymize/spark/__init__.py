@@ -33,17 +33,18 @@ def release(
     algorithm: str = "mondrian",
     cut: str = "auto",
     part_rows: int | None = None,
+    most_values: int | None = None,
     allow_unsafe: bool = False,
     **settings: Any,
 ) -> tuple[DataFrame, dict[str, Any]]:
     """A release of a DataFrame, measured where it was written, and its report.
 
-    `checkpoint`: see the module. `cut`: the rule; `auto` where k-anonymity alone is required. `part_rows`: how many rows
-    a worker grows at once, which the release does not depend on. `settings`: `k`, `l`, `t` and `suppression`, over the
-    spec.
+    `checkpoint`: see the module. `cut`: the rule; `auto` where k-anonymity alone is required. `part_rows`: how many
+    rows a worker grows at once, which the release does not depend on. `most_values`: different values of a column that
+    the driver takes. `settings`: `k`, `l`, `t` and `suppression`, over the spec.
 
-    Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError, InfeasibleError
-    and UnsafeError as `anonymize.release` does.
+    Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError,
+    InfeasibleError and UnsafeError as `anonymize.release` does.
     """
     from anonymize.python import model_of
     from anonymize.spark.engine import require
@@ -51,6 +52,7 @@ def release(
     require()
     from anonymize import spec as specs
     from anonymize.algorithms.splitting.parts import PART_ROWS
+    from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
 
     unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
@@ -62,5 +64,5 @@ def release(
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
         raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
     model = specs.override(model_of(spec), **settings)
-    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, allow_unsafe)
+    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, most_values or MOST_VALUES, allow_unsafe)
     return release_on_engine(df, request)

@@ -86,7 +86,8 @@ class EngineRows:
     def refused(self, tried: UpperStep) -> Bools:
         """(m,) whether a requirement is not met on a side of each cut."""
         sides = np.concatenate((tried.first, tried.second))
-        return ~check(self.groups(sides, [*self.steps, tried]), self.demands.beyond_size).reshape(2, -1).all(axis=0)
+        passed = check(self.groups(sides, [*self.steps, tried]), self.demands.beyond_size)
+        return np.asarray(~passed.reshape(2, -1).all(axis=0))
 
     def groups(self, classes: Ints, steps: Sequence[UpperStep]) -> Groups:
         """Some classes that cuts make as the privacy models see them."""

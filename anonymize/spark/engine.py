@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonymize.errors import DataError, Problem, UsageError
@@ -23,11 +24,12 @@ DataFrame: TypeAlias = Any
 CHUNK = 1 << 20
 """Rows that a worker works on at once."""
 
+
 def require() -> None:
     """Raises UsageError where a library is not there that talks to an engine."""
     try:
-        import pyarrow
-        import pyspark.sql  # noqa: F401
+        for name in ("pyarrow", "pyspark.sql"):
+            import_module(name)
     except ImportError:
         hint = "pip install 'anonymize-toolkit[spark]', or 'anonymize-toolkit[sail]' for Sail"
         raise UsageError(Problem("anonymize.spark needs pyspark and pyarrow", hint=hint)) from None

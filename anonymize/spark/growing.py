@@ -79,7 +79,7 @@ class PartJudge(Judge):
 
 
 @dataclass(frozen=True)
-class Layout:
+class EngineColumns:
     """The columns of a DataFrame: their `names` in order, the `roles` of these. Where rows have been scattered, codes
     of the quasi-identifiers are `q0`, ..., those of sensitive attributes `s0`, ..."""
 
@@ -105,7 +105,7 @@ class Plan:
 
     learned: Learned
     demands: Demands
-    layout: Layout
+    layout: EngineColumns
     output: Output
     steps: tuple[UpperStep, ...]
     parts: UpperClasses
@@ -115,9 +115,16 @@ class Plan:
 
 def boxes_of(parts: Ints, runs: Sequence[Runs]) -> dict[int, list[Ints]]:
     """Of some parts, by their numbers, the codes that occur in each attribute. `runs`: the counts of each attribute."""
-    return {
-        number: [own.codes[own.classes == place] for own in runs] for place, number in enumerate(parts.tolist())
-    }
+    return {number: [own.codes[own.classes == place] for own in runs] for place, number in enumerate(parts.tolist())}
+
+
+def as_one_class(plan: Plan) -> Plan:
+    """The plan of a release in which all rows are one class."""
+    shape = (1, len(plan.learned.attributes))
+    everyone = np.array([plan.learned.rows])
+    one = UpperClasses(np.zeros(1, np.int64), everyone, np.ones(shape, np.bool_), np.zeros(shape, np.uint8))
+    box = [np.flatnonzero(counts) for counts in plan.learned.counts[: shape[1]]]
+    return replace(plan, steps=(), parts=one, boxes={0: box})
 
 
 def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
@@ -129,12 +136,12 @@ def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     scattered = struct({PART: "long", PIECE: "long", **dict.fromkeys(codes, "int")})
     for place in layout.passing:
         scattered = scattered.add(fields[f"c{place}"])
-    shown = struct({})
+    released = struct({})
     for place in layout.released:
         quasi = layout.roles[layout.names[place]] == "quasi-identifier"
-        shown = shown.add(f"c{place}", "string") if quasi else shown.add(fields[f"c{place}"])
+        released = released.add(f"c{place}", "string") if quasi else released.add(fields[f"c{place}"])
     rows = df.mapInArrow(partial(_scatter, plan), scattered)
-    return grouped(rows, (PART, PIECE), partial(_release, plan), shown)
+    return grouped(rows, (PART, PIECE), partial(_release, plan), released)
 
 
 def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -96,14 +96,17 @@ class Learned:
 _NO_SOURCE: Source = None  # type: ignore[assignment]  # nothing that works on codes reads the input again
 
 
-def learn(df: DataFrame, places: Mapping[str, str], spec: Spec, requirements: Sequence[Requirement]) -> Learned:
-    """Counts the values. `df`: its columns by their places; `places`: the place of each name.
+def learn(
+    df: DataFrame, places: Mapping[str, str], spec: Spec, requirements: Sequence[Requirement], most: int = MOST_VALUES
+) -> Learned:
+    """Counts the values. `df`: its columns by their places; `places`: the place of each name; `most`: how many
+    different values the driver takes of a column.
 
-    Raises DataError for no rows, for a column of more values than `MOST_VALUES`, for one of numbers that has others,
+    Raises DataError for no rows, for a column of more values, for one of numbers that has others,
     and for protected values that do not occur.
     """
     names = [*spec.quasi_identifiers, *spec.sensitive]
-    counted = {name: _counted(df, name, places[name]) for name in names}
+    counted = {name: _counted(df, name, places[name], most) for name in names}
     rows = int(counted[names[0]]["count"].sum())
     if not rows:
         raise DataError("no rows: the DataFrame is empty")
@@ -120,12 +123,12 @@ def learn(df: DataFrame, places: Mapping[str, str], spec: Spec, requirements: Se
     return replace(learned, windows=tuple(map(_window, attributes, counts, [learned.largest_k] * len(attributes))))
 
 
-def _counted(df: DataFrame, name: str, place: str) -> pl.DataFrame:
+def _counted(df: DataFrame, name: str, place: str, most: int) -> pl.DataFrame:
     """The different values of a column, `value` and `count`, in an order that does not depend on the engine's."""
-    frame = collected(df.groupBy(place).count().limit(MOST_VALUES + 1))
-    if len(frame) > MOST_VALUES:
+    frame = collected(df.groupBy(place).count().limit(most + 1))
+    if len(frame) > most:
         hint = "round it, or give it a bottom and a top code, before it comes here; or make the release on one machine"
-        message = f"column {name!r} has more than {MOST_VALUES:,} different values, which an engine's driver does not take"
+        message = f"column {name!r} has more than {most:,} different values, which is more than the driver takes"
         raise DataError(Problem(message, hint=hint))
     value, count = frame[place].alias("value"), frame["count"].cast(pl.Int64)
     return pl.DataFrame([value, count.alias("count")]).sort("value", nulls_last=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from anonymize.spark.engine import DataFrame, Frames, collected, grouped, mapped, of_schema, struct
-from anonymize.verify.counted import ROWS, CountedValues, Reading, measure_part, merged, verdict_of
+from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": 
 
 
 def measured(
-    df: DataFrame, reading: Reading, checks: Sequence[Check], threshold: float
+    df: DataFrame, reading: TextReading, checks: Sequence[Check], threshold: float
 ) -> tuple[Verdict, pl.Series]:
     """The verdict on a DataFrame whose columns go by their places, but for what its order and the columns that pass
     through tell; and the sizes of its classes that are not suppressed."""
@@ -48,14 +48,16 @@ def measured(
     return verdict_of(sizes, checks, results, threshold)
 
 
-def texts(df: DataFrame, reading: Reading, names: Sequence[str]) -> DataFrame:
+def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
     """Columns of a frame as texts that are equal where they are compared as equal, and its `count`, if it has one, as
     `ROWS`."""
     rows = {"rows": "long"} if "count" in df.columns else {}
     return mapped(df, partial(_texts, reading, tuple(names)), {**dict.fromkeys(names, "string"), **rows})
 
 
-def passing(df: DataFrame, reading: Reading, columns: Mapping[str, Sequence[str]], most: float | None) -> Uniqueness:
+def passing(
+    df: DataFrame, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
+) -> Uniqueness:
     """What the columns that pass through give away. `columns`: those that pass through by their names, and
     the places of all: `passing`, `generalized`, `sensitive`. The smallest sets are not looked for."""
     sets: dict[str, Any] = {"smallest": None, "max_size": None, "left_out": None}
@@ -78,7 +80,7 @@ def _subjects(checks: Sequence[Check]) -> list[Subject]:
     return list(dict.fromkeys((check.attribute, check.numeric) for check in checks))
 
 
-def _values(df: DataFrame, reading: Reading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
+def _values(df: DataFrame, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
     """A sensitive attribute in the whole table."""
     name = reading.attributes[subject[0] or ""]
     counted = collected(texts(df.groupBy(name).count(), reading, [name]))
@@ -87,14 +89,14 @@ def _values(df: DataFrame, reading: Reading, subject: Subject, checks: Sequence[
     return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)
 
 
-def _texts(reading: Reading, names: Sequence[str], frames: Frames) -> Iterator[pl.DataFrame]:
+def _texts(reading: TextReading, names: Sequence[str], frames: Frames) -> Iterator[pl.DataFrame]:
     for frame in frames:
         made = reading.texts(frame, names)
         yield made.with_columns(frame["count"].alias("rows")) if "count" in frame.columns else made
 
 
 def _measure(
-    reading: Reading, checks: Sequence[Check], values: Mapping[Subject, CountedValues], rows: pa.Table
+    reading: TextReading, checks: Sequence[Check], values: Mapping[Subject, CountedValues], rows: pa.Table
 ) -> pa.Table:
     """The classes of one bucket: a row for each size, and one with the results."""
     from pyspark.sql.pandas.types import to_arrow_schema

@@ -16,17 +16,17 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
 from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
-from anonymize.privacy import Requirement
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import SCHEMA_VERSION, peak_mb, required_k, settings, spec_block, verdict_blocks
+from anonymize.spark.cutting import Demands
 from anonymize.spark.engine import DataFrame, collected
-from anonymize.spark.growing import Layout
+from anonymize.spark.growing import EngineColumns
 from anonymize.spark.learned import Learned
 from anonymize.spec import Spec
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
-from anonymize.verify.counted import Reading
+from anonymize.verify.counted import TextReading
 
 DATAFRAME = "<DataFrame>"
 """What a report calls a table that was no file."""
@@ -37,14 +37,13 @@ class EngineFacts:
     """Everything that the report is made from. `df`: the input. `sizes`: of the classes that are not suppressed."""
 
     spec: Spec
-    cut: str
     df: DataFrame
-    layout: Layout
+    layout: EngineColumns
     learned: Learned
-    requirements: tuple[Requirement, ...]
+    demands: Demands
     verdict: Verdict
     sizes: pl.Series
-    reading: Reading
+    reading: TextReading
     part_rows: int
 
 
@@ -66,10 +65,10 @@ class Marginals(View):
         return np.array([loss for _, loss in self.sums])
 
 
-def release_report(facts: EngineFacts, shown: DataFrame, clock: Clock) -> dict[str, Any]:
-    """The report. `shown`: the release, its columns by their places."""
+def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict[str, Any]:
+    """The report. `written`: the release, its columns by their places."""
     spec, verdict, learned = facts.spec, facts.verdict, facts.learned
-    blocks = verdict_blocks(verdict)
+    blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
     mondrian = ALGORITHMS["mondrian"]
     return {
         "schema_version": SCHEMA_VERSION,
@@ -83,21 +82,21 @@ def release_report(facts: EngineFacts, shown: DataFrame, clock: Clock) -> dict[s
             "rows": verdict.rows,
             "suppressed_rows": verdict.suppressed_rows,
             "dropped_rows": learned.rows - verdict.rows,
-            "suppressed_cells": None,
+            "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
         },
         "algorithm": {
             "name": "mondrian",
             "family": mondrian.NEEDS.family,
-            "options": {"cut": facts.cut, "part_rows": facts.part_rows},
+            "options": {"cut": facts.demands.cut, "part_rows": facts.part_rows},
             "seed": None,
         },
         "settings": settings(spec),
         **blocks,
         "risk": {**blocks["risk"], "before": None},
-        "utility": utility(_view(facts, shown)),
+        "utility": utility(_view(facts, marginals)),
         "recoding": {
             "kind": "regions",
-            "cut": facts.cut,
+            "cut": facts.demands.cut,
             "regions": verdict.classes["count"],
             "suppressed_rows": verdict.suppressed_rows,
         },
@@ -109,8 +108,17 @@ def release_report(facts: EngineFacts, shown: DataFrame, clock: Clock) -> dict[s
     }
 
 
-def _view(facts: EngineFacts, shown: DataFrame) -> View:
-    columns = dict(zip(facts.spec.quasi_identifiers, facts.reading.quasi_identifiers, strict=True))
+def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
+    """Of each quasi-identifier its released texts, and the rows that have each (`count`)."""
+    return [collected(written.groupBy(name).count()) for name in facts.reading.quasi_identifiers]
+
+
+def _suppressed(counted: pl.DataFrame, spec: Spec) -> int:
+    """The cells of a column that show the suppressed text."""
+    return int(counted.filter(counted.to_series(0) == spec.output.suppressed)["count"].sum())
+
+
+def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
     attributes = facts.learned.attributes
     return Marginals(
         attributes=attributes,
@@ -118,9 +126,9 @@ def _view(facts: EngineFacts, shown: DataFrame) -> View:
         loss=(),
         sizes=facts.sizes.to_numpy().astype(np.int64),
         suppressed_rows=facts.verdict.suppressed_rows,
-        k=required_k(facts.requirements),
+        k=required_k(facts.demands.requirements),
         weights=facts.spec.weights,
-        sums=[_sums(facts, each, collected(shown.groupBy(columns[each.name]).count())) for each in attributes],
+        sums=[_sums(facts, own, counted) for own, counted in zip(attributes, marginals, strict=True)],
     )
 
 

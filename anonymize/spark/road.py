@@ -21,14 +21,14 @@ from anonymize.report import Clock
 from anonymize.report.passing import PASSING
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, held, named_by_place, polars_schema
-from anonymize.spark.growing import Layout, Plan, boxes_of, released_rows
-from anonymize.spark.learned import Learned, learn
+from anonymize.spark.growing import EngineColumns, Plan, as_one_class, boxes_of, released_rows
+from anonymize.spark.learned import MOST_VALUES, Learned, learn
 from anonymize.spark.measured import measured, passing
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spec import Spec, resolve
 from anonymize.spec.model import Rare
 from anonymize.verify import THRESHOLD, Verdict, checks_of
-from anonymize.verify.counted import Reading
+from anonymize.verify.counted import TextReading
 
 RULE = CANDIDATES[0]
 
@@ -36,12 +36,13 @@ RULE = CANDIDATES[0]
 @dataclass(frozen=True)
 class EngineRequest:
     """What is asked of a release on an engine. `cut`: the rule, or `auto`. `checkpoint`: a folder that the engine and
-    its workers can write to. `part_rows`: how many rows a worker grows at once."""
+    its workers can write to. `part_rows`: how many rows a worker grows at once. `most_values`: see `learn`."""
 
     spec: Spec
     cut: str
     checkpoint: str
     part_rows: int = PART_ROWS
+    most_values: int = MOST_VALUES
     allow_unsafe: bool = False
 
 
@@ -52,25 +53,42 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     requirements = privacy.requirements(spec)
     refuse(spec, requirements, df)
     request = replace(request, spec=spec)
-    layout = Layout(tuple(df.columns), spec.roles())
+    layout = EngineColumns(tuple(df.columns), spec.roles())
     places = {name: f"c{place}" for place, name in enumerate(df.columns)}
     rows = named_by_place(df)
     with clock("read"):
-        learned = learn(rows, places, spec, requirements)
+        learned = learn(rows, places, spec, requirements, request.most_values)
         _check_feasible(learned, requirements)
     demands = Demands(requirements, _rule(request.cut, requirements))
     with clock("search"):
         plan = _planned(rows, learned, demands, layout, request)
+    made = _made(rows, plan, request, clock)
+    limit = suppression_limit(spec, learned.rows)
+    if made.verdict.suppressed_rows > limit:
+        made = _made(rows, as_one_class(plan), request, clock)
+    _check(made.verdict, request, limit)
+    facts = EngineFacts(spec, df, layout, learned, demands, made.verdict, made.sizes, made.reading, request.part_rows)
+    report = release_report(facts, made.written, clock)
+    return made.written.toDF(*(layout.names[place] for place in layout.released)), report
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release that has been written and measured: `written`, its columns by their places, and how these are read.
+    `sizes`: of the classes that are not suppressed."""
+
+    written: DataFrame
+    reading: TextReading
+    verdict: Verdict
+    sizes: pl.Series
+
+
+def _made(rows: DataFrame, plan: Plan, request: EngineRequest, clock: Clock) -> Made:
     with clock("write"):
-        shown = held(_ordered(released_rows(rows, plan), spec), request.checkpoint, f"release-{uuid4().hex}")
+        ordered = _ordered(released_rows(rows, plan), request.spec)
+        written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
-        reading, verdict, sizes = _measured(shown, learned, layout, spec, requirements)
-    _check(verdict, request)
-    facts = EngineFacts(
-        spec, demands.cut, df, layout, learned, requirements, verdict, sizes, reading, request.part_rows
-    )
-    report = release_report(facts, shown, clock)
-    return shown.toDF(*(layout.names[place] for place in layout.released)), report
+        return _measured(written, plan, request.spec)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -119,7 +137,7 @@ def _rule(cut: str, requirements: Sequence[Requirement]) -> str:
         raise UsageError(f"cut {cut!r}: not on an engine, which has {', '.join(CANDIDATES)}")
     if cut == "auto" and any(not MODELS[each.model].by_size for each in requirements):
         hint = f"name one: cut={RULE!r}, or another of {', '.join(CANDIDATES)}"
-        message = "under models beyond k-anonymity the rule is chosen by a trial on rows by their numbers, which a DataFrame does not have"
+        message = "under models beyond k-anonymity the rule is chosen by a trial on rows, and a DataFrame has no order"
         raise UsageError(Problem(message, hint=hint))
     return RULE if cut == "auto" else cut
 
@@ -139,9 +157,8 @@ def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> No
         raise InfeasibleError([Problem(f"{each} is not met by all rows as one class", hint=hint) for each in failing])
 
 
-def _check(verdict: Verdict, request: EngineRequest) -> None:
-    """Raises what stands against a release that has been measured."""
-    limit = suppression_limit(request.spec, verdict.rows)
+def _check(verdict: Verdict, request: EngineRequest, limit: int) -> None:
+    """Raises what stands against a release that has been measured. `limit`: of suppressed rows."""
     if verdict.suppressed_rows > limit:
         message = f"{verdict.suppressed_rows} rows read as suppressed in every quasi-identifier, and {limit} may"
         raise InfeasibleError(message)
@@ -152,7 +169,9 @@ def _check(verdict: Verdict, request: EngineRequest) -> None:
 # --- what is done ----------------------------------------------------------------------------------------------------
 
 
-def _planned(rows: DataFrame, learned: Learned, demands: Demands, layout: Layout, request: EngineRequest) -> Plan:
+def _planned(
+    rows: DataFrame, learned: Learned, demands: Demands, layout: EngineColumns, request: EngineRequest
+) -> Plan:
     """The upper cuts, as workers need them."""
     source = EngineRows(rows, learned, demands)
     refused = source.refused if demands.beyond_size else None
@@ -170,29 +189,27 @@ def _ordered(released: DataFrame, spec: Spec) -> DataFrame:
     return released.orderBy(functions.rand() if spec.output.row_order == "shuffle" else released.columns)
 
 
-def _measured(
-    shown: DataFrame, learned: Learned, layout: Layout, spec: Spec, requirements: Sequence[Requirement]
-) -> tuple[Reading, Verdict, pl.Series]:
-    trees = {column.name: column.paths for column in learned.sensitive}
+def _measured(written: DataFrame, plan: Plan, spec: Spec) -> Made:
+    trees = {column.name: column.paths for column in plan.learned.sensitive}
     checks = [
         replace(each, tree=trees[each.attribute or ""]) if each.needs_tree else each
-        for each in checks_of(spec, requirements)
+        for each in checks_of(spec, plan.demands.requirements)
     ]
-    columns = columns_of(layout)
+    columns = columns_of(plan.layout)
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
-    verdict, sizes = measured(shown, reading, checks, THRESHOLD)
-    return reading, replace(verdict, passing=passing_of(shown, spec, reading, layout)), sizes
+    verdict, sizes = measured(written, reading, checks, THRESHOLD)
+    return Made(written, reading, replace(verdict, passing=passing_of(written, spec, reading, plan.layout)), sizes)
 
 
-def columns_of(layout: Layout) -> dict[str, str]:
+def columns_of(layout: EngineColumns) -> dict[str, str]:
     """The place of each column that is released."""
     return {layout.names[place]: f"c{place}" for place in layout.released}
 
 
-def reading_of(spec: Spec, quasi_identifiers: Sequence[str], columns: Mapping[str, str]) -> Reading:
+def reading_of(spec: Spec, quasi_identifiers: Sequence[str], columns: Mapping[str, str]) -> TextReading:
     """How a DataFrame is read. `quasi_identifiers`: their places; `columns`: those of all."""
     meaning = spec.missing("arrow")
-    return Reading(
+    return TextReading(
         tuple(quasi_identifiers),
         {name: columns[name] for name in spec.sensitive if name in columns},
         spec.input.missing,
@@ -202,7 +219,7 @@ def reading_of(spec: Spec, quasi_identifiers: Sequence[str], columns: Mapping[st
     )
 
 
-def passing_of(shown: DataFrame, spec: Spec, reading: Reading, layout: Layout) -> Any:
+def passing_of(written: DataFrame, spec: Spec, reading: TextReading, layout: EngineColumns) -> Any:
     """What the columns that pass through give away."""
     columns, roles = columns_of(layout), layout.roles
     names = [name for name in columns if roles[name] in PASSING]
@@ -213,4 +230,4 @@ def passing_of(shown: DataFrame, spec: Spec, reading: Reading, layout: Layout) -
         "sensitive": list(reading.attributes.values()),
     }
     most = None if spec.privacy.passing is None else spec.privacy.passing.uniques
-    return passing(shown, reading, groups, most)
+    return passing(written, reading, groups, most)

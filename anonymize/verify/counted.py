@@ -25,7 +25,7 @@ ROWS = "# rows"
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """How a table is read. `quasi_identifiers`: its columns as released; `attributes`: the column of each sensitive
     attribute that is looked at. `missing`: texts that mean missing.
     `null_missing`: a null means so, too; else it is the empty text. `numbers`: columns in which a suppressed cell is a
@@ -40,7 +40,7 @@ class Reading:
     numbers: frozenset[str] = frozenset()
 
     @property
-    def compared(self) -> Reading:
+    def compared(self) -> TextReading:
         """The same for texts that have been made comparable."""
         if not self.normalize:
             return self
@@ -75,7 +75,9 @@ class CountedValues:
 
     def overall(self) -> Overall:
         """What classes are compared with."""
-        entries = _entries(pl.repeat(0, len(self.texts), dtype=pl.UInt32, eager=True), self._known(self.texts), self.rows)
+        entries = _entries(
+            pl.repeat(0, len(self.texts), dtype=pl.UInt32, eager=True), self._known(self.texts), self.rows
+        )
         return Overall(entries, self._rows(self.texts), self.subject, self.missing, self.tree)
 
     def _known(self, texts: pl.Series) -> pl.Series:
@@ -110,19 +112,18 @@ class MeasuredPart:
 
 
 def measure_part(
-    frame: pl.DataFrame, reading: Reading, checks: Sequence[Check], values: Mapping[Subject, CountedValues]
+    frame: pl.DataFrame, reading: TextReading, checks: Sequence[Check], values: Mapping[Subject, CountedValues]
 ) -> MeasuredPart:
-    """Measures classes that are whole, from their different rows: texts as `Reading.texts` makes them, and `ROWS`.
+    """Measures classes that are whole, from their different rows: texts as `TextReading.texts` makes them, and `ROWS`.
 
     `checks`: those that are about attributes. `values`: of these.
     """
     names = reading.quasi_identifiers
     rows = read(TextTable(frame.lazy(), names, (), None), (), reading.suppressed)
     of_row = rows.classes.dense.of_row.cast(pl.UInt32)
-    sums = frame.select(rows=pl.col(ROWS).cast(pl.Int64), **{"class": of_row}).group_by("class").agg(pl.col("rows").sum())
-    hidden = _hidden(frame, reading)
-    suppressed = frame.select(hidden=hidden, **{"class": of_row}).filter("hidden")["class"].unique().to_list()
-    classes = sums.sort("class").with_columns(size="rows", suppressed=pl.col("class").is_in(suppressed))
+    own_rows = pl.DataFrame([of_row.alias("class"), frame[ROWS].cast(pl.Int64).alias("rows"), _hidden(frame, reading)])
+    classes = own_rows.group_by("class").agg(pl.col("rows").sum(), pl.col("suppressed").all()).sort("class")
+    classes = classes.with_columns(size="rows")
     results: dict[int, Result] = {}
     for subject, own in values.items():
         mine = [place for place, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
@@ -133,21 +134,23 @@ def measure_part(
     return MeasuredPart(sizes, tuple(results[place] for place in range(len(checks))))
 
 
-def _hidden(frame: pl.DataFrame, reading: Reading) -> pl.Series:
+def _hidden(frame: pl.DataFrame, reading: TextReading) -> pl.Series:
     """Whether every cell of a row reads as a suppressed one does."""
     blank = [name for name in reading.quasi_identifiers if name in reading.numbers]
     cells = [
         pl.col(name).is_null() if name in blank else (pl.col(name) == reading.suppressed).fill_null(False)
         for name in reading.quasi_identifiers
     ]
-    return frame.select(pl.all_horizontal(cells)).to_series()
+    return frame.select(suppressed=pl.all_horizontal(cells)).to_series()
 
 
 def merged(parts: Sequence[Result]) -> Result:
     """One check, by its results on all parts of a table, of which each has a class."""
     first = parts[0]
     achieved = {
-        name: value if name not in _BOUNDED[first.model] else _worst(first.model, name, [p.achieved[name] for p in parts])
+        name: value
+        if name not in _BOUNDED[first.model]
+        else _worst(first.model, name, [p.achieved[name] for p in parts])
         for name, value in first.achieved.items()
     }
     known = [each.satisfied for each in parts]
