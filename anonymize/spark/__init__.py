@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anonymize.python import SpecLike
     from anonymize.spark.engine import DataFrame
 
-__all__ = ["release"]
+__all__ = ["audit", "release"]
 
 
 def release(
@@ -55,9 +55,7 @@ def release(
     from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
 
-    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
-    if unknown:
-        raise UsageError(f"spark.release has no option {', '.join(unknown)}")
+    _refuse_unknown("release", settings)
     if algorithm != "mondrian":
         raise UsageError(Problem(f"{algorithm} does not run on an engine", hint="mondrian does"))
     if checkpoint is None:
@@ -66,3 +64,30 @@ def release(
     model = specs.override(model_of(spec), **settings)
     request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, most_values or MOST_VALUES, allow_unsafe)
     return release_on_engine(df, request)
+
+
+def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: Any) -> dict[str, Any]:
+    """The report of a DataFrame that is measured against a spec, whoever made it: the figures of `anonymize.audit`, but
+    for the smallest sets of columns that single rows out.
+
+    `threshold`: a record is at risk when its risk is higher. `settings`: as for `release`. A DataFrame that does not
+    meet its requirements raises nothing: `privacy.satisfied` says so.
+
+    Raises UsageError for what an engine does not measure, or without the extra `spark`; SpecError and DataError as
+    `anonymize.audit` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.spark.checking import audit_on_engine
+
+    _refuse_unknown("audit", settings)
+    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold)
+
+
+def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:
+    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
+    if unknown:
+        raise UsageError(f"spark.{name} has no option {', '.join(unknown)}")

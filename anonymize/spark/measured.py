@@ -65,7 +65,7 @@ def passing(
     if not names:
         return Uniqueness((), 0, 0.0, 0.0, 0.0, most, sets)
     groups = [list(columns[group]) for group in ("passing", "generalized", "sensitive")]
-    every = texts(df, reading, [name for group in groups for name in group])
+    every = _comparable(df, reading, [name for group in groups for name in group])
     keys: list[str] = []
     alone = []
     for group in groups:
@@ -74,6 +74,17 @@ def passing(
     rows = int(df.count())
     first, second, third = (count / max(rows, 1) for count in alone)
     return Uniqueness(names, rows, first, second, third, most, sets)
+
+
+def _comparable(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
+    """Columns whose cells are equal where they are compared as equal: as they are where no two different values of any
+    column have the same text, which its different values say. A fraction may be a zero with a sign."""
+    fractions = {name for name, kind in df.dtypes if kind in ("float", "double")}
+    for name in names:
+        different = df.select(name).distinct()
+        if name in fractions or texts(different, reading, [name]).distinct().count() < different.count():
+            return texts(df, reading, names)
+    return df.select(*names)
 
 
 def _subjects(checks: Sequence[Check]) -> list[Subject]:

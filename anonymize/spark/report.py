@@ -19,6 +19,7 @@ from anonymize.metrics import View, utility
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import SCHEMA_VERSION, peak_mb, required_k, settings, spec_block, verdict_blocks
+from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.cutting import Demands
 from anonymize.spark.engine import DataFrame, collected
 from anonymize.spark.growing import EngineColumns
@@ -27,9 +28,6 @@ from anonymize.spec import Spec
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
 from anonymize.verify.counted import TextReading
-
-DATAFRAME = "<DataFrame>"
-"""What a report calls a table that was no file."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from anonymize.errors import DataError, InfeasibleError, Problem, UnsafeError, U
 from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.report import Clock
-from anonymize.report.passing import PASSING
+from anonymize.spark.checking import passing_of, reading_of
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, held, named_by_place, polars_schema
 from anonymize.spark.growing import EngineColumns, Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import MOST_VALUES, Learned, learn
-from anonymize.spark.measured import measured, passing
+from anonymize.spark.measured import measured
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spec import Spec, resolve
 from anonymize.spec.model import Rare
@@ -195,39 +195,7 @@ def _measured(written: DataFrame, plan: Plan, spec: Spec) -> Made:
         replace(each, tree=trees[each.attribute or ""]) if each.needs_tree else each
         for each in checks_of(spec, plan.demands.requirements)
     ]
-    columns = columns_of(plan.layout)
+    columns = {plan.layout.names[place]: f"c{place}" for place in plan.layout.released}
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
     verdict, sizes = measured(written, reading, checks, THRESHOLD)
-    return Made(written, reading, replace(verdict, passing=passing_of(written, spec, reading, plan.layout)), sizes)
-
-
-def columns_of(layout: EngineColumns) -> dict[str, str]:
-    """The place of each column that is released."""
-    return {layout.names[place]: f"c{place}" for place in layout.released}
-
-
-def reading_of(spec: Spec, quasi_identifiers: Sequence[str], columns: Mapping[str, str]) -> TextReading:
-    """How a DataFrame is read. `quasi_identifiers`: their places; `columns`: those of all."""
-    meaning = spec.missing("arrow")
-    return TextReading(
-        tuple(quasi_identifiers),
-        {name: columns[name] for name in spec.sensitive if name in columns},
-        spec.input.missing,
-        spec.output.suppressed,
-        null_missing=meaning.null,
-        normalize=spec.input.normalize,
-    )
-
-
-def passing_of(written: DataFrame, spec: Spec, reading: TextReading, layout: EngineColumns) -> Any:
-    """What the columns that pass through give away."""
-    columns, roles = columns_of(layout), layout.roles
-    names = [name for name in columns if roles[name] in PASSING]
-    groups = {
-        "names": names,
-        "passing": [columns[name] for name in names],
-        "generalized": list(reading.quasi_identifiers),
-        "sensitive": list(reading.attributes.values()),
-    }
-    most = None if spec.privacy.passing is None else spec.privacy.passing.uniques
-    return passing(written, reading, groups, most)
+    return Made(written, reading, replace(verdict, passing=passing_of(written, spec, reading, columns)), sizes)
