@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize.spark.engine import DataFrame, Frames, collected, grouped, mapped, of_schema, struct
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
+from anonymize.verify.measuring import absent_values
 from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def measured(
     sizes = parts.filter(pl.col("results").is_null()).with_columns(pl.col("suppressed") == 1)
     made = [json.loads(text) for text in parts["results"].drop_nulls()]
     results = {place: merged([Result(**each[number]) for each in made]) for number, place in enumerate(places)}
-    return verdict_of(sizes, checks, results, threshold)
+    verdict, seen = verdict_of(sizes, checks, results, threshold)
+    absent = absent_values(of_attributes, lambda subject, tree: ((), values[subject].overall()))
+    return replace(verdict, absent=absent), seen
 
 
 def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:

@@ -98,7 +98,7 @@ def measure(
 
     return Verdict(
         rows=rows.count,
-        absent=_absent(checks, classed),
+        absent=absent_values(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
         results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
@@ -187,7 +187,7 @@ def _as_wildcard(result: Result) -> Result:
     return replace(result, satisfied=None, unknown=AS_WILDCARD)
 
 
-def _absent(
+def absent_values(
     checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
 ) -> tuple[tuple[str, str], ...]:
     """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""

@@ -80,6 +80,9 @@ def test_direct_identifier(frame_of: Any, table: pl.DataFrame) -> None:
 def test_refusals(frame_of: Any, table: pl.DataFrame) -> None:
     with pytest.raises(DataError, match="no rows"):
         spark.audit(frame_of(table.clear(), 1), SPEC)
+    protected = {"model": "alpha-k-anonymity", "attribute": "ill", "alpha": 0.9, "k": 1, "values": ["mumps"]}
+    with pytest.raises(DataError, match="the protected value 'mumps' does not occur"):
+        spark.audit(frame_of(table), {**SPEC, "privacy": {"models": [protected]}})
     with pytest.raises(DataError, match="other"):
         spark.audit(frame_of(table.with_columns(other=1)), SPEC)
     with pytest.raises(UsageError, match="wildcard"):

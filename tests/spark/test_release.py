@@ -10,6 +10,7 @@ import pytest
 import anonymize
 from anonymize import spark
 from anonymize.errors import DataError, InfeasibleError, UnsafeError, UsageError
+from anonymize.report import RENDERERS
 
 SPEC: dict[str, Any] = {
     "version": 1,
@@ -124,6 +125,14 @@ def test_order_follows_from_what_is_released(frame_of: Any, tmp_path: Path, peop
         released, _ = spark.release(frame_of(table, partitions), spec, checkpoint=str(tmp_path), part_rows=500)
         orders.append(pl.DataFrame(released.toArrow()))
     assert orders[0].equals(orders[1])
+
+
+def test_settings_and_more_than_one_requirement(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    """`k` over the spec, and a report that has a page."""
+    released, report = spark.release(frame_of(people), SPEC, checkpoint=str(tmp_path), k=7)
+    assert report["settings"]["k"] == {"value": 7, "from": "command line"}
+    assert report["classes"]["min_size"] >= 7 and released.count() == len(people)
+    assert "Every requirement is met" in RENDERERS[".md"](report)
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
