@@ -35,6 +35,11 @@ class Problem:
         return f"{text} ({self.hint})" if self.hint else text
 
 
+class OwnNote(str):
+    """A line that is added to an exception (`add_note`) for the terminal. Libraries add notes as well, which are not
+    shown: who knows what is in them."""
+
+
 class AnonymizeError(Exception):
     """A mistake that the user can mend. Carries every problem found, not only the first."""
 

@@ -15,11 +15,11 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import AnonymizeError, Problem, UsageError
+from anonymize.names import FRAME, split
+from anonymize.spec import Spec
 
 Frame: TypeAlias = Any
 """A polars DataFrame or LazyFrame, or whatever exports an Arrow stream: a frame of pandas, a table of pyarrow."""
-FRAME = "<frame>"
-"""What a report calls a table that was no file."""
 
 
 @contextmanager
@@ -70,6 +70,35 @@ def of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
     """A frame as the kind that the data came as."""
     convert = _KINDS.get(type(data).__module__.partition(".")[0])
     return frame if convert is None else convert(frame)
+
+
+def kept_at(output: str | os.PathLike[str] | None, *, in_series: bool) -> str | None:
+    """Where a release is kept, as text; None for one that is not. Raises UsageError for a release of a series that is
+    kept nowhere, and for a file that cannot be read as a frame."""
+    if output is None and in_series:
+        raise UsageError(Problem("a release of a series is a file", hint="name it with output"))
+    path = path_of(output)
+    if path is not None and split(path)[1].lower() not in _READ:
+        raise UsageError(Problem("is none of a kind that can be read again", path, hint=f"one of {', '.join(_READ)}"))
+    return path
+
+
+def written(path: str, spec: Spec) -> pl.DataFrame:
+    """A release that was written; a CSV as text, with nulls where it has empty fields."""
+    return _READ[split(path)[1].lower()](path, spec.input.separator)
+
+
+def _csv(path: str, separator: str) -> pl.DataFrame:
+    return pl.read_csv(path, separator=separator, infer_schema=False)
+
+
+_READ: dict[str, Callable[[str, str], pl.DataFrame]] = {
+    ".csv": _csv,
+    ".csv.gz": _csv,
+    ".parquet": lambda path, separator: pl.read_parquet(path),
+    ".arrow": lambda path, separator: pl.read_ipc(path),
+}
+"""How a release is read, by its suffix."""
 
 
 def path_of(path: str | os.PathLike[str] | None) -> str | None:

@@ -100,7 +100,7 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
     rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))
     sampled = rows.height if rows.height < facts.rows else None
     losses = tried(_spec(proposal), rows, whole=sampled is None)
-    k = proposed(losses) if losses else min(5, facts.rows)
+    k = proposed(losses, facts.rows)
     return request.choose(replace(proposal, costs=losses, k=k, sampled=sampled))
 
 

@@ -3,14 +3,18 @@
 A release in sorted or random order does not tell it. Its owner needs it where rows have to be matched, and nobody else
 may have it: whoever holds the link and the input knows whom every released row is about. It names both files by their
 hashes, and fits no others.
+
+In a series that defers departures some rows are of people who are not in the input any more: of these the link says
+which row of which earlier input each is.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +22,9 @@ from numpy.typing import NDArray
 from anonymize import __version__
 from anonymize.errors import DataError, Problem
 from anonymize.table.files import reason
+
+if TYPE_CHECKING:
+    from anonymize.table import Source
 
 SAVE_LINK = "save-link"
 """The option that names the file."""
@@ -28,8 +35,8 @@ _COLUMN = "input_row"
 
 def released_row_of(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """(count,) the released row that each row of the input is, -1 for none; `rows`: see `Link`."""
-    row_of = np.full(count, -1)
-    row_of[rows] = np.arange(len(rows))
+    row_of, own = np.full(count, -1), np.flatnonzero(rows >= 0)
+    row_of[rows[own]] = own
     return row_of
 
 
@@ -43,16 +50,20 @@ class LinkedFile:
 
 @dataclass(frozen=True)
 class Link:
-    """`rows` (released rows,): the row of the input, from 0, that each released row is."""
+    """`rows` (released rows,): the row of the input, from 0, that each released row is; -1 for one of an earlier input,
+    of which `earlier` says: the released row, the hash of that input, and the row there, from 0."""
 
     input: LinkedFile
     release: LinkedFile
     rows: NDArray[np.int64]
+    earlier: Sequence[tuple[int, str, int]] = ()
 
     def text(self, name: str) -> str:
         """The file. Rows count from 1 there: JSON, or by its name a CSV of one column after a comment with the rest."""
         header = {"format": FORMAT, "format_version": FORMAT_VERSION, "tool": __version__}
         header |= {"input": asdict(self.input), "release": asdict(self.release)}
+        if self.earlier:
+            header["earlier"] = [[place + 1, sha256, row + 1] for place, sha256, row in self.earlier]
         numbers = (self.rows + 1).tolist()
         if name.lower().endswith(".csv"):
             return "\n".join([f"# {json.dumps(header)}", _COLUMN, *map(str, numbers), ""])
@@ -70,8 +81,28 @@ class Link:
             raise DataError(problems)
 
 
-def load(path: str | Path) -> Link:
-    """Reads a link. Raises DataError where it cannot be read, or is damaged."""
+def link_of(source: Source, rows: int, release: str, written: NDArray[np.int64]) -> Link:
+    """The link of a release with this hash; `written`: which of so many `rows` of the source each of its rows is."""
+    own = rows - len(source.earlier)
+    places = np.flatnonzero(written >= own)
+    earlier = [(int(place), *source.earlier[row]) for place, row in zip(places, written[places] - own, strict=True)]
+    files = LinkedFile(source.sha256, own), LinkedFile(release, len(written))
+    return Link(*files, np.where(written < own, written, -1), earlier)
+
+
+def load(path: str | Path, *, with_earlier: bool = False) -> Link:
+    """Reads a link. Raises DataError where it cannot be read, or is damaged; and, unless `with_earlier`, where it has
+    rows of people who are not in the input."""
+    link = _loaded(path)
+    if link.earlier and not with_earlier:
+        message = f"{len(link.earlier)} of {link.release.rows} rows are about people who are not in the input any more"
+        raise DataError(
+            Problem(message, str(path), hint="rows of a release with deferred departures cannot be matched")
+        )
+    return link
+
+
+def _loaded(path: str | Path) -> Link:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -100,10 +131,14 @@ def _link(header: dict[str, Any], numbers: list[int]) -> Link:
     files = [LinkedFile(str(header[name]["sha256"]), int(header[name]["rows"])) for name in ("input", "release")]
     rows = np.array(numbers, np.int64).reshape(-1) - 1
     known = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
-    within = not len(rows) or (rows.min() >= 0 and rows.max() < files[0].rows)
-    if not known or len(rows) != files[1].rows or not within or len(np.unique(rows)) < len(rows):
+    earlier = [(int(place) - 1, str(sha256), int(row) - 1) for place, sha256, row in header.get("earlier", ())]
+    own = rows[rows >= 0]
+    within = min((row for *_, row in earlier), default=0) >= 0
+    within &= not len(rows) or (rows.min() >= -1 and rows.max() < files[0].rows)
+    fits = np.flatnonzero(rows < 0).tolist() == [place for place, _, _ in earlier]
+    if not known or len(rows) != files[1].rows or not within or len(np.unique(own)) < len(own) or not fits:
         raise ValueError
-    return Link(files[0], files[1], rows)
+    return Link(files[0], files[1], rows, earlier)
 
 
 def _damaged(path: str | Path) -> DataError:

@@ -19,6 +19,8 @@ SUFFIXES: dict[str, OutputFormat] = {
 }
 """The format that each suffix of a table asks for."""
 QIT, ST = ".qit", ".st"
+FRAME = "<frame>"
+"""What a table is called that was no file."""
 
 
 def split(path: str) -> tuple[str, str]:

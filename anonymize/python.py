@@ -37,9 +37,10 @@ from anonymize.errors import Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
 from anonymize.families import family_of
-from anonymize.frames import FRAME, Frame, of_kind, path_of, table_of
+from anonymize.frames import Frame, kept_at, of_kind, path_of, table_of, written
 from anonymize.init import Init
 from anonymize.init import init as init_road
+from anonymize.names import FRAME
 from anonymize.recode import Recode
 from anonymize.recode import recode as recode_road
 from anonymize.release import release as release_road
@@ -166,6 +167,12 @@ def release(
     public: bool = False,
     show_values: bool = False,
     allow_unsafe: bool = False,
+    start_series: str | os.PathLike[str] | None = None,
+    after: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    save_link: str | os.PathLike[str] | None = None,
+    force: bool = False,
     **options: Any,
 ) -> Release:
     """A release of a table, made by an algorithm (the recommended one for None), verified as the command verifies it.
@@ -174,20 +181,26 @@ def release(
     the algorithm's own, by the names of its command's (`--time-limit` is `time_limit`). The same data, spec, options
     and seed give the same frame.
 
+    `start_series`, `after`: the state of the series that the release begins, or continues; `key`: the key file of the
+    series. The release of a series is a file, `output` (CSV, Parquet or Arrow by its suffix), which appears together
+    with the state; any other may be. `save_link`: the private file that says which row is whose. `force` replaces files
+    that exist. The original is kept nowhere: `audit --series` finds one only where `data` is a path.
+
     Raises UnsafeError for a release that does not meet its requirements, unless `allow_unsafe`; InfeasibleError where
     there is none; SpecError, DataError and UsageError as the command does. Then nothing is returned.
     """
     name = algorithm or "release"
     chosen = _options(name, options)
     model = specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression)
+    series = start_series is not None or after is not None
     with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
-        reusable = why_not_reusable(ALGORITHMS[name], chosen) is None
+        reusable = not series and why_not_reusable(ALGORITHMS[name], chosen) is None
         request = Request(
             model,
             name,
             chosen,
             input=path,
-            output=f"{folder}/release.arrow",
+            output=kept_at(output, in_series=series) or f"{folder}/release.arrow",
             reports=(f"{folder}/report.json",),
             seed=seed,
             threads=threads or os.cpu_count() or 1,
@@ -195,10 +208,15 @@ def release(
             show_values=show_values,
             allow_unsafe=allow_unsafe,
             save_recoding=f"{folder}/recoding.json" if reusable else None,
+            save_link=path_of(save_link),
+            start_series=path_of(start_series),
+            after=path_of(after),
+            key=path_of(key),
+            force=force,
         )
         report = _without_paths(release_road(request), data)
         tables, texts = (getattr(family_of(name).paths(request), part) for part in ("tables", "texts"))
-        first, *others = (of_kind(pl.read_ipc(path), data) for path in tables)
+        first, *others = (of_kind(written(path, model), data) for path in tables)
         further = dict(zip([Path(each).name for each in tables[1:]], others, strict=True))
         further |= {Path(each).name: json.loads(Path(each).read_text()) for each in texts}
         recoding = json.loads(Path(folder, "recoding.json").read_text()) if reusable else None

@@ -21,7 +21,7 @@ from anonymize.attack import try_release
 from anonymize.calling import make_callable
 from anonymize.families import family_of
 from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
-from anonymize.link import SAVE_LINK, Link, LinkedFile
+from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
@@ -62,7 +62,7 @@ def release(request: Request) -> dict[str, Any]:
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
     with following(request) as series, opened(request.spec, paths) as files:
-        series.begin(files)
+        files = series.begin(files)
         spec = resolve(request.spec, files.source.columns)
         request = replace(request, spec=spec)
         requirements, room = family.requirements(spec), room_for(request, files.source)
@@ -74,6 +74,7 @@ def release(request: Request) -> dict[str, Any]:
             run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
+            table = series.named(table)
             draft = family.draft(request, requirements, table, result)
         with timed("write"):
             draft.write(files)
@@ -96,8 +97,7 @@ def release(request: Request) -> dict[str, Any]:
 def _write_link(files: Files, table: Table, written: Written) -> None:
     """The private link of the released rows to those of the input, where it is asked for."""
     if SAVE_LINK in files.private:
-        rows = written.rows
-        link = Link(LinkedFile(files.source.sha256, table.rows), LinkedFile(files.table.sha256, len(rows)), rows)
+        link = link_of(files.source, table.rows, files.table.sha256, written.rows)
         files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
 
 

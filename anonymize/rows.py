@@ -19,7 +19,7 @@ from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Codes, Table
 from anonymize.table.named import unnamed
 
@@ -62,13 +62,15 @@ def frames(
     def sorting(held: HeldColumns) -> Iterator[SortColumn]:
         yield reading.ranked(comparing(request.spec))
         yield from (held[name].sorting() for name in passing)
+        if table.pseudonym is not None:
+            yield HeldColumn(table.pseudonym).sorting()
 
     done = 0
     for batch in pieces(request, table, passing, sorting, null):
         class_of = released.class_of[batch.rows]
         if written is not None:
             written.add(batch.rows, class_of >= 0)
-        yield reading.piece(batch.frame, class_of)
+        yield reading.piece(batch.frame, class_of, None if table.pseudonym is None else table.pseudonym[batch.rows])
         done += batch.frame.height
         request.progress("write", done, table.rows)
 
@@ -95,8 +97,11 @@ class ReleasedRows:
             return numbers
         return column.texts if self.null == "" else column.texts.replace("", None)
 
-    def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32]) -> pl.DataFrame:
-        """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out."""
+    def piece(
+        self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None
+    ) -> pl.DataFrame:
+        """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out. `pseudonym`: a
+        further column."""
         columns: list[pl.Series] = []
         for name in self.columns:
             if self.roles[name] == "quasi-identifier":
@@ -104,7 +109,7 @@ class ReleasedRows:
                 columns += [self.cells[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
             elif self.roles[name] not in WITHHELD:
                 columns.append(passing[name])
-        frame = pl.DataFrame(columns)
+        frame = pl.DataFrame(columns if pseudonym is None else [*columns, pseudonym])
         complete = not self.released.dropped_rows and not self.released.left_out
         return frame if complete else frame.filter(pl.Series(class_of >= 0))
 

@@ -3,19 +3,29 @@
 A name is noted before its file exists, so that there is no moment at which a file could be left behind by anything but
 the process being killed outright. What may hold raw cells is `unnamed`: where the system has it (Linux), the file is in
 no folder at any time, and goes with the process however that ends.
+
+A file of `create` is locked (`flock`) for as long as its process lives, and no longer, however that ends. So
+`clear_left` can tell what a process that was killed has left from what another one is writing: by the lock and not by
+the number of a process, which the next one may get and which says nothing of one on another machine or in a container.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # every start of the command imports this module, and few of them need the others
     from pathlib import Path
 
-_LIVE: set[Path] = set()
+_RANDOM = 6
+"""Random bytes in the name of a file, which are twice as many hexadecimal digits."""
+
+_LIVE: dict[Path, int] = {}
+"""Files of `create`, and the descriptors that hold their locks; `_NONE` for one that is not there yet."""
+_NONE = -1
 _OPEN: dict[Path, int] = {}
 """Files without a name, by the path that opens them again, and their descriptors."""
 
@@ -29,14 +39,69 @@ def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
     from pathlib import Path
 
     while True:
-        path = Path(folder or tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(6)}{suffix}"
+        path = Path(folder or tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(_RANDOM)}{suffix}"
         if path.exists():
             continue
         use()
-        _LIVE.add(path)
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _LIVE[path] = _NONE
+        try:
+            _LIVE[path] = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            del _LIVE[path]
+            continue
+        if _is_kept(_LIVE[path]):
             return path
+        remove(path)
+
+
+def clear_left(prefix: str, suffix: str, folder: Path) -> None:
+    """Removes what `create` made with the same prefix and suffix in a folder, in a process that was killed since.
+
+    Only the user's own plain files, which have no second name and which no process holds. What cannot be looked at or
+    removed is left.
+    """
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            digits = name[len(prefix) : len(name) - len(suffix)]
+            random = len(digits) == 2 * _RANDOM and not set(digits) - set("0123456789abcdef")
+            if random and name == f"{prefix}{digits}{suffix}":
+                with suppress(OSError):
+                    _remove_left(os.path.join(folder, name))
+
+
+def _remove_left(path: str) -> None:
+    """Removes a file that nobody holds. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
+        if own and _lock(descriptor):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _is_kept(descriptor: int) -> bool:
+    """Locks a new file; whether it is still there. Before it was locked, another process may have taken it for one that
+    was left."""
+    try:
+        return not _lock(descriptor) or os.fstat(descriptor).st_nlink > 0
+    except BlockingIOError:
+        return False
+
+
+def _lock(descriptor: int) -> bool:
+    """Takes the lock of a file, which is freed with the descriptor; whether there are such locks, without which nothing
+    is ever cleared. Raises BlockingIOError where another has it."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def unnamed(prefix: str, suffix: str = "") -> Path:
@@ -85,7 +150,14 @@ def remove(path: Path) -> None:
         return
     with suppress(OSError):
         path.unlink(missing_ok=True)
-    _LIVE.discard(path)
+    descriptor = _LIVE.pop(path, _NONE)
+    if descriptor != _NONE:
+        os.close(descriptor)
+
+
+def is_own(path: str | Path) -> bool:
+    """Whether a path is that of a file of `create` or `unnamed`, which nobody finds there later."""
+    return str(path) in map(str, (*_OPEN, *_LIVE))
 
 
 def remove_all() -> None:

@@ -1,13 +1,15 @@
 """A series of nightly releases of Adult: what it withholds, holds back and loses, checked by thirty lines of its own.
 
-    python benchmarks/nights.py [--data FOLDER] [--nights 12] [--command mondrian] [--wait N] | --kills 50 | --reserve
+    python benchmarks/nights.py [--data FOLDER] [--nights 12] [--command mondrian] [--wait N] [--departures deferred]
+    python benchmarks/nights.py [--data FOLDER] [--command mondrian] --kills 50 | --reserve
 
 Adult grows by 1 % and loses 0.5 % a night: who leaves is drawn, newcomers are bootstrapped from the rows and have new
 keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and the first and last once more
 from scratch. Loss counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs,
 links and releases and nothing else, and imports nothing of anonymize.
-With --kills, runs of a second night of fewer rows are ended by SIGKILL at random moments: after each, the series is as
-it was before or as it is after that night, and the release is that of the state.
+With --kills, runs of a second night of fewer rows are ended by SIGKILL at random moments, every second one of them when
+files are about to take their places: after each, the series is as it was before or as it is after that night, and the
+release is that of the state.
 With --reserve, what happens to classes that nobody mends: see docs/over-time.md.
 """
 
@@ -28,6 +30,7 @@ import time
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +52,7 @@ COLUMNS += ("loss from scratch", "ratio", "with held back", "s from scratch")
 Rows = list[list[str]]
 
 
-def spec(wait: int | None = None) -> str:
+def spec(wait: int | None = None, departures: str = "unseen") -> str:
     """Adult with the occupation as what is sensitive. `wait`: how many nights newcomers may wait for others."""
     lines = (HOME / "configs" / "adult.yaml").read_text(encoding="utf-8").split("privacy:")[0].splitlines()
     kept = [line.replace("../hierarchies", str(HOME / "hierarchies")) for line in lines if "occupation:" not in line]
@@ -60,7 +63,7 @@ def spec(wait: int | None = None) -> str:
                 "unit: id",
                 "sensitive: {occupation: {}}",
                 f"privacy: {{k: {K}, l: {L}}}",
-                *([f"series: {{wait: {wait}}}"] if wait is not None else []),
+                f"series: {{departures: {departures}{'' if wait is None else f', wait: {wait}'}}}",
             ]
         )
         + "\n"
@@ -100,18 +103,29 @@ def read(path: Path) -> list[dict[str, str]]:
 def released(folder: Path, night: int) -> dict[str, tuple[tuple[str, ...], str]]:
     """Of everybody who was released, the class shown and the value, by the link of that night."""
     people = [row["id"] for row in read(folder / f"in{night}.csv")]
-    link = json.loads((folder / f"link{night}.json").read_text())["input_rows"]
+    link = json.loads((folder / f"link{night}.json").read_text())
+    whose = [people[number - 1] if number else "" for number in link["input_rows"]]
+    for place, sha256, number in link.get("earlier", ()):
+        whose[place - 1] = inputs(folder, night)[sha256][number - 1]
     rows = read(folder / f"out{night}.csv")
     passing = ("occupation", "salary-class")
     return {
-        people[number - 1]: (tuple(text for name, text in row.items() if name not in passing), row["occupation"])
-        for number, row in zip(link, rows, strict=True)
+        person: (tuple(text for name, text in row.items() if name not in passing), row["occupation"])
+        for person, row in zip(whose, rows, strict=True)
     }
 
 
-def checked(nights: Sequence[dict[str, tuple[tuple[str, ...], str]]]) -> tuple[int, int]:
-    """The fewest people of one history on the last night, and the fewest values that these had in any release."""
-    people = nights[-1]
+@cache
+def inputs(folder: Path, night: int) -> dict[str, list[str]]:
+    """The people of each input before a night, by the hash of the input."""
+    paths = [folder / f"in{number}.csv" for number in range(night)]
+    return {hashlib.sha256(path.read_bytes()).hexdigest(): [row["id"] for row in read(path)] for path in paths}
+
+
+def checked(nights: Sequence[dict[str, tuple[tuple[str, ...], str]]], *, everybody: bool) -> tuple[int, int]:
+    """The fewest people of one history on the last night, and the fewest values that these had in any release.
+    `everybody`: those count, too, who are in an earlier release alone."""
+    people = set().union(*nights) if everybody else set(nights[-1])
     groups: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for who in people:
         groups[tuple(night[who][0] if who in night else None for night in nights)].append(who)
@@ -165,9 +179,9 @@ def line(folder: Path, night: int, own_seconds: float, scratch: float | None, wo
     return "| " + " | ".join([*figures, f"{own_seconds:.1f}", *compared]) + " |"
 
 
-def series(folder: Path, data: Path, command: str, count: int, wait: int | None) -> None:
+def series(folder: Path, data: Path, command: str, count: int, wait: int | None, departures: str) -> None:
     """Releases and checks a series, and prints a line a night."""
-    (folder / "spec.yaml").write_text(spec(wait))
+    (folder / "spec.yaml").write_text(spec(wait, departures))
     subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
     header, originals = first_night(data)
     rows, draw, nights = originals, random.Random(1), []
@@ -178,7 +192,7 @@ def series(folder: Path, data: Path, command: str, count: int, wait: int | None)
         own = ran(in_series(command, night), folder)
         scratch = ran(arguments(command, night, "scratch"), folder) if night in (0, count - 1) else None
         nights.append(released(folder, night))
-        worst = checked(nights)
+        worst = checked(nights, everybody=departures == "deferred")
         print(line(folder, night, own, scratch, worst), flush=True)
         assert worst >= (K, 0) and worst[1] >= L, "the guarantee does not hold"
     audit = [sys.executable, "-m", "anonymize", "audit", "spec.yaml", "--series", "state", "--key", "key.json", "-q"]
@@ -197,12 +211,24 @@ def state_of(folder: Path) -> tuple[int, bool]:
     return len(releases), right
 
 
-def killed(folder: Path, command: list[str], wait: float) -> bool:
-    """Whether a run was ended before its end."""
+def killed(folder: Path, command: list[str], wait: float, *, late: bool) -> bool:
+    """Whether a run was ended before its end, so many seconds after its start; or, `late`, after all files are
+    written: the journal has their hashes from then on."""
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+    journal = folder / ".state.journal"
+    while late and process.poll() is None and b'"sha256": "' not in _hashed(journal):
+        time.sleep(0.0005)
     time.sleep(wait)
     process.kill()
     return process.wait() != 0
+
+
+def _hashed(journal: Path) -> bytes:
+    """A journal without the hashes of files that are not complete."""
+    try:
+        return journal.read_bytes().replace(b'"sha256": ""', b"")
+    except FileNotFoundError:
+        return b""
 
 
 def second_night(folder: Path, data: Path, command: str, rows: int) -> tuple[bytes, float]:
@@ -228,9 +254,11 @@ def kills(folder: Path, data: Path, command: str, times: int, rows: int = 5000) 
     began, copy = folder / "began", folder / "copy"
     began.mkdir()
     after, length = second_night(began, data, command, rows)
-    for _ in range(times):
+    for number in range(times):
         shutil.copytree(began, copy)
-        ended += killed(copy, in_series(command, 1), source.uniform(0.1, 1.05) * length)
+        late = bool(number % 2)
+        wait = source.uniform(0, 0.03) if late else source.uniform(0.05, 1.2) * length
+        ended += killed(copy, in_series(command, 1), wait, late=late)
         show = [sys.executable, "-m", "anonymize", "series", "show", "state"]
         answered = subprocess.run(show, cwd=copy, capture_output=True).returncode == 0
         releases, right = state_of(copy)
@@ -271,6 +299,7 @@ def main() -> int:
     parser.add_argument("--nights", type=int, default=12)
     parser.add_argument("--command", default="mondrian")
     parser.add_argument("--wait", type=int, help="how many nights newcomers may wait; left out: as the command does")
+    parser.add_argument("--departures", default="unseen", choices=("unseen", "deferred"))
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--reserve", action="store_true")
     given = parser.parse_args()
@@ -282,7 +311,7 @@ def main() -> int:
             return 0
         if given.kills:
             return bool(kills(folder, given.data, given.command, given.kills))
-        series(folder, given.data, given.command, given.nights, given.wait)
+        series(folder, given.data, given.command, given.nights, given.wait, given.departures)
         return 0
 
 

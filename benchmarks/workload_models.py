@@ -33,7 +33,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, load
-from anonymize.spec.model import Workload
+from anonymize.spec.workload import Workload
 
 RESULTS = Path(__file__).with_name("workload_models.md")
 ROWS = 1000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.link import Link, LinkedFile, load
+from anonymize.link import Link, LinkedFile, load, released_row_of
 from anonymize.publication import Paths
 
 LINK = Link(LinkedFile("a" * 64, 5), LinkedFile("b" * 64, 3), np.array([4, 0, 2]))
@@ -95,3 +95,19 @@ def test_a_link_is_json_or_a_csv(path: str) -> None:
 def test_a_link_does_not_go_to_standard_output() -> None:
     with pytest.raises(UsageError, match="--save-link: is a file"):
         Paths(None, private={"save-link": "-"}).check([])
+
+
+def test_rows_of_people_who_are_not_in_the_input_are_told_apart(tmp_path: Path) -> None:
+    files = LinkedFile("a" * 64, 3), LinkedFile("b" * 64, 4)
+    link = Link(*files, np.array([2, -1, 0, -1]), [(1, "c" * 64, 7), (3, "d" * 64, 0)])
+    for name in ("link.json", "link.csv"):
+        path = tmp_path / name
+        path.write_text(link.text(name))
+        again = load(path, with_earlier=True)
+        assert again.rows.tolist() == link.rows.tolist() and again.earlier == link.earlier
+        assert released_row_of(again.rows, 3).tolist() == [2, -1, 0]
+        with pytest.raises(DataError, match="2 of 4 rows are about people who are not in the input any more"):
+            load(path)
+        path.write_text(link.text(name).replace("[4, ", "[3, "))
+        with pytest.raises(DataError, match="damaged"):
+            load(path, with_earlier=True)

@@ -10,12 +10,7 @@ is released. It does not guarantee a minimal generalization, let alone the least
 and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
 end at the top without one, though one exists; then it says that the search found none.
 
-What a node stands for, and which of its rows are suppressed: as in `incognito`.
-
-`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
-ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
-knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
-values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

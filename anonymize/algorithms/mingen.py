@@ -10,17 +10,12 @@ of less distortion, whatever the models: nothing is concluded from one node for 
 distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
 that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
 
-What a node stands for, and which of its rows are suppressed: as in `incognito`.
+What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
 
 `--time-limit` ends the search earlier, with the best node so far, and `gap` in the report's `recoding` block says by
 how much at most another one may be of less distortion. Where none has been met, the top of the lattice is looked at,
 and if that is not safe, the search goes on to the first safe node. Interrupted, the best so far and the gap are told on
 the terminal, and nothing is written.
-
-`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
-ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
-knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
-values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

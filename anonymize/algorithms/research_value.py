@@ -39,12 +39,7 @@ checks more.
 
 Interrupted, it says on the terminal which string is the best so far, and the gap; nothing is written.
 
-`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
-ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
-knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
-values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
-
-What a node stands for, and which of its rows are suppressed: as in `incognito`.
+What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

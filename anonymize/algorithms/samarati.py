@@ -19,18 +19,13 @@ and the spec has no `unit`. For others the heights are searched one after the ot
 said here holds for them too.
 AllMin never takes it for granted.
 
-What a node stands for, and which of its rows are suppressed: as in `incognito`.
+What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
 
 `--time-limit` ends the search earlier. What is released then is the most precise of the lowest good nodes so far, which
 need not be minimal; `gap` in the report's `recoding` block says how many heights lower another good node may be at the
 most, and `minimal` has the nodes that were met in time. Where none has been met, the top of the lattice is looked at,
 and if that is not good, the search goes on to the first good node. Interrupted, the best so far and the gap are told on
 the terminal, and nothing is written.
-
-`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
-ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
-knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
-values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

@@ -15,18 +15,11 @@ the group whose region costs the row itself less; it favours the region that has
 method loses less than Mondrian: `rise` is the reading under which that holds at every k that was tried, and the
 default. Figures of all three: docs/local-recoding.md.
 
-What it guarantees. Every class meets every model of the spec, or nothing is released. Where the table as one class does
-not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it. Under
-k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; then classes
-that break one are merged with the class that mends them at least cost, of the 64 nearest, or else with the nearest. It
-does not guarantee the least loss.
+What it guarantees. What `bottom-up` does: every class meets every model of the spec, or nothing is released; what it
+loses need not be the least. How many rows a class has, and what happens where one breaks a model, are as there.
 
-Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
-and the method works inside each. Then, unless `--no-refine` is given, the classes are refined, or those of `mondrian`,
-if a trial of two passes shows that they come to less (above 100,000 rows, if they lose less): for as many `--passes` as
-it pays, rows go to classes that they cost less in, alone or together, and classes that lie near each other, across
-the borders of parts too, are grouped anew. What is lost never rises, every class still meets every model, and a class
-may have more than 2k rows then. A `--time-limit` ends it earlier, with what was found by then.
+Two more steps go beyond the paper, as in `bottom-up`: `--start mondrian` cuts the table into parts of about a thousand
+rows first, and the classes are refined afterwards unless `--no-refine` is given.
 
 Recoding model. Local: equal rows may be released differently, and regions of classes may overlap. A part of equal rows
 only is not cut further around seeds: it loses nothing.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.guessing import guesses, normalized
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats
@@ -28,17 +28,15 @@ KNOWS = "the quasi-identifiers of a person"
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute."""
-    successes = []
-    for name, size in scene.sensitive.items():
-        before = prior(scene.release, name, size)
+
+    def offered(name: str, size: int, before: Floats) -> list[Floats]:
         counts = scene.release.counts(name, size)
         model = likelihoods(scene, counts)
-        shares = [
+        return [
             normalized((pairs @ counts).toarray() * _told(people, model), before) for people, pairs in scene.groups()
         ]
-        truths = [people.values[name] for people, _ in scene.groups()]
-        successes.append(guessed(shares, truths, before, name))
-    return successes
+
+    return guesses(scene, offered)
 
 
 def likelihoods(scene: Scene, counts: Any) -> list[Floats]:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.guessing import CERTAIN, guessed, prior
+from anonymize.attacks.guessing import CERTAIN, guesses
 from anonymize.attacks.majority import offered
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
+from anonymize.classes import Floats
 
 ID = "inference-certain"
 KNOWS = "the quasi-identifiers of a person"
@@ -24,10 +25,8 @@ KNOWS = "the quasi-identifiers of a person"
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute."""
-    successes = []
-    for name, size in scene.sensitive.items():
-        before = prior(scene.release, name, size)
-        shares = [np.where(each.max(axis=1, keepdims=True) >= CERTAIN, each, before) for each in offered(scene, name)]
-        truths = [people.values[name] for people, _ in scene.groups()]
-        successes.append(guessed(shares, truths, before, name))
-    return successes
+
+    def only_certain(name: str, size: int, before: Floats) -> list[Floats]:
+        return [np.where(each.max(axis=1, keepdims=True) >= CERTAIN, each, before) for each in offered(scene, name)]
+
+    return guesses(scene, only_certain)

@@ -38,8 +38,7 @@ def attack(scene: Scene) -> list[Success]:
         shares = alone
         for other in before:
             shares = [_together(own, old, common) for own, old in zip(shares, offered(other, name), strict=True)]
-        truths = [people.values[name] for people, _ in scene.groups()]
-        successes.append(guessed(shares, truths, alone[0], name))
+        successes.append(guessed(shares, scene.truths(name), alone[0], name))
     return successes
 
 

@@ -12,9 +12,11 @@ disclosure, 2026, for categories; whoever guesses, and not only a model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from anonymize.attacks.scene import ShownRows
+from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 
@@ -42,6 +44,17 @@ def right(shares: Floats, truth: Ints) -> Floats:
     """(people,) the chance that the likeliest value is the true one, if ties are broken at random."""
     best = shares >= shares.max(axis=1, keepdims=True) * (1 - 1e-12)
     return np.asarray(best[np.arange(len(truth)), truth] / best.sum(axis=1))
+
+
+def guesses(scene: Scene, offered: Callable[[str, int, Floats], list[Floats]]) -> list[Success]:
+    """A success for each sensitive attribute. `offered`: from an attribute's name, how many values it has and (size,)
+    the share of each in all of the release to (people, size) the shares that are offered to the targets, and to the
+    control if there is one."""
+    successes = []
+    for name, size in scene.sensitive.items():
+        before = prior(scene.release, name, size)
+        successes.append(guessed(offered(name, size, before), scene.truths(name), before, name))
+    return successes
 
 
 def guessed(shares: list[Floats], truths: list[Ints], before: Floats, about: str) -> Success:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed, prior
+from anonymize.attacks.guessing import guesses
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
@@ -50,13 +50,12 @@ def attack(scene: Scene) -> list[Success]:
     )
     people = [each for each in (scene.targets, scene.control) if each is not None]
     unseen = [np.hstack([part.of_codes(each.codes[:, column]) for column, part in enumerate(bins)]) for each in people]
-    successes = []
-    for name, size in scene.sensitive.items():
+
+    def offered(name: str, size: int, before: Floats) -> list[Floats]:
         counts = release.counts(name, size).tocsr()[classes]
-        before = prior(release, name, size)
-        shares = [_over_all(each, before) for each in _predicted(seen, counts, unseen)]
-        successes.append(guessed(shares, [each.values[name] for each in people], before, name))
-    return successes
+        return [_over_all(each, before) for each in _predicted(seen, counts, unseen)]
+
+    return guesses(scene, offered)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity); Taub a
 
 from __future__ import annotations
 
-from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.guessing import guesses, normalized, prior
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats
@@ -22,11 +22,7 @@ KNOWS = "the quasi-identifiers of a person"
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute."""
-    successes = []
-    for name, size in scene.sensitive.items():
-        truths = [people.values[name] for people, _ in scene.groups()]
-        successes.append(guessed(offered(scene, name), truths, prior(scene.release, name, size), name))
-    return successes
+    return guesses(scene, lambda name, size, before: offered(scene, name))
 
 
 def offered(scene: Scene, name: str) -> list[Floats]:

@@ -15,12 +15,13 @@ Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from anonymize.attacks.distorted import DistortedRows, undistorted
-from anonymize.attacks.guessing import guessed, normalized, prior
+from anonymize.attacks.guessing import guessed, guesses, normalized
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
@@ -41,7 +42,7 @@ def attack(scene: Scene) -> list[Success]:
         return [_undone(scene, scene.distorted, name) for name in scene.sensitive if name in scene.distorted.values]
     if scene.release.group_of is None:
         return []
-    return [_regrouped(scene, name, size) for name, size in scene.sensitive.items()]
+    return guesses(scene, partial(_regrouped, scene))
 
 
 # --- a randomized release --------------------------------------------------------------------------------------------
@@ -75,12 +76,10 @@ def _undone(scene: Scene, distorted: DistortedRows, name: str) -> Success:
 # --- anatomy's pair --------------------------------------------------------------------------------------------------
 
 
-def _regrouped(scene: Scene, name: str, size: int) -> Success:
-    before = prior(scene.release, name, size)
+def _regrouped(scene: Scene, name: str, size: int, before: Floats) -> list[Floats]:
     rows = row_shares(scene.release, scene.sizes, name, size)
     of_class = _sums(scene.release.class_of, len(scene.release.first)) @ rows
-    shares = [normalized(pairs @ of_class, before) for _, pairs in scene.groups()]
-    return guessed(shares, [people.values[name] for people, _ in scene.groups()], before, name)
+    return [normalized(pairs @ of_class, before) for _, pairs in scene.groups()]
 
 
 def row_shares(release: ShownRows, sizes: tuple[int, ...], name: str, size: int) -> Floats:

@@ -195,6 +195,11 @@ class Scene:
         if self.control is not None:
             yield self.control, self.of_control
 
+    def truths(self, name: str) -> list[Ints]:
+        """(people,) codes of a sensitive attribute, below 0 where missing: of the targets, and of the control if there
+        is one."""
+        return [people.values[name] for people in (self.targets, self.control) if people is not None]
+
     def generator(self, name: str) -> np.random.Generator:
         """What is random in one attack, whichever others are made."""
         return np.random.default_rng([self.seed, *name.encode()])

@@ -7,7 +7,7 @@ with it. So the state is believed where there is nothing else, and is said to ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +15,10 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.auditing.table import Audited, opened
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError
 from anonymize.link import load as load_link
 from anonymize.series.journal import Journal, locked
-from anonymize.series.key import Key
-from anonymize.series.key import load as load_key
+from anonymize.series.key import Key, load_for
 from anonymize.series.state import SeriesRelease, State, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
@@ -42,11 +41,8 @@ def opened_state(path: str) -> State:
 
 
 def key_of(path: str, state: State) -> Key:
-    """The key of a series. Raises DataError for that of another one, and what reading it raises."""
-    key = load_key(path)
-    if key.fingerprint != state.key:
-        raise DataError(Problem("is not the key of this series", path))
-    return key
+    """The key of a series. Raises UsageError for that of another one, and what reading it raises."""
+    return load_for(path, state.key)
 
 
 @dataclass(frozen=True)
@@ -63,12 +59,12 @@ class RetracedRelease:
 
 @dataclass(frozen=True)
 class SeriesFiles:
-    """Where the files of a series are looked for: where the state says, and in the `folder` of the state. `secret`: of
+    """Where the files of a series are looked for: where the state says, and in the `folder` of the state. `secrets`: of
     the key. `spec`: that of the releases."""
 
     spec: Spec
     state: State
-    secret: bytes
+    secrets: Sequence[bytes]
     folder: Path
 
     def releases(self, stack: ExitStack) -> list[RetracedRelease]:
@@ -113,14 +109,30 @@ class SeriesFiles:
         if link is None or original is None:
             return None, tuple(lacking)
         try:
-            rows = load_link(link)
+            rows = load_link(link, with_earlier=True)
             rows.check(link, input=release.input.sha256, release=release.sha256)
-            with Source.open(self.spec, original) as source:
-                columns = [column(name) for name in self.state.person]
-                everybody = pseudonyms(source.scan(), columns, self.secret, normalize=self.spec.input.normalize)
+            whose = {release.input.sha256: self._pseudonyms(original)}
+            for sha256 in {sha256 for _, sha256, _ in rows.earlier}:
+                place = self._earlier_original(sha256)
+                if place is None:
+                    return None, ("original",)
+                whose[sha256] = self._pseudonyms(place)
         except (DataError, pl.exceptions.PolarsError):
             return None, ("link",)
-        return everybody.gather(rows.rows), ()
+        own = pl.Series(rows.rows).replace(-1, None)
+        people = whose[release.input.sha256].gather(own)
+        return _filled(people, [(place, whose[sha256][row]) for place, sha256, row in rows.earlier]), ()
+
+    def _pseudonyms(self, original: Path) -> pl.Series:
+        """(rows,) whom each row of an original is about."""
+        with Source.open(self.spec, original) as source:
+            columns = [column(name) for name in self.state.person]
+            return pseudonyms(source.scan(), columns, self.secrets, normalize=self.spec.input.normalize)
+
+    def _earlier_original(self, sha256: str) -> Path | None:
+        """An original with this hash, if it is one of the series and is there."""
+        path = next((each.input.path for each in self.state.releases if each.input.sha256 == sha256), None)
+        return None if path is None else self.located(path, sha256)
 
     def located(self, path: str, sha256: str | None) -> Path | None:
         """The file, if it is there and is the one of this hash."""
@@ -151,6 +163,16 @@ class SeriesFiles:
         )
         named = dict(zip(names, released.rows.values.values(), strict=True))
         return replace(released, rows=replace(released.rows, values=named))
+
+
+def _filled(people: pl.Series, others: list[tuple[int, bytes]]) -> pl.Series:
+    """People, with those of some places put where nobody is."""
+    if not others:
+        return people
+    filled = people.to_list()
+    for place, person in others:
+        filled[place] = person
+    return pl.Series(filled, dtype=pl.Binary)
 
 
 def _named(values: list[pl.Series]) -> list[pl.Series]:

@@ -24,6 +24,7 @@ from anonymize.formats import Checked, Concluded, Finding, privacy_block
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, report_files
 from anonymize.report.data import SCHEMA_VERSION
+from anonymize.series.departures import DEFERRED
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
@@ -74,9 +75,10 @@ def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
     state = opened_state(request.state)
     key = key_of(request.key, state)
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
-    releases = SeriesFiles(spec, state, key.secret, Path(request.state).parent).releases(stack)
+    releases = SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
     required = requirements(spec)
-    verdict = measure_series([each.people for each in releases], _checks(spec, required, releases))
+    checks, deferred = _checks(spec, required, releases), state.departures == DEFERRED
+    verdict = measure_series([each.people for each in releases], checks, deferred=deferred)
     facts = _Facts(request, spec, required, releases, verdict)
     checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
     return SeriesResult(facts.satisfied, checked, verdict)
@@ -137,7 +139,7 @@ class _Facts:
 
     def _of_model(self, place: int) -> Iterator[Finding]:
         """What a model comes to: that of the release of which it is weakest, or each one of which it fails."""
-        pairs = [(release, release.results[place]) for release in self.verdict.releases]
+        pairs = [(release, each) for release in self.verdict.releases for each in _of_place(release, place)]
         unmet = [(release, each) for release, each in pairs if each.result.satisfied is False]
         unshown = [(release, each) for release, each in pairs if each.result.unknown is not None]
         result = pairs[0][1].result
@@ -146,12 +148,14 @@ class _Facts:
         line = next((each.line for each in self.required if (each.model, each.attribute) == _key(result)), None)
         file = str(self.spec.path) if line is not None and self.spec.path is not None else None
         for release, each in unmet:
-            yield Finding(result.model, title, _failing(title, release, each), "error", file, line)
+            gone = all(each is not other for other in release.results)
+            message = _failing(title, release, each, "who are not in it any more " if gone else "")
+            yield Finding(result.model, title, message, "error", file, line)
         if unshown:
-            message = f"{title}, could not be shown of {len(unshown)} releases: {unshown[0][1].result.unknown}"
+            message = f"{title}, could not be shown of {_count(unshown)} releases: {unshown[0][1].result.unknown}"
             yield Finding(result.model, title, message, "error", file, line, known=False)
         if not unmet and not unshown:
-            yield Finding(result.model, title, f"{title}, is met in {len(pairs)} releases", "pass", file, line)
+            yield Finding(result.model, title, f"{title}, is met in {_count(pairs)} releases", "pass", file, line)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -198,6 +202,11 @@ class _Facts:
         return {"bcf_anonymity": bcf, "m_invariance": invariant}
 
 
+def _of_place(release: ReleaseVerdict, place: int) -> list[ValuesResult]:
+    """The results of a model: of those who are in a release, and of those who are not any more."""
+    return [release.results[place], *(release.departed or ())[place : place + 1]]
+
+
 def _key(result: Any) -> tuple[str, str | None]:
     return result.model, result.attribute
 
@@ -206,12 +215,17 @@ def _listed(figures: Any) -> str:
     return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
 
 
-def _failing(title: str, release: ReleaseVerdict, each: ValuesResult) -> str:
+def _count(pairs: Sequence[tuple[ReleaseVerdict, ValuesResult]]) -> int:
+    """How many releases there are among some results."""
+    return len({id(release) for release, _ in pairs})
+
+
+def _failing(title: str, release: ReleaseVerdict, each: ValuesResult, whom: str) -> str:
     """That a model is not met, where, and for how many."""
     result = each.result
     values = "" if each.values_of in (None, release.name) else f", by the values of {each.values_of}"
     reached = f"{_listed(result.achieved)}; " if result.achieved else ""
     return (
-        f"{title}, is not met in {release.name}{values}: {reached}{result.failing_rows} people in "
+        f"{title}, is not met in {release.name}{values}: {reached}{result.failing_rows} people {whom}in "
         f"{result.failing_classes} histories fail"
     )

@@ -133,10 +133,11 @@ def opened(
         source = stack.enter_context(Source.open(spec, path))
         buckets = None if grouping is None else grouping.opened(spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
-        spec = resolve(spec, undivided(spec, [name for name in present if buckets is None or name != buckets.name]))
+        besides = [spec.output.pseudonym, None if buckets is None else buckets.name]
+        spec = resolve(spec, undivided(spec, [name for name in present if name not in besides]))
         columns_of = released_as(spec, present, source.name)
         if classified:
-            _refuse_unclassified(spec, columns_of, source, () if buckets is None else (buckets.name,))
+            _refuse_unclassified(spec, columns_of, source, [name for name in besides if name is not None])
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))

@@ -16,7 +16,7 @@ import click
 
 from anonymize import temporary
 from anonymize.cli import early
-from anonymize.errors import AnonymizeError
+from anonymize.errors import AnonymizeError, OwnNote
 from anonymize.places import masked
 
 DONE = 0
@@ -125,14 +125,18 @@ def reporting() -> Iterator[None]:
             raise
 
 
+def _own_notes(error: BaseException) -> list[str]:
+    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, OwnNote)]
+
+
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
-        return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
+        return INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
     if isinstance(error, AnonymizeError):
-        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *getattr(error, "__notes__", ())]
+        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *_own_notes(error)]
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return INTERRUPTED, [early.MESSAGE, *getattr(error, "__notes__", ())]
+        return INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
         return NO_MEMORY, ["error: the memory did not suffice; nothing was written"]
     if isinstance(error, OSError):

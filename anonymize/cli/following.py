@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from anonymize.cli.exits import reporting
-from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError
+from anonymize.errors import AnonymizeError, DataError, InfeasibleError, OwnNote, SpecError, UnsafeError
 from anonymize.places import masked
 
 PREFIX = "next: "
@@ -27,8 +27,8 @@ def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
     if {"-q", "--quiet"}.intersection(arguments) or not arguments:
         return
     if isinstance(error, UnsafeError | InfeasibleError | DataError):
-        error.add_note(f"{PREFIX}anonymize explain {error.exit_code}")
+        error.add_note(OwnNote(f"{PREFIX}anonymize explain {error.exit_code}"))
     elif isinstance(error, SpecError) and arguments[0] != "validate":
         specs = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))][:1]
         if specs:
-            error.add_note(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}")
+            error.add_note(OwnNote(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}"))

@@ -13,6 +13,7 @@ from anonymize.cli.options import FORCE, PATH, THREADS, use_threads, with_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from anonymize.init import Init
     from anonymize.profiling.document import Proposal
     from anonymize.profiling.roles import Guess
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     ),
     click.option("--separator", help="Separator of a CSV; else that of its header."),
     click.option("--encoding", help="Encoding of a CSV; else UTF-8 or, where it is not that, cp1252."),
+    click.option(
+        "--watch", "watching", is_flag=True, help="Write the spec anew whenever the table changes, until interrupted."
+    ),
     FORCE,
     THREADS,
 )
@@ -46,6 +50,7 @@ def init(
     hierarchies: str | None,
     separator: str | None,
     encoding: str | None,
+    watching: bool,
     force: bool,
     threads: int | None,
 ) -> None:
@@ -61,6 +66,9 @@ def init(
     later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of a fixed list
     that mean missing, such as NA, are in it where they occur, and widths of intervals tell the order of magnitude of
     numbers.
+
+    With --watch the spec follows the table as long as nobody has touched it: one that has been edited is never
+    overwritten, and ends the watch.
     """
     use_threads(threads)
     from anonymize.init import Init
@@ -69,7 +77,62 @@ def init(
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
     request = Init(table, output, show_values, hierarchies, force, separator, encoding)
+    if watching:
+        _watched(request, interactive)
+        return
     road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+
+
+def _watched(request: Init, interactive: bool) -> None:
+    """Writes the spec now and whenever the table changes. Raises UsageError for what does not go with that, and where
+    the spec is no more as it was written."""
+    from anonymize.cli.validating import watch
+    from anonymize.errors import UsageError
+
+    refused = {
+        "standard input cannot be read again": request.path == "-",
+        "--interactive asks once": interactive,
+        "files of --hierarchies are to be edited, and would be overwritten": request.hierarchies is not None,
+    }
+    problems = [f"--watch: {reason}" for reason, holds in refused.items() if holds]
+    if problems:
+        raise UsageError(problems)
+    watch(WatchedTable(request).again, [request.path])
+
+
+class WatchedTable:
+    """A spec that follows its table. `request`: how it is made."""
+
+    def __init__(self, request: Init) -> None:
+        self._request, self._text = request, ""
+
+    def again(self) -> None:
+        """Writes the spec; what is wrong with the table is said, as it may be about to be written. Raises UsageError
+        where the spec has been edited."""
+        from anonymize.errors import DataError, UsageError
+        from anonymize.init import init as road
+
+        request, before = self._request, self._text
+        if before and request.output != "-" and _content(request.output) not in (before, ""):
+            raise UsageError(f"{request.output}: has been edited since it was written, and is left as it is")
+        try:
+            self._text = road(replace(request, force=request.force or bool(before)))
+        except DataError as error:
+            for problem in error.problems:
+                click.echo(f"error: {problem}", err=True)
+            return
+        if request.output != "-":
+            click.echo(f"{'wrote' if not before else 'changed'} {request.output}", err=True)
+
+
+def _content(path: str) -> str:
+    """A text; "" where there is no such file any more."""
+    from contextlib import suppress
+    from pathlib import Path
+
+    with suppress(FileNotFoundError):
+        return Path(path).read_text(encoding="utf-8")
+    return ""
 
 
 def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
@@ -99,7 +162,9 @@ def _chosen(proposal: Proposal) -> Proposal:
 
     console = Console(stderr=True)
     figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
-    k = _number(console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, proposal.rows)
+    k = _number(
+        console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, max(proposal.rows, proposal.k)
+    )
     sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
     diversity = 1
     if sensitive:

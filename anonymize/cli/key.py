@@ -9,7 +9,7 @@ from anonymize.cli.options import FORCE, PATH, QUIET, with_options
 
 @click.group(name="key")
 def key() -> None:
-    """Make the key of a series of releases.
+    """Make the key of a series of releases, or put another in its place.
 
     The pseudonyms of people in the state of a series are computed with a key that only you have. Keep it where the
     state is not, and keep a copy: without it a series cannot be continued, and nobody in it can be forgotten by name.
@@ -35,3 +35,28 @@ def make(path: str, force: bool, quiet: bool) -> None:
         output.commit()
     if not quiet:
         click.echo(f"wrote a key to {path}; keep it where the state of the series is not", err=True)
+
+
+@key.command()
+@with_options(
+    click.argument("state", type=PATH),
+    click.argument("path", type=PATH),
+    click.option("--key", "key_path", type=PATH, required=True, help="The key of the series so far."),
+    FORCE,
+    QUIET,
+)
+def rotate(state: str, path: str, key_path: str, force: bool, quiet: bool) -> None:
+    """Put STATE under a new key, which is written to PATH: for a key that somebody may have read.
+
+    Key and state take their places together. The new file holds the old key too, without which nobody could be
+    recognized; whoever has the old one alone recognizes nobody in the new state. They still do in every copy of the
+    old state, and by pseudonyms that have been published. Remove the old file when the new one has a copy.
+    """
+    from anonymize.errors import UsageError
+    from anonymize.series.keeping import rotate as put_under
+
+    if path == "-":
+        raise UsageError("a key is a file that only its owner may read")
+    put_under(state, key_path, path, force=force)
+    if not quiet:
+        click.echo(f"the series {state} has a new key, {path}; remove {key_path} and its copies", err=True)

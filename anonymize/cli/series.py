@@ -74,18 +74,22 @@ def undo(state: str, quiet: bool) -> None:
     STATE,
     click.argument("people", metavar="PERSON...", nargs=-1, required=True),
     click.option("--key", "key_path", type=PATH, required=True, help="The key of the series."),
+    click.option("--force", is_flag=True, help="Also where departures are deferred, so that it shows who is gone."),
     QUIET,
 )
-def forget(state: str, people: tuple[str, ...], key_path: str, quiet: bool) -> None:
+def forget(state: str, people: tuple[str, ...], key_path: str, force: bool, quiet: bool) -> None:
     """Remove people from the state, each named as in the table; several columns as a JSON list of texts.
 
     The releases in which they were stay as they are, and so does what these tell. The promise to the others counts
     those who are forgotten no more: who is then in a history of fewer than k is withheld from the next release. Who is
     forgotten and comes again is a newcomer; whoever recognizes them joins the two histories.
+
+    With `departures: deferred` it takes `--force`: who is forgotten is not in the next release, whoever else is, and so
+    what was promised of those who leave is not kept for them.
     """
     from anonymize.series.keeping import forget as remove
 
-    count, few = remove(state, key_path, [_texts(person) for person in people])
+    count, few = remove(state, key_path, [_texts(person) for person in people], force=force)
     if not quiet:
         click.echo(f"forgot {count}; {few} people are now in a history of fewer than k", err=True)
 

@@ -34,8 +34,9 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
-from anonymize.spec.model import Dates, Definition, Mask, Prefix, Rare, Times
-from anonymize.spec.model import Intervals as IntervalsSource
+from anonymize.spec.columns import Definition
+from anonymize.spec.hierarchy import Dates, Mask, Prefix, Rare, Times
+from anonymize.spec.hierarchy import Intervals as IntervalsSource
 
 _LIMIT = 2.0**52  # intervals are numbered exactly up to here
 _CHARACTERS = 1 << 30  # the labels of a masked column have fewer

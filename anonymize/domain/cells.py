@@ -132,7 +132,10 @@ def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
     """What each cell says: `suffixed`, `kind`, `low`, `high`. The first shape that fits decides, so their order is that
     of the manual; each is tried on the cells that none before it fits."""
     left, pieces = frame.with_row_index("place"), []
+    digits = frame.select(pl.any_horizontal(pl.col("low", "high").str.contains("[0-9]").any())).item()
     for shape in shapes:
+        if shape.kind in NUMERIC and not digits:
+            continue
         marked = left.with_columns(shape.ends.alias("ends")).unnest("ends")
         marked = marked.with_columns(fits=shape.fits.fill_null(False))
         kind = pl.lit(shape.kind.value, pl.UInt8).alias("kind")

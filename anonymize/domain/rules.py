@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Rule, RuleRange
+from anonymize.spec.rules import Rule, RuleRange
 
 EVERYTHING = "covers every leaf of the hierarchy"
 UNKNOWN = "names a value that is no leaf and no node of the hierarchy"

@@ -39,7 +39,7 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     if number is None:
         raise UsageError(NOT_IN_IT)
     known = None if key is None else key_of(key, state)
-    files = SeriesFiles(spec, state, b"" if known is None else known.secret, Path(path).parent)
+    files = SeriesFiles(spec, state, () if known is None else known.secrets, Path(path).parent)
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]
     there = [(place, each) for place, each in pairs if place is not None]

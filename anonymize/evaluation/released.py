@@ -26,7 +26,7 @@ from anonymize.metrics.queries import Queries
 from anonymize.recoding.appearance import MISSING
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Missing, Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn

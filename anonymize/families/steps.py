@@ -15,7 +15,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
-from anonymize.errors import InfeasibleError, Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
@@ -90,7 +90,7 @@ def search(
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
     except KeyboardInterrupt as interruption:
         if (described := context.standing.describe()) is not None:
-            interruption.add_note(described)
+            interruption.add_note(OwnNote(described))
         raise
 
 
@@ -195,9 +195,11 @@ def with_passing(
 
 
 def published(request: Request, files: Files) -> Published:
-    """What is published of a request: no more than that goes into a public report."""
+    """What is published of a request: no more than that goes into a public report. In a series nobody has two rows, so
+    that its rows are individuals, whatever they are about is called."""
+    spec = request.spec.model_copy(update={"unit": None}) if request.in_series else request.spec
     released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
-    return Published(released, request.spec, request.algorithm, request.options)
+    return Published(released, spec, request.algorithm, request.options)
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

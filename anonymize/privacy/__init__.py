@@ -43,7 +43,8 @@ from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
-    from anonymize.spec.model import Sensitive, Spec
+    from anonymize.spec.columns import Sensitive
+    from anonymize.spec.model import Spec
 
 __all__ = [
     "ALL",

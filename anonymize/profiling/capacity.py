@@ -24,6 +24,8 @@ KS = (3, 5, 10, 20)
 """The k that are tried; of a sample, which a larger table stands behind, those from `LEAST` on."""
 LEAST = 5
 """The k that is proposed where no larger one is cheap, if there are so many rows."""
+NO_LESS = 2
+"""What k is at least: one hides nobody. A table that cannot have that cannot be released."""
 CHEAP = 0.25
 """The gcp up to which a larger k is proposed."""
 
@@ -47,7 +49,7 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
         with Source.open(own, path) as source:
             table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
-    for k in [k for k in ks if k <= table.rows] or [1]:
+    for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):
         required = requirements(override(own, k=k))
         result = algorithm.run(table, required, algorithm.Options(), Context())
         assert isinstance(result, Recoding)
@@ -61,10 +63,12 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     return costs_by_k
 
 
-def proposed(costs_by_k: Sequence[LossAtK]) -> int:
-    """The largest k that is cheap; where none of `LEAST` or more is, that, or the largest that the rows allow."""
+def proposed(costs_by_k: Sequence[LossAtK], rows: int) -> int:
+    """The largest k that is cheap; where none of `LEAST` or more is, or none was tried, that, or what `rows` allow, and
+    `NO_LESS` at least."""
     cheap = [cost.k for cost in costs_by_k if cost.gcp <= CHEAP and cost.k >= LEAST]
-    return max(cheap) if cheap else min(max(cost.k for cost in costs_by_k), LEAST)
+    tried_most = max((cost.k for cost in costs_by_k), default=rows)
+    return max(cheap) if cheap else max(min(tried_most, LEAST), NO_LESS)
 
 
 @contextmanager

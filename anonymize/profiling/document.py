@@ -224,7 +224,8 @@ def _privacy(proposal: Proposal) -> list[str]:
         figures = ", ".join(f"k={cost.k}: {cost.gcp:.1%}" for cost in proposal.costs)
         lines.append(f"  # Precision of the quasi-identifiers that a mondrian loses (gcp), on {of}:")
         lines.append(f"  # {figures}")
-    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} rows that read alike, at least"))
+    few = f"; the table has {proposal.rows}, and cannot be released" if proposal.rows < proposal.k else ""
+    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} rows that read alike, at least{few}"))
     if proposal.names("sensitive"):
         own = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
         lines.append(_line(f"  {own}", "values of each sensitive column in each class"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from anonymize.domain.grid import Grid
 from anonymize.profiling.measure import ColumnFacts, Hashes, Numbers
-from anonymize.profiling.roles import Guess
+from anonymize.profiling.roles import AS_POSTAL, Guess
 from anonymize.profiling.shapes import TextShape
 from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS
 from anonymize.spec.hierarchy import MOST_WIDTH
@@ -31,12 +31,21 @@ def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
         return {}
     if facts.typed or (shape is not None and shape.kind in ("date", "time") and guess.reason == shape.name):
         return _moments(shape, guess)
-    if facts.numbers is not None and not (shape is not None and shape.kind == "code"):
+    code = is_code(guess)
+    if facts.numbers is not None and not code:
         few = facts.distinct < FEW_NUMBERS
         return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
-    if shape is not None and (shape.kind == "code" or guess.words & PLACES) and _one_length(facts):
+    if shape is not None and (code or guess.words & PLACES) and _one_length(facts):
         return _prefixes(facts, shape)
     return _pool(facts, hashes)
+
+
+def is_code(guess: Guess) -> bool:
+    """Whether texts are codes, of which the first characters mean something: by their form, or, of numbers of one
+    length, where the column is called as places are, or as five digits of a column that says nothing else."""
+    kind = None if guess.shape is None else guess.shape.kind
+    place = bool(guess.words & (PLACES - COORDINATES)) or guess.reason == AS_POSTAL
+    return kind == "code" or (kind == "digits" and place)
 
 
 def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:

@@ -20,8 +20,10 @@ from anonymize.profiling.words import (
     IDENTIFIERS,
     PLACES,
     SECRETS,
+    WEIGHTS,
     YEARS,
     is_name,
+    names_person,
     parts,
 )
 
@@ -32,6 +34,10 @@ ALIKE = 0.98
 """The share of values that differ in a column that names its rows."""
 HARDLY_TWO = 0.2
 MANY_TEXTS = 1000
+FEW = 10
+"""Values of a column that is called as identifiers are, up to which they are codes of something else."""
+POSTAL = 5
+"""Digits of a number that is taken for a postal code where its column says nothing else."""
 ALONE = 0.05
 """The share of rows alone with their value that makes a column of the others a quasi-identifier."""
 
@@ -60,7 +66,7 @@ def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
     shape = shape_of(facts.texts)
     words = parts(facts.name)
-    for rule in (_empty, _moment, _contact, _naming, _place, _known, _alone):
+    for rule in (_empty, _moment, _contact, _naming, _place, _known, _postal, _alone):
         for role, reason in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words)
     return Guess(facts, "insensitive", f"{_count(facts.distinct, 'value')}, which single out few rows", shape, words)
@@ -106,7 +112,10 @@ def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     called = bool(words & IDENTIFIERS)
     whole = facts.numbers is None or facts.numbers.whole
     numbered = facts.numbers is not None and facts.numbers.largest <= 2 * facts.rows
-    if whole and called and share >= 0.5 and facts.distinct > 10:
+    if whole and names_person(words) and facts.distinct > FEW:
+        more = "" if share >= ALIKE else "; rows share some: `unit:` may name it"
+        yield "identifier", f"called as what names a person is{more}"
+    if whole and called and share >= 0.5 and facts.distinct > FEW:
         more = "" if share >= ALIKE else "; where rows share one, `unit:` may name it"
         yield "identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}"
     if words & (AGES | PLACES) and not (facts.numbers is None and share >= ALIKE and facts.present >= 200):
@@ -139,10 +148,22 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "quasi-identifier", "numbers that look like years"
     if words & YEARS and numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
         yield "quasi-identifier", "a year, by its name"
+    if words & WEIGHTS and numbers is not None:
+        yield "quasi-identifier", "a weight, by its name: a body's can be seen, a survey's follows from what is known"
     if words & DEMOGRAPHICS:
         yield "quasi-identifier", "known of a person, by its name"
     if words & SECRETS:
         yield "sensitive", "what people would keep to themselves, by its name"
+
+
+def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """Numbers of five digits each may be amounts, but what they would tell as postal codes is worse to let through."""
+    digits = shape is not None and shape.kind == "digits" and {len(text) for text in facts.texts} == {POSTAL}
+    if digits and facts.distinct > FEW and not all(text.endswith("0") for text in facts.texts):
+        yield "quasi-identifier", AS_POSTAL
+
+
+AS_POSTAL = "numbers of five digits each, as postal codes are"
 
 
 def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:

@@ -18,12 +18,12 @@ from anonymize.profiling.words import COUNTRIES, STATES
 NEARLY = 0.98
 """The share of distinct texts that have to have a form."""
 
-Kind = Literal["date", "time", "contact", "code", "free text", "text"]
+Kind = Literal["date", "time", "contact", "code", "digits", "free text", "text"]
 
 
 @dataclass(frozen=True)
 class TextShape:
-    """The form of a column's texts.
+    """The form of a column's texts. `digits`: numbers of one length, which are codes where more speaks for it.
 
     `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
     tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
@@ -175,9 +175,13 @@ def _code(texts: Sequence[str]) -> TextShape | None:
     for name, pattern, lengths in _CODES:
         if len(texts) > 2 and _share(texts, pattern.fullmatch) >= NEARLY:
             return TextShape("code", name, lengths=lengths)
-    digits = all(text.isascii() and text.isdigit() for text in texts)
-    if digits and _zeros(texts) and 3 <= len(texts[0]) <= 8:
-        return TextShape("code", f"codes of {len(texts[0])} digits, some with a zero in front")
+    if not all(text.isascii() and text.isdigit() for text in texts):
+        return None
+    width = len(texts[0])
+    if _zeros(texts) and 3 <= width <= 8:
+        return TextShape("code", f"codes of {width} digits, some with a zero in front")
+    if len(texts) > 2 and 4 <= width <= 8 and all(len(text) == width for text in texts):
+        return TextShape("digits", f"numbers of {width} digits each")
     return None
 
 

@@ -25,6 +25,9 @@ def _listed() -> dict[str, frozenset[str]]:
 
 _LISTS = _listed()
 IDENTIFIERS = _LISTS["IDENTIFIERS"]
+PERSONAL = _LISTS["PERSONAL"]
+PEOPLE = _LISTS["PEOPLE"]
+NUMBERED = _LISTS["NUMBERED"]
 NAMES = _LISTS["NAMES"]
 NAME_PREFIXES = _LISTS["NAME_PREFIXES"]
 FREE = _LISTS["FREE"]
@@ -34,6 +37,7 @@ YEARS = _LISTS["YEARS"]
 PLACES = _LISTS["PLACES"]
 COORDINATES = _LISTS["COORDINATES"]
 DEMOGRAPHICS = _LISTS["DEMOGRAPHICS"]
+WEIGHTS = _LISTS["WEIGHTS"]
 SECRETS = _LISTS["SECRETS"]
 COUNTRIES = _LISTS["COUNTRIES"]
 STATES = _LISTS["STATES"]
@@ -59,3 +63,12 @@ def is_name(name: str) -> bool:
     if words & (NAMES - _PLAIN):
         return True
     return bool(words & _PLAIN) and not {word for word in words if "name" not in word} - NAME_PREFIXES
+
+
+def names_person(words: frozenset[str]) -> bool:
+    """Whether a column seems to name a person in each row, by the words of its own name, however often one comes.
+
+    >>> [names_person(parts(name)) for name in ("officer_badge", "patientID", "student number", "students", "unit_id")]
+    [True, True, True, False, False]
+    """
+    return bool(words & PERSONAL) or bool(words & PEOPLE and words & NUMBERED)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anonymize.domain.cells import BLANK
 from anonymize.spec import Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
 """What the columns beside a bounded number hold, by the end of their names."""
@@ -34,6 +35,9 @@ def codebook(
             continue
         for column in released.get(name, [name]):
             entries.append({"name": column, "role": role, "meaning": _meaning(spec, name, column, role, labels=labels)})
+    if output.pseudonym is not None:
+        meaning = "the same for one person in all releases of the series, under one key"
+        entries.append({"name": output.pseudonym, "role": "pseudonym", "meaning": meaning})
     return {
         "columns": entries,
         "missing": spec.input.missing_text,
@@ -41,6 +45,7 @@ def codebook(
         "interval": output.interval,
         "open_high": output.open_high,
         "open_low": output.open_low,
+        "or_missing": f"{output.interval} or {spec.input.missing_text or BLANK}",
     }
 
 

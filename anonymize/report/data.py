@@ -129,7 +129,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "input": {
             "path": table.source.name,
             "sha256": table.source.sha256,
-            "rows": table.rows,
+            "rows": table.rows - len(table.source.earlier),
             "columns": len(table.columns),
         },
         "output": blocks.output,

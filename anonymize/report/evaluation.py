@@ -75,7 +75,7 @@ def _uncertainty(utility: Mapping[str, Any]) -> Section:
         for x, by in coefficients.items()
         if by.get(y) is not None
     ]
-    return Section("How much is told (uncertainty coefficient)", ("by", "of", "original", "release"), rows)
+    return Section("How much is told (uncertainty coefficient)", ("by", "of", "original", "release"), rows, names=2)
 
 
 def _imprecision(utility: Mapping[str, Any]) -> Section:
@@ -98,7 +98,7 @@ def _models(title: str, models: Mapping[str, Any]) -> Section:
         for model, by in models.items()
         for name in next(iter(by.values()))
     ]
-    return Section(title, ("model", "measure", "original", "release"), rows)
+    return Section(title, ("model", "measure", "original", "release"), rows, names=2)
 
 
 def _spread(figures: Mapping[str, Any] | None, name: str) -> str:
@@ -115,7 +115,9 @@ def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
         for model, by in step["models"].items():
             name = next(iter(next(iter(by.values()))))
             rows.append((dropped, model, _spread(by.get("original"), name), _spread(by.get("released"), name)))
-    return Section(f"{target} without what tells most of it", ("dropped, too", "model", "original", "release"), rows)
+    return Section(
+        f"{target} without what tells most of it", ("dropped, too", "model", "original", "release"), rows, names=2
+    )
 
 
 def _nodes(title: str, nodes: list[Mapping[str, Any]]) -> Section:

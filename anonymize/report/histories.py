@@ -35,16 +35,17 @@ def _left(block: Mapping[str, Any] | None) -> tuple[str, str]:
 
 def _models(verified: Mapping[str, Any]) -> Section:
     """Each model of each release, by the values of the release that shows least."""
-    rows = [row for release in verified["releases"] for row in _rows(release)]
+    rows = [row for release in verified["releases"] for row in (*_rows(release), *_rows(release, "departed"))]
     return Section("Models by history", ("release", "model", "attribute", "achieved", "by values of", "met"), rows)
 
 
-def _rows(release: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for model in release["models"]:
+def _rows(release: Mapping[str, Any], whose: str = "models") -> Iterator[tuple[str, ...]]:
+    for model in release.get(whose, ()):
         reached = ", ".join(f"{name} = {figure(value)}" for name, value in model["achieved"].items()) or "-"
         by = PurePath(model["values_of"]).name if model.get("values_of") else ""
         met = "not shown" if model["satisfied"] is None else figure(model["satisfied"])
-        yield _name(release), model["model"], model["attribute"] or "", reached, by, met
+        name = _name(release) if whose == "models" else f"{_name(release)}, not in it any more"
+        yield name, model["model"], model["attribute"] or "", reached, by, met
 
 
 def _correspondence(beside: Mapping[str, Any]) -> Section:

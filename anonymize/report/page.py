@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
+from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, verdict_of
 from anonymize.report.tables import parameters, sections
 
@@ -190,30 +191,12 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     }
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))
-        yield Chapter(section.title, _INTROS.get(section.title, ""), pictures, section)
+        yield Chapter(section.title, INTROS.get(section.title, ""), pictures, section)
     for title, draw in (("Marginals", _marginals), ("Associations", _associations)):
         if pictures := tuple(draw(report)):
-            yield Chapter(title, _INTROS[title], pictures)
+            yield Chapter(title, INTROS[title], pictures)
     yield from _settings(report)
     yield from _codebook(report)
-
-
-_INTROS = {
-    "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
-    "prosecutor knows that a person is in the table, the journalist does not; the marketer links everybody.",
-    "Equivalence classes": "Rows that read the same in every quasi-identifier are one class.",
-    "Loss by attribute (mean per cell)": "0: every value is shown as it was. 1: nothing is shown.",
-    "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
-    "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
-    "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
-    "After, from what the classes show. The pairs with the strongest associations before.",
-    "Settings": "What the command line can replace, and where each value came from.",
-    "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
-    "one and no more of the other.",
-    ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he learns "
-    "because of the release, over the control where there is one, else over the baseline.",
-    "Codebook": "How the columns and special cells of the release read.",
-}
 
 
 def _none(report: Report) -> Iterator[Picture | Curves]:
@@ -229,7 +212,7 @@ def _risks(report: Report) -> Iterator[Picture | Curves]:
     }
     present = [name for name in names if name in risk]
     series = {"after": [risk[name] for name in present]}
-    if "before" in risk:
+    if risk.get("before") is not None:
         series = {"before": [risk["before"][name] for name in present], **series}
     yield Picture("Risk of being re-identified", [names[name] for name in present], series, ".1~%")
 
@@ -299,7 +282,7 @@ def _associations(report: Report) -> Iterator[Picture | Curves]:
 def _settings(report: Report) -> Iterator[Chapter]:
     rows = [(name, str(each["value"]), each["from"]) for name, each in report.get("settings", {}).items()]
     if rows:
-        yield Chapter("Settings", _INTROS["Settings"], (), Section("Settings", ("setting", "value", "from"), rows))
+        yield Chapter("Settings", INTROS["Settings"], (), Section("Settings", ("setting", "value", "from"), rows))
 
 
 def _codebook(report: Report) -> Iterator[Chapter]:
@@ -307,12 +290,14 @@ def _codebook(report: Report) -> Iterator[Chapter]:
     if block is None:
         return
     rows = [(each["name"], each["role"], each["meaning"]) for each in block["columns"]]
+    maybe = [(block.get("or_missing", ""), "", "any of these numbers, or no value: people of one class differ in that")]
     cells = [
         (repr(block["missing"]), "", "missing"),
         (repr(block["suppressed"]), "", "suppressed: nothing is shown"),
         (block["interval"], "", "an interval, both ends included"),
         (block["open_high"], "", "this number or a higher one"),
         (block["open_low"], "", "this number or a lower one"),
+        *(maybe if "or_missing" in block else []),
     ]
     table = Section("Codebook", ("column or cell", "role", "meaning"), [*rows, *cells])
-    yield Chapter("Codebook", _INTROS["Codebook"], (), table)
+    yield Chapter("Codebook", INTROS["Codebook"], (), table)

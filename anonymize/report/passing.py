@@ -50,7 +50,11 @@ class PassingText:
         """Those that the file has, by what becomes of them."""
         present, roles = self.frame.collect_schema().names(), self.spec.roles()
         generalized = [name for columns in self.columns_of.values() for name in columns if name in present]
-        others = [name for name in present if name not in generalized and name not in self.besides]
+        others = [
+            name
+            for name in present
+            if name not in generalized and name not in (*self.besides, self.spec.output.pseudonym)
+        ]
         passing = [n for n in others if roles.get(n) in PASSING or (self.strange and n not in roles)]
         sensitive = [name for name in others if roles.get(name) == "sensitive"]
         most = None if self.spec.privacy.passing is None else self.spec.privacy.passing.uniques

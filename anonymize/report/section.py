@@ -9,11 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Section:
-    """A titled table; the first column is on the left, figures are on the right."""
+    """A titled table; the first column is on the left, figures are on the right. `names`: so many of the first columns
+    name a row together."""
 
     title: str
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    names: int = 1
 
 
 def explained(

@@ -10,8 +10,10 @@ from anonymize.report.section import Section, explained
 
 MEANINGS = {
     "before": "people in the release before",
-    "departed": "of them, not in the input any more",
-    "in_small_company": "of these, left with fewer than k people of their history: not bounded",
+    "departed": "of them, not in the input any more, since the last night",
+    "in_small_company": "of those who left, not shown any more with fewer than k people of their history: not bounded",
+    "kept": "not in the input any more, and shown as they were last until k people of their history have left",
+    "told_by_values": "of them, with fewer than k of their history whose values have stayed the same: not bounded",
     "released": "people in this release",
     "newcomers": "of them, for the first time",
     "held_back": "in the input and never released so far: too few for a class, or waiting for others",

@@ -51,7 +51,7 @@ def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
         )
         for model in models
     ]
-    return Section(title, ("model", "attribute", "required", "achieved", "met"), rows)
+    return Section(title, ("model", "attribute", "required", "achieved", "met"), rows, names=2)
 
 
 def _classes(report: dict[str, Any]) -> list[Section]:
@@ -83,7 +83,7 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
         measured = [figure(each.get(name)) for name in names]
         state = f"exit {each['code']}: {each['error'][0]}" if each["code"] else "yes" if each["efficient"] else ""
         rows.append((each["label"], figure(each["k"]), *measured, state))
-    return [Section("Algorithms compared", header, rows)]
+    return [Section("Algorithms compared", header, rows, names=2)]
 
 
 def _outside(report: dict[str, Any]) -> list[Section]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import IO, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from anonymize.report.section import Section, called, verdict_of
+from anonymize.report.fitting import tables
+from anonymize.report.intros import INTROS
+from anonymize.report.section import called, verdict_of
 from anonymize.report.tables import sections
 
 FIGURES = frozenset(
@@ -37,7 +38,12 @@ def show(report: dict[str, Any], to: Console) -> None:
     for section in sections(report):
         to.print()
         to.print(Text(section.title, "bold"))
-        to.print(_table(section))
+        if section.title in INTROS and "meaning" not in section.header:
+            to.print(Text(INTROS[section.title]))
+        for number, table in enumerate(tables(section, to.width, FIGURES)):
+            if number:
+                to.print()
+            to.print(table)
 
 
 def _verdict(report: dict[str, Any]) -> tuple[str, str]:
@@ -50,12 +56,3 @@ def _verdict(report: dict[str, Any]) -> tuple[str, str]:
     if privacy["satisfied"] is None and "unknown" not in privacy:
         return "bold", f"Measured; {sentence}."
     return "bold green" if privacy["satisfied"] else "bold red", f"{sentence[0].upper()}{sentence[1:]}."
-
-
-def _table(section: Section) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(section.header):
-        table.add_column(name, justify="right" if name in FIGURES else "left", no_wrap=index == 0)
-    for row in section.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table

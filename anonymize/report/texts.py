@@ -22,7 +22,8 @@ from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, num
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec import Spec
-from anonymize.spec.model import Flat, QuasiIdentifier
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.hierarchy import Flat
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,13 @@ RISING = ("k", "l")
 def fixed_part(spec: Spec, family: str) -> dict[str, Any]:
     """What is kept in the state, as JSON has it. `family`: of the algorithm."""
     quasi = {name: [each.type, _hierarchy(each.hierarchy), each.round] for name, each in spec.quasi_identifiers.items()}
+    pseudonym = {} if spec.output.pseudonym is None else {"pseudonym": spec.output.pseudonym}
     content = {
         "recoding": "levels" if family == "full-domain" else "regions",
         "quasi_identifiers": quasi,
         "sensitive": {name: [each.type, _hierarchy(each.hierarchy)] for name, each in spec.sensitive.items()},
         "missing": [list(spec.input.missing), spec.input.normalize],
-        "output": {name: getattr(spec.output, name) for name in OUTPUT},
+        "output": {name: getattr(spec.output, name) for name in OUTPUT} | pseudonym,
         "departures": spec.series.departures,
         "k": spec.largest_k,
         "l": spec.privacy.l,
@@ -77,6 +78,12 @@ def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
+    if spec.series.departures == "deferred" and spec.output.row_order == "keep":
+        hint = "row_order: sorted, or shuffle"
+        raise UsageError(Problem("departures: deferred: rows in the input's order show who is not in it", hint=hint))
+    if spec.output.pseudonym is not None and spec.series.departures != "deferred":
+        message = "output.pseudonym: whoever follows people sees who leaves, in whatever company"
+        raise UsageError(Problem(message, hint="series: {departures: deferred}"))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"

@@ -102,16 +102,39 @@ def earlier_releases(
 ) -> list[Earlier]:
     """The releases so far whose values have to be judged: those whose values differ from the ones that are judged
     already, tonight's first, unless a model compares classes with the whole release."""
-    about = [each for each in requirements if each.attribute is not None]
-    columns = [column for column in table.sensitive if column.name in {each.attribute for each in about}]
-    if state is None or not columns:
+    if state is None:
         return []
-    compares = any(MODELS[each.model].compares for each in about)
+    columns = _judged_columns(table, requirements)
     values = [released_codes(state.values[each.name], each)[1].to_numpy().astype(np.int64) for each in columns]
-    judged, earlier = [(np.ones(table.rows, np.bool_), values)], []
-    for number in range(len(state.releases)):
-        there: Bools = state.histories[tonight.history, number] >= 0
-        values = [_values(state, number, column.name)[tonight.position] for column in columns]
+    own = [(np.ones(table.rows, np.bool_), values)]
+    return _earlier(state, table, requirements, (tonight.history, tonight.position), own)
+
+
+def releases_of_people(state: State, table: Table, requirements: Sequence[Requirement]) -> list[Earlier]:
+    """The same for the people (P,) of the state in place of the rows of tonight, of whom nothing is judged yet."""
+    return _earlier(state, table, requirements, (state.history_of, np.arange(state.people.height)), [])
+
+
+def _judged_columns(table: Table, requirements: Sequence[Requirement]) -> list[SensitiveColumn]:
+    names = {each.attribute for each in requirements}
+    return [column for column in table.sensitive if column.name in names]
+
+
+def _earlier(
+    state: State,
+    table: Table,
+    requirements: Sequence[Requirement],
+    whose: tuple[Ints, Ints],
+    judged: list[tuple[Bools, list[Ints]]],
+) -> list[Earlier]:
+    """Earlier releases of some people, `whose` histories and positions in the state are given; `judged`: who was there,
+    and the values, of what is judged anyway."""
+    about = [each for each in requirements if each.attribute is not None]
+    columns, earlier = _judged_columns(table, about), []
+    compares = any(MODELS[each.model].compares for each in about)
+    for number in range(len(state.releases) if columns else 0):
+        there: Bools = state.histories[whose[0], number] >= 0
+        values = [_values(state, number, column.name)[whose[1]] for column in columns]
         if compares or not any(_same(there, values, *before) for before in judged):
             judged.append((there, values))
             then = [_then(state, number, column, own, there) for column, own in zip(columns, values, strict=True)]

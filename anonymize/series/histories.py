@@ -49,12 +49,19 @@ def without_last(state: State) -> State:
     before = pl.Series(state.people["since"].to_numpy() < last)
     values = [value_column(last, index) for index in range(len(state.values))]
     people = state.people.filter(before).drop(values)
-    return renumbered(replace(state, releases=state.releases[:-1], people=people, histories=state.histories[:, :-1]))
+    shorter = replace(state, releases=state.releases[:-1], people=people, histories=state.histories[:, :-1])
+    return renumbered(replace(shorter, rows=state.rows_before, rows_before=None))
 
 
 def without_people(state: State, forgotten: Bools) -> State:
     """The state without some of its people (P,)."""
-    return renumbered(replace(state, people=state.people.filter(pl.Series(~forgotten))))
+    gone = state.people["person"].filter(pl.Series(forgotten)).implode()
+    rows, before = (
+        None if frame is None else frame.filter(~pl.col("person").is_in(gone))
+        for frame in (state.rows, state.rows_before)
+    )
+    people = state.people.filter(pl.Series(~forgotten))
+    return renumbered(replace(state, people=people, rows=rows, rows_before=before))
 
 
 def renumbered(state: State) -> State:

@@ -4,21 +4,27 @@ To take the last release back changes what the series knows, and not what others
 stays seen. It is for one that nobody got. To forget a person ends what is known of them here: the promise to the others
 counts them no more, so that people of their history may become too few and be withheld, and if they come back they are
 newcomers, whose new history an attacker can join with the old one. The releases in which they were stay as they are.
+Where departures are deferred, who is forgotten is gone at once, in whatever company: the two do not go together.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.series import key, state
+from anonymize.series.departures import DEFERRED
 from anonymize.series.histories import without_last, without_people
 from anonymize.series.journal import locked
+from anonymize.series.key import Key
 from anonymize.series.state import State
 from anonymize.spec.missing import normalized
 from anonymize.table import OutputFile
@@ -65,22 +71,69 @@ def undo(path: str | Path) -> str:
         if len(series.releases) == 1:
             hint = "remove the state, and begin again with --start-series"
             raise UsageError(Problem("the first release of a series cannot be taken back", str(path), hint=hint))
+        if series.departures == DEFERRED and series.rows_before is None:
+            message = "departures are deferred: two releases cannot be taken back one after the other"
+            hint = "the people of the release before are not on record as they were then"
+            raise UsageError(Problem(message, str(path), hint=hint))
         _replace(path, without_last(series))
         journal.end()
     return series.releases[-1].path
 
 
-def forget(path: str | Path, key_path: str | Path, people: Sequence[Sequence[str]]) -> tuple[int, int]:
+def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bool = False) -> None:
+    """Puts the state under a new key, which is written to `new`; both take their places together, or neither.
+
+    Raises UsageError for another key than that of the series, and for a file that exists unless `force`.
+    """
+    if os.path.realpath(new) == os.path.realpath(path):
+        raise UsageError(f"{new}: is the state of the series")
+    with locked(Path(path)) as journal, ExitStack() as stack:
+        series = state.load(path)
+        successor = key.load_for(key_path, series.key).successor()
+        file = stack.enter_context(OutputFile(new, force=force, private=True))
+        output = stack.enter_context(OutputFile(path, force=True, private=True))
+        journal.begin([file, output])
+        stack.callback(journal.end)
+        file.write_text(successor.text)
+        output.write_bytes(_under(successor, series).as_bytes())
+        journal.commit([file, output])
+
+
+def _under(successor: Key, series: State) -> State:
+    """The state with the pseudonyms of the key that takes the place of its own."""
+    people, rows, before = (
+        None if frame is None else _renamed(successor, frame)
+        for frame in (series.people, series.rows, series.rows_before)
+    )
+    assert people is not None
+    *others, last = series.releases
+    if series.series:
+        last = replace(last, spec="")  # the same input does not make the same release any more
+    releases = (*others, last)
+    return replace(series, key=successor.fingerprint, releases=releases, people=people, rows=rows, rows_before=before)
+
+
+def _renamed(successor: Key, frame: pl.DataFrame) -> pl.DataFrame:
+    person = pl.Series("person", successor.of_messages(frame["person"].to_list()), dtype=pl.Binary)
+    return frame.with_columns(person).sort("person")
+
+
+def forget(
+    path: str | Path, key_path: str | Path, people: Sequence[Sequence[str]], *, force: bool = False
+) -> tuple[int, int]:
     """Removes people, each by the texts of the columns that name a person; returns how many, and how many others have
     fewer than k people of their history left.
 
-    Raises UsageError for another key and for texts that name nobody, DataError for people who are not in the series.
+    Raises UsageError for another key, for texts that name nobody, and unless `force` where departures are deferred;
+    DataError for people who are not in the series.
     """
-    own = key.load(key_path)
     with locked(Path(path)):
         series = state.load(path)
-        if series.key != own.fingerprint:
-            raise UsageError(f"{key_path}: is not the key of the series {path}")
+        own = key.load_for(key_path, series.key)
+        if series.departures == DEFERRED and not force:
+            message = "departures are deferred: from the next release on, that somebody who is forgotten is gone shows"
+            hint = "--force forgets them all the same; what was promised of those who leave is not kept for them then"
+            raise UsageError(Problem(message, str(path), hint=hint))
         if any(len(person) != len(series.person) for person in people):
             raise UsageError(f"a person is named by {', '.join(series.person)}, in this order")
         gone = set(own.pseudonyms([[normalized(text) for text in person] for person in people]))

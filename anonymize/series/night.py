@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,41 +14,53 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
+from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
 from anonymize.families.classes import ClassedDraft
+from anonymize.names import FRAME
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
 from anonymize.series import fixed, key, state
+from anonymize.series.departures import DEFERRED
 from anonymize.series.guarantee import about_table, check_kept
 from anonymize.series.histories import without_last
 from anonymize.series.journal import Journal, locked
+from anonymize.series.leavers import told_by_values
 from anonymize.series.people import Tonight, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
 from anonymize.series.reserve import reserve_of
 from anonymize.series.search import NightSearch, Run, SeriesClasses
 from anonymize.series.state import InputFile, SeriesRelease, State
-from anonymize.table import OutputFile, Table, commit
+from anonymize.series.stored import cells_of, continued, next_rows
+from anonymize.spec import resolve
+from anonymize.table import OutputFile, Source, Table, commit
+from anonymize.table.roles import check_columns
 from anonymize.verify import text_of
 from anonymize.verify.tonight import measure_next
 
-FAMILIES = ("multidimensional", "full-domain", "local")
+LEVELS = "full-domain"
+FAMILIES = ("multidimensional", LEVELS, "local")
 
 
 class Following(Protocol):
     """The steps on the road of a release that depend on whether it is in a series."""
 
-    def begin(self, files: Files) -> None:
-        """Takes note of the files of the run, which are open."""
+    def begin(self, files: Files) -> Files:
+        """Takes note of the files of the run, which are open; returns those that it goes on with."""
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """The classes, or whatever the algorithm returns; `run` runs it."""
+
+    def named(self, table: Table) -> Table:
+        """The table with what recipients follow people by, where that is asked for."""
 
     def check(self, draft: Draft, files: Files) -> None:
         """Measures the written release over time. Raises UnsafeError where the promise is not kept."""
@@ -62,12 +75,17 @@ class Following(Protocol):
 class Alone:
     """A release that is in no series."""
 
-    def begin(self, files: Files) -> None:
-        """Nothing."""
+    def begin(self, files: Files) -> Files:
+        """They are as they are."""
+        return files
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """As the algorithm has it."""
         return run(request, table, requirements)
+
+    def named(self, table: Table) -> Table:
+        """Nobody is followed."""
+        return table
 
     def check(self, draft: Draft, files: Files) -> None:
         """Nothing."""
@@ -89,20 +107,21 @@ def following(request: Request) -> Iterator[Following]:
     is not the series' own.
     """
     if not request.in_series:
+        if request.spec.output.pseudonym is not None:
+            hint = "begin one with --start-series"
+            raise UsageError(Problem("output.pseudonym: people are followed in a series of releases", hint=hint))
         yield Alone()
         return
     path = Path(request.start_series or request.after or "")
     _check(request)
-    own = key.load(str(request.key))
     with locked(path) as journal, ExitStack() as stack:
         before = state.load(path) if request.after is not None else None
-        if before is not None and before.key != own.fingerprint:
-            raise UsageError(f"{request.key}: is not the key of the series {path}")
+        own = key.load(str(request.key)) if before is None else key.load_for(str(request.key), before.key)
         if before is None and path.exists() and not request.force:
             raise UsageError(f"{path}: exists already (--after continues it; --force starts a new series)")
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
-        yield Night(request, journal, own, before, output)
+        yield Night(request, journal, own, before, output, stack)
 
 
 def _check(request: Request) -> None:
@@ -122,6 +141,11 @@ def _check(request: Request) -> None:
         able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FAMILIES)
         message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
         raise UsageError(Problem(message, hint=f"these can: {able}"))
+    if request.save_recoding is not None and algorithm.NEEDS.family != LEVELS:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family == LEVELS)
+        what = f"in a series {request.algorithm} shows regions of people who stay together"
+        message = f"--save-recoding: {what}, which no function of the values makes"
+        raise UsageError(Problem(message, hint=f"leave it out, or take one that shows levels: {able}"))
     fixed.check_possible(request.spec)
 
 
@@ -131,7 +155,8 @@ class Night:
 
     `base`: the state that is continued, which is without its last release where the same is made `again`; `made`: the
     one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `intent`: hash of what was
-    asked for. `unbounded`: models that the promise over time leaves out.
+    asked for. `unbounded`: models that the promise over time leaves out. `kept`: the rows of people who are not in the
+    input any more, where departures are deferred; they are behind its own. `stack`: what ends with the night.
     """
 
     request: Request
@@ -139,7 +164,10 @@ class Night:
     key: key.Key
     before: State | None
     output: OutputFile
+    stack: ExitStack
     base: State = field(init=False)
+    person: pl.Series = field(init=False)
+    kept: pl.DataFrame | None = field(init=False, default=None)
     again: SeriesRelease | None = field(init=False, default=None)
     tonight: Tonight = field(init=False)
     classes: SeriesClasses = field(init=False)
@@ -151,24 +179,47 @@ class Night:
     verdict: dict[str, Any] = field(init=False)
     made: State = field(init=False)
 
-    def begin(self, files: Files) -> None:
+    def begin(self, files: Files) -> Files:
         """See `Following`."""
         self.journal.begin([self.output, *files.all])
+        if self.request.spec.series.departures != DEFERRED:
+            return files
+        return replace(files, source=self._with_departed(files.source))
+
+    def _with_departed(self, source: Source) -> Source:
+        """The input with those behind it who were in the last release and are not in it."""
+        spec = resolve(self.request.spec, source.columns)
+        check_columns(spec, source)
+        source.check()
+        self._settle_what_is_asked(replace(self.request, spec=spec), source)
+        own = pseudonyms(spec, source, self.base.person, self.key)
+        rows = self.base.rows
+        kept = None if rows is None else rows.filter(~pl.col("person").is_in(own.implode()))
+        if kept is None or not kept.height:
+            self.person = own
+            return source
+        self.kept, self.person = kept, own.append(kept["person"])
+        inputs = [release.input.sha256 for release in self.base.releases]
+        return self.stack.enter_context(continued(source, self.base.person, kept, inputs))
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """Classes of histories, and of newcomers as the algorithm has them."""
         check_kept(requirements)
         self.unbounded = [str(each) for each in about_table(requirements)]
-        self._settle_what_is_asked(request, table)
+        if request.spec.series.departures != DEFERRED:
+            self._settle_what_is_asked(request, table.source)
+            self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
         known = self.base if self.base.releases else None
-        self.tonight = Tonight.of(pseudonyms(request.spec, table.source, self.base.person, self.key), known)
-        self.reserve = reserve_of(request.spec.series.reserve, known, self.k)
+        self.tonight = Tonight.of(self.person, known, 0 if self.kept is None else self.kept.height)
+        self.reserve = reserve_of(
+            request.spec.series.reserve, known, self.k, deferred=request.spec.series.departures == DEFERRED
+        )
         waiting = self._waiting(known, request.spec.series.wait)
         search = NightSearch(request, table, requirements, known, self.tonight, self.k, self.reserve, waiting)
         self.classes = search.classes(run)
         return self.classes.recoding
 
-    def _settle_what_is_asked(self, request: Request, table: Table) -> None:
+    def _settle_what_is_asked(self, request: Request, source: Source) -> None:
         """What is continued. Raises SpecError and UsageError for a spec that does not go with it."""
         spec, before = request.spec, self.before
         assert spec.largest_k is not None
@@ -177,6 +228,8 @@ class Night:
         now = fixed.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
         self.intent = fixed.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
+        if spec.output.pseudonym is not None:
+            fresh = replace(fresh, series=hashlib.sha256(f"{source.sha256} {self.intent}".encode()).hexdigest())
         if before is None:
             self.base = replace(fresh, fixed=now)
             return
@@ -184,16 +237,31 @@ class Night:
             raise UsageError("series.person: not what it was at earlier releases of the series")
         fixed.check_unchanged(before.fixed, now)
         last = before.releases[-1]
-        if (last.input.sha256, last.spec) != (table.source.sha256, self.intent):
+        if (last.input.sha256, last.spec) != (source.sha256, self.intent):
             self.base = replace(before, fixed=now)
             return
         self.again = last
-        self.base = without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now)
+        self.base = (
+            without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now, series=before.series)
+        )
+        if len(before.releases) > 1 and before.rows is not None and self.base.rows is None:
+            message = "the input is that of the last release, which cannot be made again after `series undo`"
+            raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
 
     def _waiting(self, known: State | None, wait: int) -> bool:
         """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
         recent = [] if known is None else known.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
+
+    def named(self, table: Table) -> Table:
+        """See `Following`."""
+        name = self.request.spec.output.pseudonym
+        if name is None:
+            return table
+        if any(name in (each, *(f"{each}_{end}" for end in ("low", "high", "missing"))) for each in table.columns):
+            raise UsageError(Problem(f"output.pseudonym: {name} is a column of the table", table.source.name))
+        texts = self.key.published(self.person.to_list(), self.base.series)
+        return replace(table, pseudonym=pl.Series(name, texts, dtype=pl.String))
 
     def check(self, draft: Draft, files: Files) -> None:
         """What is on record of the people of every released row, against the text of the release.
@@ -203,10 +271,11 @@ class Night:
         assert isinstance(draft, ClassedDraft)
         presence = Attendance(self.tonight, draft.released.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
-        release = self._release(draft, files)
         known = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
-        self.made = presence.next_state(known, draft.table, release)
-        self.verdict = self._measured(draft, files, *presence.on_record(self.base, draft.written.rows))
+        self.made = self._with_rows(presence.next_state(known, draft.table, self._release(draft, files)), draft)
+        release = self.made.releases[-1]
+        gone = presence.absent(self.base) if self.base.departures == DEFERRED else None
+        self.verdict = self._measured(draft, files, gone, *presence.on_record(self.base, draft.written.rows))
         if self.verdict["satisfied"] is not True:
             message = "over time the release is not safe: people of one history are too few, or too alike"
             raise UnsafeError(Problem(message, hint="this is probably a bug; nothing was written"))
@@ -215,10 +284,22 @@ class Night:
             hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
             raise UsageError(Problem(message, str(self.output.name), hint=hint))
 
+    def _with_rows(self, made: State, draft: ClassedDraft) -> State:
+        """The state with people as they were last, where departures are deferred, and the count that follows."""
+        if made.departures != DEFERRED:
+            return made
+        cells = cells_of(draft.request.spec, draft.table.source)
+        there = np.asarray(draft.released.class_of >= 0)
+        rows = next_rows(cells, self.person, there, len(self.base.releases), self.kept)
+        made = replace(made, rows=rows, rows_before=self.base.rows)
+        self.counts |= {"told_by_values": told_by_values(made, self.k)} if self.base.releases else {}
+        return replace(made, releases=(*made.releases[:-1], replace(made.releases[-1], people=self.counts)))
+
     def _release(self, draft: ClassedDraft, files: Files) -> SeriesRelease:
         request, table = self.request, draft.table
         link = None if request.save_link is None else os.path.abspath(request.save_link)
-        source = InputFile(table.source.name, table.source.sha256, table.rows)
+        name = FRAME if temporary.is_own(table.source.name) else table.source.name
+        source = InputFile(name, table.source.sha256, table.rows - self.tonight.kept)
         return SeriesRelease(
             path=os.path.abspath(request.output),
             sha256=files.table.sha256,
@@ -236,7 +317,12 @@ class Night:
         )
 
     def _measured(
-        self, draft: ClassedDraft, files: Files, on_record: pl.DataFrame, everybody: dict[str, pl.Series]
+        self,
+        draft: ClassedDraft,
+        files: Files,
+        absent: pl.DataFrame | None,
+        on_record: pl.DataFrame,
+        everybody: dict[str, pl.Series],
     ) -> dict[str, Any]:
         """The block of a measurement by code that shares nothing with the search."""
         spec, target = draft.request.spec, files.table
@@ -247,6 +333,7 @@ class Night:
             list(self.base.values),
             draft.checks(),
             everybody,
+            absent=absent,
             names=[Path(release.path).name for release in self.base.releases],
             missing=spec.input.missing,
             null_missing=spec.missing(target.format).null,

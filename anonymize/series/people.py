@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -55,16 +55,18 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
 
 @dataclass(frozen=True)
 class Tonight:
-    """The people of a night's input, row by row. `person` (rows,) Binary. `position` (rows,): where each is in the
-    state's people, below 0 for who is not there. `history` (rows,): the history of each up to now."""
+    """The people of a night's input, row by row, and behind them, in as many rows as are `kept`, people who are not in
+    it any more and were in the last release. `person` (rows,) Binary. `position` (rows,): where each is in the state's
+    people, below 0 for who is not there. `history` (rows,): the history of each up to now."""
 
     person: pl.Series
     position: Ints
     history: Ints
+    kept: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, person: pl.Series, state: State | None) -> Tonight:
-        """Those of an input, looked up in the state; None: at the first release nobody is known."""
+    def of(cls, person: pl.Series, state: State | None, kept: int = 0) -> Tonight:
+        """Those of a table, looked up in the state; None: at the first release nobody is known."""
         if state is None:
             none = np.full(len(person), -1, np.int64)
             return cls(person, none, np.full(len(person), NEVER, np.int64))
@@ -72,9 +74,14 @@ class Tonight:
         looked_up = person.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")
         position = looked_up["position"].cast(pl.Int64).fill_null(-1).to_numpy()
         history = np.where(position < 0, NEVER, state.history_of[position])
-        return cls(person, position, history)
+        return cls(person, position, history, kept=kept)
 
     @cached_property
     def newcomers(self) -> Bools:
         """(rows,) whether each was in no release so far."""
         return np.asarray(self.history == NEVER)
+
+    @cached_property
+    def gone(self) -> Bools:
+        """(rows,) whether each is about somebody who is not in the input any more."""
+        return np.arange(len(self.person)) >= len(self.person) - self.kept

@@ -4,6 +4,11 @@ The counts of a night, in a report and in the state: `before`, people released a
 them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of their
 history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the input who
 were in no release yet and are in none now; `withheld`, people of the input who were released before and are not now.
+
+Where departures are deferred: `departed`, those of `before` who were in the last input and are not in this one;
+`in_small_company`, those who left and are not shown any more with fewer than k - 1 others of their history; `kept`,
+people who left and are shown as they were last; `told_by_values`, those of them in whose history fewer than k people
+have had the same values ever since.
 """
 
 from __future__ import annotations
@@ -16,10 +21,13 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Ints
 from anonymize.series.guarantee import released_codes
-from anonymize.series.histories import carried_on
+from anonymize.series.histories import NEVER, carried_on
+from anonymize.series.leavers import deferred_counts
 from anonymize.series.people import Tonight
 from anonymize.series.state import NOT_THERE, SeriesRelease, State, value_column
 from anonymize.table import Table
+
+_NOBODY = {"departed": 0, "in_small_company": 0}
 
 
 @dataclass(frozen=True)
@@ -32,25 +40,27 @@ class Attendance:
     def counts(self, base: State | None, k: int) -> dict[str, int]:
         """See the module."""
         there: Bools = self.class_of >= 0
-        newcomers = self.tonight.newcomers
-        left = np.zeros(0, np.int64) if base is None else self._left(base)
+        newcomers, gone = self.tonight.newcomers, self.tonight.gone
         before = 0 if base is None else int((base.histories[base.history_of, -1] >= 0).sum())
         return {
             "before": before,
-            "departed": int(left.sum()),
-            "in_small_company": int(left[left < k].sum()),
+            **(_NOBODY if base is None else self._departures(base, k)),
             "released": int(there.sum()),
             "newcomers": int((there & newcomers).sum()),
             "held_back": int((~there & newcomers).sum()),
-            "withheld": int((~there & ~newcomers).sum()),
+            "withheld": int((~there & ~newcomers & ~gone).sum()),
         }
 
-    def _left(self, base: State) -> Ints:
-        """(histories,) how many of those who were in the last release are not in the input any more."""
-        gone = np.ones(base.people.height, np.bool_)
-        gone[self.tonight.position[self.tonight.position >= 0]] = False
-        gone &= base.histories[base.history_of, -1] >= 0
-        return np.bincount(base.history_of[gone], minlength=len(base.histories))
+    def _departures(self, base: State, k: int) -> dict[str, int]:
+        """Who left."""
+        tonight = self.tonight
+        absent = np.ones(base.people.height, np.bool_)
+        absent[tonight.position[(tonight.position >= 0) & ~tonight.gone]] = False
+        absent &= base.histories[base.history_of, -1] >= 0
+        if base.rows is None:
+            left = np.bincount(base.history_of[absent], minlength=len(base.histories))
+            return {"departed": int(left.sum()), "in_small_company": int(left[left < k].sum())}
+        return deferred_counts(base, tonight, self.class_of, absent, k)
 
     def next_state(self, base: State, table: Table, release: SeriesRelease) -> State:
         """The state with one release more; `base` may have no release and nobody yet."""
@@ -88,19 +98,36 @@ class Attendance:
     def on_record(self, base: State, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
         """What is known of the people of some rows at earlier releases, and the values of everybody then, as
         `anonymize.verify.tonight` takes it."""
-        histories = base.histories[self.tonight.history[rows]]
-        position = pl.Series(self.tonight.position[rows]).cast(pl.Int64)
-        columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(histories.T)]
-        everybody = {}
-        for number in range(len(base.releases)):
-            for index, texts in enumerate(base.values.values()):
-                name = value_column(number, index)
-                codes = base.people[name]
-                table = pl.Series(texts, dtype=pl.String)
-                own = position.replace(-1, None)
-                columns.append(table.gather(codes.gather(own)).alias(name))
-                everybody[name] = table.gather(codes.drop_nulls())
-        return pl.DataFrame([*columns, pl.Series("recorded", self.class_of[rows])]), everybody
+        recorded = pl.Series("recorded", self.class_of[rows])
+        frame = _recorded(base, self.tonight.history[rows], self.tonight.position[rows]).with_columns(recorded)
+        everybody = {
+            value_column(number, index): pl.Series(texts, dtype=pl.String).gather(codes.drop_nulls())
+            for number in range(len(base.releases))
+            for index, texts in enumerate(base.values.values())
+            for codes in [base.people[value_column(number, index)]]
+        }
+        return frame, everybody
+
+    def absent(self, base: State) -> pl.DataFrame:
+        """The same of everybody who was ever released and is not in this release."""
+        absent = np.asarray(base.history_of != NEVER)
+        present = self.tonight.position[self.class_of >= 0]
+        absent[present[present >= 0]] = False
+        position = np.flatnonzero(absent)
+        return _recorded(base, base.history_of[position], position)
+
+
+def _recorded(base: State, history: Ints, position: Ints) -> pl.DataFrame:
+    """The classes and values of some people at earlier releases; `position` -1 for who is new."""
+    columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(base.histories[history].T)]
+    own = pl.Series(position, dtype=pl.Int64).replace(-1, None)
+    for number in range(len(base.releases)):
+        for index, texts in enumerate(base.values.values()):
+            codes = base.people[value_column(number, index)]
+            columns.append(
+                pl.Series(texts, dtype=pl.String).gather(codes.gather(own)).alias(value_column(number, index))
+            )
+    return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(position))
 
 
 def nothing_yet(key: str, person: tuple[str, ...], departures: str, sensitive: list[str]) -> State:

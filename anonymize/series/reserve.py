@@ -20,10 +20,13 @@ FIRST = 2
 MOST = 50
 
 
-def reserve_of(given: int | None, state: State | None, k: int) -> int:
-    """The reserve that the spec gives, or else the one that departures so far ask for."""
+def reserve_of(given: int | None, state: State | None, k: int, *, deferred: bool = False) -> int:
+    """The reserve that the spec gives, or else the one that departures so far ask for; none where they are deferred, as
+    no history loses fewer than k people then."""
     if given is not None:
         return given
+    if deferred:
+        return 0
     there = sum(release.people["before"] for release in state.releases) if state is not None else 0
     left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
     if not there:

@@ -9,6 +9,8 @@ What the guarantee allows is then
 3. newcomers among themselves, in classes that the algorithm finds for them alone; those that it gives up, and all of
    them where it finds none, are *held back*.
 
+Where departures are deferred, those who left and are not let go yet are people like the others here.
+
 A class is shown by what its people are tonight. Whose quasi-identifiers have changed stays with the others: the region
 covers all of them, and the level is as high as it takes.
 """
@@ -29,6 +31,7 @@ from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
+from anonymize.series.departures import DEFERRED, Departures
 from anonymize.series.guarantee import Guarantee, earlier_releases, per_class
 from anonymize.series.people import Tonight
 from anonymize.series.recodings import (
@@ -86,7 +89,10 @@ class NightSearch:
 
     def _known(self) -> Partition:
         """The classes of people who were released before."""
-        rows = np.flatnonzero(~self.tonight.newcomers).astype(np.uint32)
+        known = ~self.tonight.newcomers
+        if self.departures is not None:
+            known &= ~self.departures.leaving(self.tonight)
+        rows = np.flatnonzero(known).astype(np.uint32)
         if not len(rows):
             return Partition(NOBODY, np.zeros(1, np.int64))
         histories, labels = np.unique(self.tonight.history[rows], return_inverse=True)
@@ -135,6 +141,13 @@ class NightSearch:
         """What groups have to meet."""
         required = per_class(self.requirements, self.k)
         return Guarantee(self.table, required, earlier_releases(self.state, self.tonight, self.table, required))
+
+    @cached_property
+    def departures(self) -> Departures | None:
+        """What those who are not shown any more have to meet; None where nothing is promised of them."""
+        if self.state is None or self.state.departures != DEFERRED:
+            return None
+        return Departures.of(self.state, self.table, self.guarantee.requirements, self.k)
 
     # --- all together ---
 
@@ -194,6 +207,8 @@ class NightSearch:
         groups, labels = np.unique(joined_keys, return_inverse=True)
         passed = self.guarantee.meets(labels, len(groups), rows, rows)
         hidden[rows[~passed[labels]]] = True
+        if self.departures is not None:
+            hidden |= self.departures.exposed(self.tonight, (released.class_of >= 0) & ~hidden)
         return hidden
 
     def _counted(

@@ -4,9 +4,10 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
 
 `series.json`: an object.
     `format` "anonymize series", `format_version` 1, `tool` (version); `key`: the fingerprint of the key of its
-    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen";
-    `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
+    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
+    "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
+    `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
@@ -24,6 +25,10 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
     For release number s, `release_{s}`: Int32, the number of the class that people of this history were shown in; -1:
     *not there*. Within a release, numbers are equal exactly for classes that read the same in every quasi-identifier.
     Rows differ from one another, and each but row 0 is the history of somebody in `people.parquet`.
+
+`rows.parquet`, where departures are deferred: the people of the last release as they were last in an input, see
+`anonymize.series.stored`. `rows_before.parquet`: those of the release before it, as they were then; so that it can be
+continued if the last one is taken back. Not there for a release that was the first, or has been taken back to.
 """
 
 from __future__ import annotations
@@ -43,10 +48,12 @@ from numpy.typing import NDArray
 
 from anonymize import __version__
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.series.stored import is_sound
 from anonymize.table.files import reason
 
 FORMAT, FORMAT_VERSION = "anonymize series", 1
 _ABOUT, _PEOPLE, _HISTORIES = "series.json", "people.parquet", "histories.parquet"
+_ROWS, _ROWS_BEFORE = "rows.parquet", "rows_before.parquet"
 NOT_THERE = -1
 
 
@@ -82,7 +89,9 @@ class SeriesRelease:
 class State:
     """A series of T releases of P people with H histories; see the module.
 
-    `people`: the frame of `people.parquet`. `histories` (H, T) int32.
+    `people`: the frame of `people.parquet`. `histories` (H, T) int32. `rows`, `rows_before`: those of the members of
+    these names, None where there is none. `series`: what tells the published pseudonyms of this series from those of
+    others.
     """
 
     key: str
@@ -94,6 +103,9 @@ class State:
     releases: tuple[SeriesRelease, ...]
     people: pl.DataFrame
     histories: NDArray[np.int32]
+    rows: pl.DataFrame | None = None
+    rows_before: pl.DataFrame | None = None
+    series: str = ""
 
     @property
     def history_of(self) -> NDArray[np.int64]:
@@ -107,11 +119,14 @@ class State:
             "format_version": FORMAT_VERSION,
             "tool": __version__,
             **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "edges", "values")},
+            **({"series": self.series} if self.series else {}),
             "releases": [asdict(release) for release in self.releases],
         }
         members = {_ABOUT: json.dumps(about, ensure_ascii=False, indent=1).encode(), _PEOPLE: _parquet(self.people)}
         columns = {f"release_{number}": self.histories[:, number] for number in range(self.histories.shape[1])}
         members[_HISTORIES] = _parquet(pl.DataFrame(columns))
+        kept = {_ROWS: self.rows, _ROWS_BEFORE: self.rows_before}
+        members |= {name: _parquet(frame) for name, frame in kept.items() if frame is not None}
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
@@ -159,6 +174,7 @@ def _state(content: bytes) -> State:
     if (about["format"], about["format_version"]) != (FORMAT, FORMAT_VERSION):
         raise ValueError
     people = pl.read_parquet(members[_PEOPLE])
+    kept = (pl.read_parquet(members[name]) if name in members else None for name in (_ROWS, _ROWS_BEFORE))
     histories = pl.read_parquet(members[_HISTORIES])
     state = State(
         key=about["key"],
@@ -170,6 +186,9 @@ def _state(content: bytes) -> State:
         releases=tuple(_release(each) for each in about["releases"]),
         people=people,
         histories=histories.to_numpy().astype(np.int32).reshape(histories.height, -1),
+        rows=next(kept),
+        rows_before=next(kept),
+        series=about.get("series", ""),
     )
     _check(state)
     return state
@@ -188,5 +207,6 @@ def _check(state: State) -> None:
     wanted |= {value_column(s, i): pl.UInt32 for s in releases for i in range(len(state.values))}
     fine = dict(state.people.schema) == {name: kind() for name, kind in wanted.items()}
     fine &= state.histories.shape[1] == len(state.releases) > 0 and bool((state.histories[:1] == NOT_THERE).all())
+    fine &= all(frame is None or is_sound(frame) for frame in (state.rows, state.rows_before))
     if not fine or state.history_of.max(initial=0) >= len(state.histories):
         raise ValueError

@@ -50,6 +50,7 @@ def _refuse(spec: Spec) -> None:
         "unit": spec.unit is not None,
         "sampling_weight": spec.sampling_weight is not None,
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
+        "output.pseudonym": spec.output.pseudonym is not None,
         "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
     }
     wrong = [f"{what}: not on an engine" for what, given in beyond.items() if given]

@@ -32,7 +32,7 @@ from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, chunks, grouped, struct
 from anonymize.spark.learned import Learned
 from anonymize.spec import Output, Role
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from anonymize.spark.learned import MOST_VALUES, Learned, learn
 from anonymize.spark.measured import measured
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spec import Spec, resolve
-from anonymize.spec.model import Rare
+from anonymize.spec.hierarchy import Rare
 from anonymize.verify import THRESHOLD, Verdict, checks_of
 from anonymize.verify.counted import TextReading
 
@@ -127,6 +127,7 @@ def _beyond(spec: Spec, requirements: Sequence[Requirement]) -> Mapping[str, obj
         f"output.numeric: {spec.output.numeric}": spec.output.numeric != "interval",
         f"output.categorical: {spec.output.categorical}": spec.output.categorical == "bounds",
         "output.suppressed_rows: drop": spec.output.suppressed_rows == "drop",
+        "output.pseudonym": spec.output.pseudonym is not None,
         "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
     }
 

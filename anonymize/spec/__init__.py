@@ -1,26 +1,16 @@
 """The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
 
 from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
 from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
-from anonymize.spec.model import (
-    Condition,
-    Input,
-    ModelEntry,
-    Output,
-    Privacy,
-    QuasiIdentifier,
-    Role,
-    Rule,
-    RuleRange,
-    Sensitive,
-    Spec,
-    Workload,
-)
+from anonymize.spec.model import Input, ModelEntry, Output, Privacy, Spec
 from anonymize.spec.override import override
 from anonymize.spec.require import require
 from anonymize.spec.resolve import resolve
+from anonymize.spec.rules import Rule, RuleRange
+from anonymize.spec.workload import Condition, Workload
 
 __all__ = [
     "UNKNOWN",

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Value
+from anonymize.spec.columns import WITHHELD, Definition
 from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
-from anonymize.spec.model import WITHHELD, Condition, Definition, Spec
+from anonymize.spec.model import Spec
 from anonymize.spec.patterns import expand
 from anonymize.spec.rules import KINDS, Rule, RuleRange
+from anonymize.spec.workload import Condition
 
 _ROLES = {
     "identifiers": "an identifier",

@@ -15,37 +15,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateA
 
 from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Place, TablePath, Text
-from anonymize.spec.columns import WITHHELD, Definition, Kind, QuasiIdentifier, Role, Sensitive
-from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
+from anonymize.spec.columns import Kind, QuasiIdentifier, Role, Sensitive
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.risk import RiskTrials
-from anonymize.spec.rules import Rule, RuleRange
 from anonymize.spec.series import SeriesOptions
-from anonymize.spec.workload import Condition, Target, Workload
-
-__all__ = [
-    "WITHHELD",
-    "Condition",
-    "Dates",
-    "Definition",
-    "Flat",
-    "HierarchySource",
-    "Intervals",
-    "KeyPath",
-    "Kind",
-    "Mask",
-    "Place",
-    "Prefix",
-    "QuasiIdentifier",
-    "Rare",
-    "Role",
-    "Rule",
-    "RuleRange",
-    "Sensitive",
-    "Target",
-    "Times",
-    "Workload",
-]
+from anonymize.spec.workload import Workload
 
 # --- input ------------------------------------------------------------------------------------------------------------
 
@@ -230,6 +204,11 @@ class Output(Entry):
         description="sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: "
         "the input's order, which tells more than the cells do where the input is sorted, and by which two releases "
         "can be joined.",
+    )
+    pseudonym: Text | None = Field(
+        default=None,
+        description="In a series whose departures are deferred, a further column of this name by which the rows of one "
+        "person can be followed from release to release.",
     )
 
 

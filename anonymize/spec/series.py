@@ -21,10 +21,11 @@ class SeriesOptions(Entry):
         description="Classes are made for k and so many people more, so that some may leave before those who stay are "
         "too few. Left out: by how many leave.",
     )
-    departures: Literal["unseen"] = Field(
+    departures: Literal["unseen", "deferred"] = Field(
         default="unseen",
-        description="Those who leave: unseen, so that what the disappearance of one known person tells is not bounded, "
-        "and counted.",
+        description="Those who leave. unseen: they are gone at once, so that what the disappearance of one known "
+        "person tells is not bounded, and counted. deferred: they are shown as they were last until k people of their "
+        "history have left, which is not compatible with erasure.",
     )
     wait: Annotated[int, Field(ge=0)] = Field(
         default=3,

@@ -6,7 +6,8 @@ import numpy as np
 
 from anonymize.domain.coding import Coding
 from anonymize.domain.grid import Numbers
-from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.model import Spec
 from anonymize.table.columns import Codes
 from anonymize.table.encode import code_type
 

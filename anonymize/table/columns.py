@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from anonymize.domain.categories import Categories, of_domain
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Rule
+from anonymize.spec.rules import Rule
 
 if TYPE_CHECKING:
     from anonymize.domain.base import Domain

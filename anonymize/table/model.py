@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from anonymize.table.kept import KeptColumn
     from anonymize.table.population import Population
     from anonymize.table.source import Source
@@ -36,6 +38,7 @@ class Table:
 
     `weights` is what the spec says the attributes' utility follows from, where that is used: their `weight`, or how
     little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
+    `pseudonym` (rows,): a further column that is released, by which people are followed from release to release.
     `populations`: those that the spec's models name, by path. `largest_k`: that is required, None where none is.
     """
 
@@ -52,6 +55,7 @@ class Table:
     populations: Mapping[str, Population] = field(default_factory=dict)
     largest_k: int | None = None
     kept: Mapping[str, KeptColumn] = field(default_factory=dict)
+    pseudonym: pl.Series | None = None
 
     @property
     def people(self) -> dict[str, int]:

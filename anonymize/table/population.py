@@ -21,7 +21,9 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent_in
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.model import QuasiIdentifier, Rare, Spec
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.hierarchy import Rare
+from anonymize.spec.model import Spec
 from anonymize.table.boxes import BoxTree, Ints
 from anonymize.table.coding import coded
 from anonymize.table.columns import Attribute

@@ -24,8 +24,9 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec.columns import LevelRange
-from anonymize.spec.model import WITHHELD, Definition, Kind, QuasiIdentifier, Rare, Spec
+from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
+from anonymize.spec.hierarchy import Rare
+from anonymize.spec.model import Spec
 from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
@@ -155,8 +156,7 @@ def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
 def code_distinct(
     spec: Spec, values: Mapping[str, pl.Series]
 ) -> tuple[tuple[Attribute, ...], tuple[SensitiveColumn, ...]]:
-    """Quasi-identifiers and sensitive attributes of which the different values (n,) are known: their codes are those of
-    these values. Raises DataError as `encode_frame` and `read` do."""
+    """Columns of which the different values (n,) are known, whose codes are theirs. Raises DataError as `read` does."""
     encoders = _filled(spec, {**spec.quasi_identifiers, **spec.sensitive}, values)
     attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
     return attributes, _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))

@@ -11,7 +11,7 @@ from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec import Spec
-from anonymize.spec.model import Condition
+from anonymize.spec.workload import Condition
 from anonymize.table.columns import Attribute
 from anonymize.table.model import Selection
 

@@ -42,7 +42,11 @@ class Source:
         separator: of the CSV.
         rows, sha256: known after the first complete reading. The hash is that of the input as it was given, and is ""
             before.
+        earlier: of the last rows, those which are not of the input, but of one before it: the hash of that input, and
+            which row of it each is, from 0. Such a source is a copy of the input with these behind it.
     """
+
+    earlier: Sequence[tuple[str, int]] = ()
 
     def __init__(self, opened: Opened, separator: str = ",") -> None:
         self._opened = opened

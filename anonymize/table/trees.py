@@ -11,7 +11,8 @@ from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.spec.model import Definition, Spec
+from anonymize.spec.columns import Definition
+from anonymize.spec.model import Spec
 from anonymize.table.named import column
 from anonymize.table.texts import compared
 

@@ -2,8 +2,9 @@
 
 What is written goes to a temporary file (mode 0600) in the folder of the target. `commit` gives it its place by a
 rename, which replaces another file only where that was asked for; anything else that happens, an interruption
-included, removes it. Standard output, and what is not a regular file (`/dev/null`, a named pipe), get a copy of the
-temporary file at `commit`. What a table has in memory beside its values does not reach the file: see `rebuild`.
+included, removes it, and what a process leaves that is killed outright goes with the next run to the same target.
+Standard output, and what is not a regular file (`/dev/null`, a named pipe), get a copy of the temporary file at
+`commit`. What a table has in memory beside its values does not reach the file: see `rebuild`.
 """
 
 from __future__ import annotations
@@ -141,8 +142,11 @@ class OutputFile:
     def _temporary(self) -> Path:
         beside = None if self._copied or self._target is None else self._target
         stem = "anonymize" if beside is None else beside.name[:60]
+        prefix, suffix = f".{stem}.", f".{self.format}"
         with self._writing():
-            return temporary.create(f".{stem}.", f".{self.format}", None if beside is None else beside.parent)
+            if beside is not None:
+                temporary.clear_left(prefix, suffix, beside.parent)
+            return temporary.create(prefix, suffix, None if beside is None else beside.parent)
 
     def __enter__(self) -> OutputFile:
         return self

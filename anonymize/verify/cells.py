@@ -63,6 +63,8 @@ def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:
 def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
     """The same, of texts that are no numbers: intervals, with open ends or not, and those that may be missing."""
     bare, maybe = _without_missing(templates)
+    frame = frame.with_columns(bare=bare, maybe=maybe)
+    bare = pl.col("bare")
     shapes = [
         (_ends(bare, templates.interval), False),
         (_ends(bare, re.sub(r"\]$", ")", templates.interval)), True),
@@ -70,16 +72,16 @@ def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFra
         (_ends(bare, templates.open_low), False),
         ((number_of(bare), number_of(bare)), False),
     ]
-    low, high, half = pl.col("low"), pl.col("high"), pl.col("half_open")
     for (first, last), half_open in shapes:
-        fits = low.is_null() & first.is_not_null() & last.is_not_null()
+        frame = frame.with_columns(first=first, last=last)
+        fits = pl.col("low").is_null() & pl.col("first").is_not_null() & pl.col("last").is_not_null()
         frame = frame.with_columns(
-            low=pl.when(fits).then(first).otherwise(low),
-            high=pl.when(fits).then(last).otherwise(high),
-            half_open=pl.when(fits).then(pl.lit(half_open)).otherwise(half),
-            or_missing=pl.when(fits).then(maybe).otherwise(pl.col("or_missing")),
+            low=pl.when(fits).then("first").otherwise("low"),
+            high=pl.when(fits).then("last").otherwise("high"),
+            half_open=pl.when(fits).then(pl.lit(half_open)).otherwise("half_open"),
+            or_missing=pl.when(fits).then("maybe").otherwise("or_missing"),
         )
-    return frame
+    return frame.drop("bare", "maybe", "first", "last")
 
 
 def _without_missing(templates: CellTemplates) -> tuple[pl.Expr, pl.Expr]:
@@ -99,9 +101,10 @@ def _ends(text: pl.Expr, template: str) -> tuple[pl.Expr, pl.Expr]:
         if f"{{{name}}}" in template:
             groups[name] = len(groups) + 1
             pattern = pattern.replace(re.escape(f"{{{name}}}"), f"({NUMBER})", 1)
-    fits = text.str.contains(f"^{pattern}$")
-    ends = []
-    for name, infinite in (("low", float("-inf")), ("high", float("inf"))):
-        value = number_of(text.str.extract(f"^{pattern}$", groups[name])) if name in groups else pl.lit(infinite)
-        ends.append(pl.when(fits).then(value))
-    return ends[0], ends[1]
+    low, high = (
+        number_of(text.str.extract(f"^{pattern}$", groups[name]))
+        if name in groups
+        else pl.when(text.str.contains(f"^{pattern}$")).then(pl.lit(infinite))
+        for name, infinite in (("low", float("-inf")), ("high", float("inf")))
+    )
+    return low, high

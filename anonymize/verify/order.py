@@ -8,7 +8,8 @@ intervals (by the lower end, the upper one, the text), then every other text by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import polars as pl
 
@@ -39,24 +40,31 @@ def is_sorted(table: TextTable, columns: Sequence[NumberedColumn], templates: Ce
     if not table.normalize:
         return False
     plain = replace(table, normalize=False)
-    some = replace(plain, frame=plain.frame.head(SAMPLE))
-    return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in (some, plain))
+    looks = [plain] if is_sample(columns) else [replace(plain, frame=plain.frame.head(SAMPLE)), plain]
+    return all(_compared(each, numbered(each, each.quasi_identifiers), templates) for each in looks)
 
 
 def _compared(table: TextTable, columns: Sequence[NumberedColumn], templates: CellTemplates) -> bool:
     names = table.frame.collect_schema().names()
     places = {name: place for place, name in enumerate(table.quasi_identifiers)}
-    own = [columns[places[name]] for name in names if name in places]
+    own = [_OrderedColumn(columns[places[name]], templates) for name in names if name in places]
     rest = [name for name in names if name not in places]
     # Nulls may have been read as the empty text, and then it is not known which of the two a cell is.
     firsts = ("", None) if table.fill == "" else (None,)
-    return any(_is_sorted(table, own, rest, templates, first) for first in firsts)
+    return any(_is_sorted(table, own, rest, first) for first in firsts)
+
+
+def is_sample(columns: Sequence[NumberedColumn]) -> bool:
+    """Whether there are so few rows that all of them are looked at first."""
+    return len(columns[0].numbers.of_row) < 2 * SAMPLE
 
 
 def sample(columns: Sequence[NumberedColumn]) -> list[NumberedColumn]:
     """Some of the rows, in their order."""
-    every = max(len(columns[0].numbers.of_row) // SAMPLE, 1)
-    return [column if every == 1 else _sampled(column, every) for column in columns]
+    if is_sample(columns):
+        return list(columns)
+    every = len(columns[0].numbers.of_row) // SAMPLE
+    return [_sampled(column, every) for column in columns]
 
 
 def _sampled(column: NumberedColumn, every: int) -> NumberedColumn:
@@ -67,16 +75,13 @@ def _sampled(column: NumberedColumn, every: int) -> NumberedColumn:
     return NumberedColumn(Numbering(places, len(used) + 1), column.texts.gather(used - 1))
 
 
-def _is_sorted(
-    table: TextTable,
-    own: Sequence[NumberedColumn],
-    rest: Sequence[str],
-    templates: CellTemplates,
-    first: str | None,
-) -> bool:
-    if _alike((_ranks(column, templates, first) for column in sample(own)), None) is None:
-        return False
-    alike = _alike((_ranks(column, templates, first) for column in own), None)
+def _is_sorted(table: TextTable, own: Sequence[_OrderedColumn], rest: Sequence[str], first: str | None) -> bool:
+    columns = [each.column for each in own]
+    if not is_sample(columns):
+        looked = (_OrderedColumn(column, each.templates) for column, each in zip(sample(columns), own, strict=True))
+        if _alike((column.ranks(first) for column in looked), None) is None:
+            return False
+    alike = _alike((column.ranks(first) for column in own), None)
     if alike is None:
         return False
     some, alike = TextTable(table.frame.head(COMPARED), (), (), None), alike.head(COMPARED - 1)
@@ -120,12 +125,24 @@ def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series |
     return alike
 
 
-def _ranks(column: NumberedColumn, templates: CellTemplates, first: str | None) -> pl.Series:
-    """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""
-    texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
-    keys = ends_of(texts, templates).with_row_index("code")
-    if first is not None:
-        kind = pl.when(pl.col("text") == first).then(0).otherwise(pl.col("kind")).cast(pl.UInt8)
-        keys = keys.with_columns(kind=kind)
-    ordered = keys.sort("kind", "low", "high", "text", nulls_last=False).with_row_index("rank").sort("code")["rank"]
-    return ordered.gather(column.numbers.of_row)
+@dataclass(frozen=True)
+class _OrderedColumn:
+    """A quasi-identifier by which rows are compared."""
+
+    column: NumberedColumn
+    templates: CellTemplates
+
+    @cached_property
+    def _keys(self) -> pl.DataFrame:
+        """By what cells are compared, by `code`."""
+        texts = pl.Series("text", [None], dtype=pl.String).append(self.column.texts)
+        return ends_of(texts, self.templates).with_row_index("code")
+
+    def ranks(self, first: str | None) -> pl.Series:
+        """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""
+        keys = self._keys
+        if first is not None:
+            kind = pl.when(pl.col("text") == first).then(0).otherwise(pl.col("kind")).cast(pl.UInt8)
+            keys = keys.with_columns(kind=kind)
+        ordered = keys.sort("kind", "low", "high", "text", nulls_last=False).with_row_index("rank").sort("code")["rank"]
+        return ordered.gather(self.column.numbers.of_row)

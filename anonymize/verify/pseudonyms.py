@@ -15,8 +15,11 @@ from anonymize.verify.table import plain
 LENGTH = 16
 
 
-def pseudonyms(table: pl.LazyFrame, columns: Sequence[pl.Expr], secret: bytes, *, normalize: bool) -> pl.Series:
-    """(rows,) 16 bytes each: the beginning of HMAC-SHA256 under `secret` of the texts of `columns` as a JSON array.
+def pseudonyms(
+    table: pl.LazyFrame, columns: Sequence[pl.Expr], secrets: Sequence[bytes], *, normalize: bool
+) -> pl.Series:
+    """(rows,) 16 bytes each: the beginning of HMAC-SHA256 under the first of the `secrets` of the texts of `columns` as
+    a JSON array, and under each further one of the 16 bytes so far.
 
     Raises DataError where a row does not say whom it is about.
     """
@@ -26,5 +29,7 @@ def pseudonyms(table: pl.LazyFrame, columns: Sequence[pl.Expr], secret: bytes, *
     if lacking.any():
         raise DataError(f"{lacking.sum()} rows do not say whom they are about")
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    digests = [hmac.digest(secret, encode(row).encode(), "sha256")[:LENGTH] for row in named.iter_rows()]
+    digests = [encode(row).encode() for row in named.iter_rows()]
+    for secret in secrets:
+        digests = [hmac.digest(secret, message, "sha256")[:LENGTH] for message in digests]
     return pl.Series(digests, dtype=pl.Binary)

@@ -139,7 +139,8 @@ class Left:
 class ReleaseVerdict:
     """A release of a series, measured with all before it. `histories`: how many different ones its people have,
     `smallest`: the fewest people of one; `first_time`: who is in no release before; `left`: None where it is not known
-    who was in the release before."""
+    who was in the release before; `departed`: the results of those who were released before and are not now, None where
+    nothing is promised of them."""
 
     name: str
     people: int
@@ -148,12 +149,14 @@ class ReleaseVerdict:
     first_time: int
     left: Left | None
     results: tuple[ValuesResult, ...]
+    departed: tuple[ValuesResult, ...] | None = None
 
     def block(self) -> dict[str, Any]:
         """As it stands in a report."""
         counts = {name: getattr(self, name) for name in ("name", "people", "histories", "smallest", "first_time")}
         left = None if self.left is None else asdict(self.left)
-        return counts | {"left": left, "models": [each.block() for each in self.results]}
+        departed = {} if self.departed is None else {"departed": [each.block() for each in self.departed]}
+        return counts | {"left": left, "models": [each.block() for each in self.results]} | departed
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,8 @@ class SeriesVerdict:
     @property
     def results(self) -> tuple[Result, ...]:
         """Every result."""
-        return tuple(each.result for release in self.releases for each in release.results)
+        values = (each for release in self.releases for each in (*release.results, *(release.departed or ())))
+        return tuple(each.result for each in values)
 
     @property
     def satisfied(self) -> bool | None:
@@ -187,15 +191,18 @@ def over_time(check: Check) -> bool:
     return check.model not in _BY_POPULATION and not any(bound.of_table for bound in required)
 
 
-def measure_series(releases: Sequence[ReleasedAt], checks: Sequence[Check], *, since: int = 0) -> SeriesVerdict:
+def measure_series(
+    releases: Sequence[ReleasedAt], checks: Sequence[Check], *, since: int = 0, deferred: bool = False
+) -> SeriesVerdict:
     """Measures the people of each release from number `since` on by history, with all releases before it.
 
     `releases`: in the order in which they were published, at least one, each with a row or more. `checks`: as of one
-    release, with their trees. Raises DataError for a numeric attribute that has other values.
+    release, with their trees. `deferred`: those who are not released any more have to be in good company, too. Raises
+    DataError for a numeric attribute that has other values.
     """
     bounded = [check for check in checks if over_time(check)]
     unbounded = tuple(dict.fromkeys(check.model for check in checks if not over_time(check)))
-    followed = Followed(releases, bounded)
+    followed = Followed(releases, bounded, deferred=deferred)
     judged = tuple(followed.verdict(number) for number in range(since, len(releases)))
     return SeriesVerdict(judged, unbounded)
 
@@ -203,8 +210,8 @@ def measure_series(releases: Sequence[ReleasedAt], checks: Sequence[Check], *, s
 class Followed:
     """Everybody who was ever released, numbered, with where each is in every release."""
 
-    def __init__(self, releases: Sequence[ReleasedAt], checks: Sequence[Check]) -> None:
-        self.releases, self.checks = releases, checks
+    def __init__(self, releases: Sequence[ReleasedAt], checks: Sequence[Check], *, deferred: bool = False) -> None:
+        self.releases, self.checks, self.deferred = releases, checks, deferred
         self._known: dict[tuple[int, Subject, bool], Overall] = {}
 
     @cached_property
@@ -255,7 +262,8 @@ class Followed:
             smallest=whole(sizes.min()),
             first_time=whole((present & ~before).sum()),
             left=self._left(number),
-            results=self._results(number),
+            results=self._results(number, present),
+            departed=self._results(number, before & ~present, gone=True) if self.deferred else None,
         )
 
     def _left(self, number: int) -> Left:
@@ -267,12 +275,15 @@ class Followed:
         company = Numbering(history.of_row.filter(gone), history.span).runs()["len"]
         return Left(whole(gone.sum()), None if k is None else whole(company.filter(company < k).sum()))
 
-    def _results(self, number: int) -> tuple[ValuesResult, ...]:
-        present = self.row_of[number].is_not_null()
+    def _results(self, number: int, whom: pl.Series, *, gone: bool = False) -> tuple[ValuesResult, ...]:
+        """Those of some people, by history up to a release; `gone`: they are not in it. Of nobody there are none."""
+        if gone and not whom.any():
+            return ()
         history = self.histories[number]
-        pasts = [self._past(past, present) for past in range(number, -1, -1)]
+        pasts = [self._past(past, whom) for past in range(number - gone, -1, -1)]
         word = any(release.origin == "state" for release in self.releases[: number + 1])
-        return results_of(Numbering(history.of_row.filter(present), history.span), pasts, self.checks, word=word)
+        own = Numbering(history.of_row.filter(whom), history.span)
+        return results_of(own, pasts, self.checks, word=word, gone=gone)
 
     def _past(self, past: int, present: pl.Series) -> Past:
         """What a release said of those who are in a later one."""
@@ -306,13 +317,14 @@ class Past:
 
 
 def results_of(
-    history: Numbering, pasts: Sequence[Past], checks: Sequence[Check], *, word: bool = False
+    history: Numbering, pasts: Sequence[Past], checks: Sequence[Check], *, word: bool = False, gone: bool = False
 ) -> tuple[ValuesResult, ...]:
     """One for each check of people by `history` (people,): of the values of all `pasts`, the one that shows least; the
-    first of these is about everybody. `word`: histories are known on the word of a state."""
+    first of these is about everybody, unless they are `gone`, each from another one. `word`: histories are known on the
+    word of a state."""
     candidates: list[list[ValuesResult]] = [[] for _ in checks]
     for number, past in enumerate(pasts):
-        places = [place for place, check in enumerate(checks) if check.attribute is not None or not number]
+        places = [place for place, check in enumerate(checks) if check.attribute is not None or gone or not number]
         results = _measured(history, past, [checks[place] for place in places])
         for place, result in zip(places, results, strict=True):
             values_of = None if checks[place].attribute is None else past.name

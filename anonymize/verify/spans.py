@@ -63,8 +63,10 @@ def stated_ends(texts: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
     """What each number of a quasi-identifier says by its text: `suppressed`, `absent` (missing), and as a number
     `low`, `high`, `half_open`, `or_missing`; as text `first` and `last`, between which it lies."""
     missing, hidden = list(templates.missing), templates.suppressed
-    pairs = (texts["low"].ne_missing(texts["high"])).any() or texts["missing"].null_count() < texts.height
-    low, high = (ends_of(texts[end], templates) for end in ("low", "high"))
+    differ = texts["low"].ne_missing(texts["high"]).any()
+    pairs = differ or texts["missing"].null_count() < texts.height
+    low = ends_of(texts["low"], templates)
+    high = ends_of(texts["high"], templates) if differ else low
     ends = low.select("low", "half_open", "or_missing").with_columns(high=high["high"])
     both = texts.with_columns(
         suppressed=((pl.col("low") == hidden) & (pl.col("high") == hidden)).fill_null(False),

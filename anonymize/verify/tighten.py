@@ -21,7 +21,7 @@ from typing import Literal
 import polars as pl
 
 from anonymize.verify.cells import CellTemplates, number_of
-from anonymize.verify.order import SAMPLE, is_sorted, sample
+from anonymize.verify.order import SAMPLE, is_sample, is_sorted, sample
 from anonymize.verify.spans import Cells, keys_of, shown_texts, stated_ends, with_null
 from anonymize.verify.table import NumberedColumn, Numbering, TextRows, TextTable, numbered, pair, whole
 from anonymize.verify.verdict import NarrowedAttribute
@@ -187,9 +187,9 @@ def _consistent(table: TextTable, rows: TextRows, ordering: Ordering) -> Iterato
     so in neither, there is a value that every row can have, and nothing says that there is an order."""
     some = replace(rows, columns=sample(rows.columns))
     for name in ordering.columns_of:
-        if not any(each.consistent for each in _both_ways(table, some, ordering, name)):
-            continue
-        fitting = [each for each in _both_ways(table, rows, ordering, name) if each.consistent]
+        fitting = [each for each in _both_ways(table, some, ordering, name) if each.consistent]
+        if fitting and not is_sample(rows.columns):
+            fitting = [each for each in _both_ways(table, rows, ordering, name) if each.consistent]
         if len(fitting) == 1:
             yield fitting[0]
 

@@ -7,7 +7,9 @@ caller has on record of the people of tonight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -38,6 +40,7 @@ def measure_next(
     checks: Sequence[Check],
     all_values: Mapping[str, pl.Series],
     *,
+    absent: pl.DataFrame | None = None,
     names: Sequence[str] = (),
     missing: Sequence[str] = ("",),
     null_missing: bool = True,
@@ -50,7 +53,9 @@ def measure_next(
     whole numbers that are equal for one class, -1 for who was not in it, and for the i-th of the `sensitive` attributes
     `value_{s}_{i}`, the text released then, null where it was missing or there was none; beside them `recorded`, if the
     classes that will be on record of tonight are to be those of the text. `all_values`: by the same names the values of
-    everybody in the earlier release. `names`: of the earlier releases. The rest is as `measure` has it.
+    everybody in the earlier release. `absent`: the same as `people`, of everybody who was ever released and is not in
+    this one; those of them whose history others have who are in it are measured by themselves; None: nothing is said of
+    them. `names`: of the earlier releases. The rest is as `measure` has it.
 
     Raises RuntimeError where `recorded` parts people otherwise than the text does.
     """
@@ -68,17 +73,42 @@ def measure_next(
     called = list(names) or [f"release {s + 1}" for s in range(earlier)]
     pasts = [Past(TONIGHT, pl.repeat(True, released.height, eager=True), tonight.rows.values, texts, tonight.overall)]
     bounded = [check for check in checks if over_time(check)]
+    past = partial(_past, sensitive=sensitive, all_values=all_values, missing=texts, normalize=normalize)
     for s in reversed(range(earlier)):
         same = all(_unchanged(tonight, name, people[f"value_{s}_{i}"], there[s]) for i, name in enumerate(sensitive))
         if same and not any(check.model in COMPARING for check in bounded):
             continue  # of the same people the same values: what they show is what they show tonight
         own = people.filter(there[s])
-        pasts.append(_past(called[s], own, there[s], sensitive, all_values, texts, s, normalize=normalize))
+        pasts.append(past(called[s], own, there[s], s=s))
+    departed = None
+    if absent is not None:
+        departed = _departed(people, absent, called, past, bounded)
     before = there[0] if there else pl.repeat(False, released.height, eager=True)
     for each in there[1:]:
         before |= each
     verdict = _verdict(history, results_of(history, pasts, bounded), whole((~before).sum()))
+    verdict = replace(verdict, departed=departed)
     return SeriesVerdict((verdict,), tuple(dict.fromkeys(each.model for each in checks if not over_time(each))))
+
+
+def _departed(
+    people: pl.DataFrame, absent: pl.DataFrame, names: Sequence[str], past: Callable[..., Past], checks: Sequence[Check]
+) -> tuple[ValuesResult, ...]:
+    """The results of those who are `absent`, by history, where somebody has this history who is not."""
+    columns = [name for name in people.columns if name.startswith("release_")]
+    if not columns:
+        return ()
+    others = absent.join(people.select(columns).unique(), on=columns, how="semi", maintain_order="left")
+    if not others.height:
+        return ()
+    history = Numbering(pl.repeat(0, others.height, dtype=pl.UInt32, eager=True), 1)
+    for name in columns:
+        history = pair(history, _of_record(others[name]))[0]
+    pasts = []
+    for s in reversed(range(len(columns))):
+        there = others[f"release_{s}"] != NOT_THERE
+        pasts.append(past(names[s], others.filter(there), there, s=s))
+    return results_of(history, pasts, checks, gone=True)
 
 
 def _unchanged(tonight: ReleasedAt, attribute: str, values: pl.Series, there: pl.Series) -> bool:
@@ -111,11 +141,11 @@ def _past(
     name: str,
     people: pl.DataFrame,
     there: pl.Series,
+    *,
+    s: int,
     sensitive: Sequence[str],
     all_values: Mapping[str, pl.Series],
     missing: Sequence[str],
-    s: int,
-    *,
     normalize: bool,
 ) -> Past:
     """What an earlier release said of the people of tonight who were in it."""

@@ -38,6 +38,7 @@ def laid_out(
     (folder / "spec.yaml").write_text(SPEC)
     (folder / "areas.csv").write_text(AREAS)
     (folder / "key.json").write_text(key.text)
+    (folder / "key.json").chmod(0o600)
     state = state_of(nights, key, [_night(folder, number, night, links, areas) for number, night in enumerate(nights)])
     (folder / "state").write_bytes(state.as_bytes())
     return state

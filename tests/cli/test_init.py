@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.cli.init import WatchedTable
+from anonymize.cli.validating import watch
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.init import Init, init
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.words import MISSING_WORDS
@@ -81,6 +85,10 @@ def test_the_spec_of_any_table_runs(frame: pl.DataFrame, suffix: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table, _ = first_spec(folder, frame, suffix)
+        if frame.height < 2:
+            with pytest.raises(InfeasibleError):
+                released(folder, table, folder / "spec.yaml")
+            return
         report = released(folder, table, folder / "spec.yaml")
         assert report["privacy"]["satisfied"] is True  # type: ignore[index]
 
@@ -202,3 +210,100 @@ def test_answers_and_a_table_cannot_both_come_from_standard_input(call: Call) ->
 
 def test_a_spec_is_not_overwritten(call: Call, desk: Desk) -> None:
     assert call("init", "table.csv", "-o", "spec.yaml").code == 2
+
+
+def test_one_row_is_not_released_by_itself(tmp_path: Path) -> None:
+    """One is no k: a spec that asks for it would be met by publishing the row."""
+    _, text = first_spec(tmp_path, pl.DataFrame({"age": [31], "job": ["cook"]}))
+    assert re.search(r"^  k: 2 .*the table has 1, and cannot be released$", text, re.MULTILINE)
+    _, text = first_spec(tmp_path, pl.DataFrame({"age": [31, 32, 33], "job": ["cook"] * 3}))
+    assert re.search(r"^  k: 3 .*rows that read alike, at least$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "role", "settings"),
+    [
+        ("zip", [10_000 + 7 * n for n in range(300)], "quasi-identifier", "{prefix: [4, 3, 2, 1]}"),
+        ("plz", [f"{20_000 + 7 * (n % 30)}" for n in range(300)], "quasi-identifier", "{prefix: [4, 3, 2, 1]}"),
+        ("area", [1000 + n % 90 for n in range(300)], "quasi-identifier", "{prefix: [3, 2, 1]}"),
+        ("site", [10_001 + 7 * (n % 40) for n in range(300)], "quasi-identifier", "{prefix: [4, 3, 2, 1]}"),
+        ("fee", [10_000 + 100 * (n % 40) for n in range(300)], "insensitive", None),
+        ("steps", [9_000 + 101 * (n % 40) for n in range(300)], "insensitive", None),
+        ("salary", [10_001 + 7 * (n % 40) for n in range(300)], "sensitive", None),
+        ("officer_badge", [n % 60 for n in range(300)], "identifier", None),
+        ("patientId", [f"p{n % 90}" for n in range(300)], "identifier", None),
+        ("member_code", ["a", "b", "c"] * 100, "insensitive", None),
+        ("weight", [50 + n % 40 for n in range(300)], "quasi-identifier", "{intervals: [2, 4, 8]}"),
+        (
+            "fnlwgt",
+            [70_000 + 1000 * (n % 40) for n in range(300)],
+            "quasi-identifier",
+            "{intervals: [2000, 4000, 8000]}",
+        ),
+    ],
+)
+def test_roles_by_names_and_forms(
+    tmp_path: Path, column: str, values: list[object], role: str, settings: str | None
+) -> None:
+    frame = pl.DataFrame({"age": [20 + n % 50 for n in range(300)], column: values})
+    table, text = first_spec(tmp_path, frame)
+    spec = load(tmp_path / "spec.yaml", PARAMETERS)
+    assert spec.roles()[column] == role
+    block = re.search(rf"^  {column}: .*\n((?:    .*\n)*)", text.split("quasi_identifiers:\n")[-1], re.MULTILINE)
+    assert settings is None or (block is not None and f"hierarchy: {settings}" in block[1])
+    assert released(tmp_path, table, tmp_path / "spec.yaml")["privacy"]["satisfied"] is True  # type: ignore[index]
+
+
+# --- a table that changes ---------------------------------------------------------------------------------------------
+
+
+def watched(following: WatchedTable, table: Path, steps: list[Callable[[], object]]) -> None:
+    """Watches a table that changes at every look."""
+    left = iter(steps)
+
+    def pause(seconds: float) -> None:
+        if (step := next(left, None)) is None:
+            raise KeyboardInterrupt
+        step()
+        os.utime(table, ns=(len(steps), table.stat().st_mtime_ns + 1))
+
+    watch(following.again, [str(table)], pause)
+
+
+def test_a_spec_follows_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
+    table.write_text("age,job\n31,cook\n34,cook\n")
+    states: list[bool] = []
+
+    def noted(content: str) -> Callable[[], object]:
+        def step() -> None:
+            states.append("town" in spec.read_text())
+            table.write_text(content)
+
+        return step
+
+    longer = "age,job,town\n" + "31,cook,a\n34,cook,b\n" * 5
+    steps = [noted(longer), noted(longer + "half"), noted(longer), noted(longer)]
+    with pytest.raises(KeyboardInterrupt):
+        watched(WatchedTable(Init(str(table), str(spec))), table, steps)
+    assert states == [False, True, True, True] and "town" in spec.read_text()
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in told] == ["wrote", "changed", "error:", "changed", "changed"]
+
+
+def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path) -> None:
+    table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
+    table.write_text("age,job\n31,cook\n34,cook\n")
+    following = WatchedTable(Init(str(table), str(spec), force=True))
+    with pytest.raises(UsageError, match="has been edited"):
+        watched(following, table, [lambda: spec.write_text("decided: true\n"), lambda: None])
+    assert spec.read_text() == "decided: true\n"
+    with pytest.raises(UsageError, match="exists already"):
+        watched(WatchedTable(Init(str(table), str(spec))), table, [])
+
+
+@pytest.mark.parametrize("more", [["-"], ["t.csv", "--interactive"], ["t.csv", "--hierarchies", "h"]])
+def test_what_does_not_go_with_watching(call: Call, desk: Desk, more: list[str]) -> None:
+    (desk.folder / "t.csv").write_text("age,job\n31,cook\n34,cook\n")
+    ended = call("init", *more, "--watch")
+    assert ended.code == 2 and ended.err.startswith("error: --watch: ")

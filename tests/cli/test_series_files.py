@@ -54,3 +54,14 @@ def test_the_state_and_the_key_are_no_other_file_even_with_force(
     message = capsys.readouterr().err
     assert code == 2 and ("is given twice" in message or "is the spec, or a file that it names" in message)
     assert {path.name: path.read_text() for path in folder.iterdir() if not path.is_symlink()} == CONTENTS
+
+
+def test_a_recoding_that_follows_people_cannot_be_saved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "key.csv").unlink()
+    arguments = ["spec.csv", "--start-series", "new.state", "--key", "key.csv", "--save-recoding", "recoding.json"]
+    assert outcome(lambda: run(["key", "make", "key.csv"])) == 0
+    capsys.readouterr()
+    assert outcome(lambda: run(["mondrian", *arguments, "-o", "out.csv"])) == 2
+    assert "--save-recoding: in a series mondrian shows regions of people" in capsys.readouterr().err
+    assert outcome(lambda: run(["incognito", *arguments, "-o", "out.csv", "-q"])) == 0
+    assert (folder / "recoding.json").exists()

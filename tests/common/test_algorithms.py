@@ -37,7 +37,7 @@ CHANGING = ("started_at", "timing", "memory")
 UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}
 """Families without equivalence classes, what their privacy can be, and how one reproducible file is made."""
 
-ROWS = {"top-down": 20_000, "bottom-up": 20_000, "k-optimize": 20_000}
+ROWS = {"top-down": 6_000, "bottom-up": 6_000, "k-optimize": 6_000}
 """Rows of several batches, of 1,024 each; the blocks of refinement, which are larger, have their own test."""
 
 CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family not in UNCLASSED]

@@ -12,7 +12,8 @@ from anonymize.domain import build
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, SpecError
-from anonymize.spec.model import Dates, Flat, Intervals, Mask, Prefix, QuasiIdentifier, Sensitive
+from anonymize.spec.columns import QuasiIdentifier, Sensitive
+from anonymize.spec.hierarchy import Dates, Flat, Intervals, Mask, Prefix
 from tests.examples import some
 
 Source = Path | Intervals | Mask | Prefix | Dates | Flat | None

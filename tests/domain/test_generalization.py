@@ -13,8 +13,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
 from anonymize.errors import DataError
+from anonymize.spec.columns import Definition
 from anonymize.spec.hierarchy import Intervals
-from anonymize.spec.model import Definition
 
 
 def ages(*values: float, missing: str | None = None) -> Numeric:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from anonymize.domain.build import build
 from anonymize.domain.rare import frequent, frequent_in
 from anonymize.errors import DataError
+from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Pool, Rare
-from anonymize.spec.model import QuasiIdentifier
 
 COUNTS = st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(1, 12), min_size=1, max_size=12)
 

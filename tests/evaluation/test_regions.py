@@ -14,7 +14,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.spec import Output, QuasiIdentifier
-from anonymize.spec.model import Intervals
+from anonymize.spec.hierarchy import Intervals
 from anonymize.table import Attribute
 
 AGES = [5, 9, 10, 14, 25]

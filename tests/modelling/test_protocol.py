@@ -101,7 +101,8 @@ def test_what_cannot_be_applied_to_other_rows_is_refused(spec: Spec) -> None:
 
 
 def _diverse(spec: Spec) -> Spec:
-    from anonymize.spec.model import ModelEntry, Sensitive
+    from anonymize.spec.columns import Sensitive
+    from anonymize.spec.model import ModelEntry
 
     entry = ModelEntry(
         model="frequency-l-diversity", parameters=PARAMETERS["frequency-l-diversity"].model_validate({"l": 2})

@@ -7,15 +7,19 @@ import json
 import re
 import time
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from anonymize.errors import UsageError
 from anonymize.report import RENDERERS, as_json, kind_of
+from anonymize.report.attacks import MEANINGS
 from anonymize.report.data import Clock
+from anonymize.report.fitting import tables
 from anonymize.report.markdown import markdown
-from anonymize.report.section import figure
+from anonymize.report.section import Section, figure
 from anonymize.report.tables import sections
 from anonymize.report.terminal import console, show
 
@@ -181,6 +185,15 @@ def test_markdown_of_an_audit() -> None:
     assert "## Re-identification risk" in text and "Information loss" not in text and "algorithm" not in text
 
 
+def test_every_further_figure_of_an_attack_has_a_meaning() -> None:
+    """The page of attackers names them all, and a test of the attackers holds the page against their code."""
+    root = Path(__file__).parents[2]
+    described = (root / "docs" / "attacks.md").read_text(encoding="utf8").partition("## Further figures")[2]
+    made = "\n".join(path.read_text(encoding="utf8") for path in (root / "anonymize" / "attacks").glob("*.py"))
+    assert set(re.findall(r"`([a-z_]+)`", described)) - {"downcoding"} == set(MEANINGS)
+    assert all(f'"{name}":' in made for name in MEANINGS)
+
+
 # --- the terminal ----------------------------------------------------------------------------------------------------
 
 
@@ -212,6 +225,42 @@ def test_terminal_colors(color: str, colored: bool) -> None:
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_a_narrow_terminal(width: int) -> None:
     assert max(map(len, printed(REPORT, width=width).splitlines())) <= width
+
+
+WIDE = Section(
+    "Wide",
+    ("label", "k", *(f"figure {index}" for index in range(9)), "meaning"),
+    [
+        ("mondrian refine=true", "5", *(f"{row}.{index}234567" for index in range(9)), "some words on what this says")
+        for row in range(2)
+    ],
+    names=2,
+)
+
+
+@pytest.mark.parametrize("width", [30, 45, 80, 200])
+def test_no_figure_is_cut_and_each_part_names_its_rows(width: int) -> None:
+    """Where a row is folded its words are on several lines, but no character is lost."""
+    stream = io.StringIO()
+    to = Console(file=stream, width=width)
+    parts = list(tables(WIDE, width, frozenset()))
+    for part in parts:
+        to.print(part)
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= width and "…" not in text
+    assert all(cell in text for row in WIDE.rows for cell in row[2:-1])
+    assert (len(parts) == 1) == (width == 200)
+    assert all([column.header for column in part.columns][:2] == ["label", "k"] for part in parts)
+    shown = [column.header for part in parts for column in part.columns[2:]]
+    assert shown == list(WIDE.header[2:])
+
+
+def test_a_figure_that_is_wider_than_the_terminal_is_folded() -> None:
+    section = Section("One", ("name", "figure"), [("a", "1" * 50)])
+    stream = io.StringIO()
+    (table,) = tables(section, 20, frozenset())
+    Console(file=stream, width=20).print(table)
+    assert stream.getvalue().count("1") == 50 and max(map(len, stream.getvalue().splitlines())) <= 20
 
 
 def test_a_report_of_an_audit_has_fewer_sections() -> None:

@@ -93,11 +93,11 @@ def test_a_kill_leaves_no_raw_copy(tmp_path: Path) -> None:
     assert process.stdin is not None
     process.stdin.write((tmp_path / "table.csv").read_bytes()[:1_000_000])
     process.stdin.flush()
-    time.sleep(2)
+    time.sleep(1.5)
     process.kill()
     process.communicate()
     assert left(folder) == []
-    for delay in (2, 3, 4):
+    for delay in (1, 2):
         process = started(folder, "mondrian", place, "-i", packed, "-o", tmp_path / "x.csv", "--force")
         time.sleep(delay)
         process.kill()

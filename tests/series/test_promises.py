@@ -96,3 +96,15 @@ def test_a_model_of_a_population_is_refused(tmp_path: Path, capsys: pytest.Captu
     nights.come(60)
     nights.release(refused=2)
     assert "not in a series" in capsys.readouterr().err
+
+
+def test_a_public_report_of_a_series_shows_what_is_met(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of a series are individuals, so that what the unit hides elsewhere is not hidden here."""
+    spec = SPEC.replace("identifiers: [name]", "unit: name").replace("person: [name], ", "")
+    nights = Nights(tmp_path, spec=spec)
+    nights.come(60)
+    for _ in range(2):
+        report = nights.release("--public-report")
+        assert report["privacy"]["satisfied"] is True
+        assert [each["achieved"] != {} for each in report["privacy"]["models"]] == [True, True]
+    assert "NOT SHOWN" not in capsys.readouterr().err

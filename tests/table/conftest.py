@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from anonymize.spec.model import Kind, QuasiIdentifier, Sensitive, Spec
+from anonymize.spec.columns import Kind, QuasiIdentifier, Sensitive
+from anonymize.spec.model import Spec
 from anonymize.table import Source, Table, read
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from anonymize.errors import DataError
 from anonymize.spec import Missing
-from anonymize.spec.model import Input, QuasiIdentifier, Spec
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.model import Input, Spec
 from anonymize.table import Source, Table, read, weights
 from anonymize.table.encode import Field
 

@@ -487,3 +487,23 @@ def test_more_suffixes_may_be_known(tmp_path: Path) -> None:
     check_table(str(tmp_path / "x.json"), None, (".json",))
     with pytest.raises(UsageError, match=r"\.dta, \.json by its suffix"):
         check_table(str(tmp_path / "x.xml"), None, (".json",))
+
+
+def test_what_a_killed_run_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    making = """
+    import os, signal, sys
+    from anonymize.table import OutputFile
+    OutputFile(sys.argv[1]).write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    target = tmp_path / "o.csv"
+    command = [sys.executable, "-c", textwrap.dedent(making), str(target)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 1 and names(tmp_path) != ["o.csv"]
+    with OutputFile(tmp_path / "other.csv"):
+        assert len(names(tmp_path)) == 2, "what another target's run left stays"
+    with OutputFile(target) as output, OutputFile(target) as another:
+        assert names(tmp_path) == sorted([output.part.name, another.part.name])
+        output.write_text("whole")
+        output.commit()
+    assert names(tmp_path) == ["o.csv"] and target.read_text() == "whole"

@@ -10,7 +10,8 @@ import numpy as np
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.metrics.queries.batch import Queries, whole
-from anonymize.spec.model import Condition, Spec
+from anonymize.spec.model import Spec
+from anonymize.spec.workload import Condition
 from anonymize.table import Table
 from anonymize.table.selections import leaves
 

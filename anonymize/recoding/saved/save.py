@@ -9,7 +9,7 @@ from anonymize.recoding.columns import Released
 from anonymize.recoding.saved.contents import Contents
 from anonymize.recoding.saved.model import OutputBlock, Saved, TableBlock
 from anonymize.spec import Spec
-from anonymize.spec.model import WITHHELD
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
 
 

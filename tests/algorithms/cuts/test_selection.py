@@ -16,7 +16,7 @@ from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
-from anonymize.spec.model import Condition
+from anonymize.spec.workload import Condition
 from anonymize.table import Selection, Table
 from anonymize.table.selections import leaves
 from tests.algorithms.tables import (

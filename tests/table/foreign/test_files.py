@@ -13,7 +13,8 @@ import pytest
 import xlsxwriter
 
 from anonymize.errors import DataError, UsageError, WriteError
-from anonymize.spec.model import QuasiIdentifier, Spec
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.model import Spec
 from anonymize.table import Source
 from anonymize.table.files import sha256_of
 from anonymize.table.foreign import kinds

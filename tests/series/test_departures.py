@@ -1,0 +1,191 @@
+"""`departures: deferred`: whoever left is shown as they were last, until enough of their history have left."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter, defaultdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+from anonymize.series.state import load
+from tests.series.nights import QUASI, SPEC, Nights, somebody
+
+DEFERRED = SPEC.replace("wait: 0, reserve: 2", "wait: 0, departures: deferred")
+
+
+def shown(nights: Nights) -> list[dict[str, tuple[tuple[str, ...], str]]]:
+    """Of each release everybody who is in it, by the links alone, with the class and the disease shown."""
+    inputs, releases = {}, []
+    for name in nights.made:
+        link = json.loads((nights.folder / f"{name}.link.json").read_text())
+        rows = list(csv.DictReader((nights.folder / f"{name}.in.csv").read_text().splitlines()))
+        inputs[link["input"]["sha256"]] = [row["name"] for row in rows]
+        own = inputs[link["input"]["sha256"]]
+        people = [own[number - 1] if number else "" for number in link["input_rows"]]
+        for place, sha256, number in link.get("earlier", ()):
+            people[place - 1] = inputs[sha256][number - 1]
+        cells = csv.DictReader((nights.folder / f"{name}.csv").read_text().splitlines())
+        shows = [(tuple(row[each] for each in QUASI), row["disease"]) for row in cells]
+        assert len(set(people)) == len(people) and "" not in people
+        releases.append(dict(zip(people, shows, strict=True)))
+    return releases
+
+
+def check(nights: Nights, k: int = 4, l: int = 2) -> None:  # noqa: E741
+    """Everybody who was ever released shares a history with k people, those counted who are not there any more, and
+    these have l diseases in every release in which they were."""
+    releases = shown(nights)
+    for night in range(1, len(releases) + 1):
+        groups: dict[Any, list[str]] = defaultdict(list)
+        for person in {person for each in releases[:night] for person in each}:
+            groups[tuple(each[person][0] if person in each else None for each in releases[:night])].append(person)
+        for group in groups.values():
+            assert len(group) >= k
+            for each in releases[:night]:
+                assert group[0] not in each or len({each[person][1] for person in group}) >= l
+
+
+def names(nights: Nights) -> set[str]:
+    return {person[0] for person in nights.people}
+
+
+def test_who_left_is_shown_as_last_until_enough_have_left(tmp_path: Path) -> None:
+    nights, kept, gone = Nights(tmp_path, spec=DEFERRED), 0, 0
+    nights.come(90)
+    nights.release()
+    for _ in range(7):
+        nights.leave(6)
+        nights.come(4)
+        counts = nights.release()["series"]["people"]
+        before, now = shown(nights)[-2:]
+        kept += len(now.keys() - names(nights))
+        gone += len(before.keys() - now.keys() - names(nights))
+        assert counts["kept"] == len(now.keys() - names(nights)) and counts["in_small_company"] == 0
+        assert all(now[who][1] == before[who][1] for who in now.keys() - names(nights))
+        check(nights)
+    assert kept and gone  # both happen, or nothing has been tested
+
+
+def audited(nights: Nights, *options: str) -> int:
+    state, key, spec = (str(nights.folder / name) for name in ("state", "key", "spec.yaml"))
+    return int(outcome(lambda: run(["audit", spec, "--series", state, "--key", key, "-q", *options])))
+
+
+def test_the_audit_finds_them_by_the_links_and_the_earlier_originals(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, spec=DEFERRED)
+    nights.come(60)
+    nights.release()
+    for _ in range(3):
+        nights.leave(4)
+        nights.release()
+    report = tmp_path / "audit.json"
+    assert audited(nights, "-r", str(report)) == 0
+    releases = json.loads(report.read_text())["series"]["verified"]["releases"]
+    assert all(each["matches_state"] and each["origin"] == "original" for each in releases)
+    (tmp_path / "night0.in.csv").unlink()
+    assert audited(nights) == 1
+
+
+def test_a_stray_departure_is_found(tmp_path: Path) -> None:
+    """The same nights with departures unseen: the check of deferred ones does not pass, so that it can fail."""
+    nights = Nights(tmp_path, spec=SPEC)
+    nights.come(80)
+    nights.release()
+    nights.leave(3)
+    nights.release()
+    with pytest.raises(AssertionError):
+        check(nights)
+
+
+def test_the_order_of_the_input_would_show_who_is_not_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights = Nights(tmp_path, spec=f"{DEFERRED}output: {{row_order: keep}}\n")
+    nights.come(40)
+    nights.release(refused=2)
+    assert "show who is not in it" in capsys.readouterr().err
+
+
+def test_the_same_input_is_the_same_release_and_one_can_be_taken_back(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, spec=DEFERRED)
+    nights.come(60)
+    nights.release()
+    nights.leave(5)
+    nights.release()
+    nights.leave(2)
+    before = load(tmp_path / "state")
+    nights.release()
+    second = (tmp_path / "night2.csv").read_bytes()
+    assert nights.release("--force", name="night2")["series"]["again"] is True
+    assert (tmp_path / "night2.csv").read_bytes() == second
+    run(["series", "undo", str(tmp_path / "state"), "-q"])
+    taken = (tmp_path / "state").read_bytes()
+    rows = load(tmp_path / "state").rows
+    assert rows is not None and before.rows is not None and rows.equals(before.rows)
+    assert outcome(lambda: run(["series", "undo", str(tmp_path / "state"), "-q"])) == 2
+    assert (tmp_path / "state").read_bytes() == taken
+    nights.release("--force", name="night2")
+    assert (tmp_path / "night2.csv").read_bytes() == second
+
+
+def test_to_forget_somebody_breaks_the_promise_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights = Nights(tmp_path, spec=DEFERRED)
+    nights.come(60)
+    nights.release()
+    cells = nights.cells("night0")
+    sizes = Counter(shows for shows, _ in cells.values())
+    somebody = next(who for who, (shows, _) in cells.items() if sizes[shows] > 5)
+    command = ["series", "forget", str(tmp_path / "state"), somebody, "--key", str(tmp_path / "key"), "-q"]
+    assert outcome(lambda: run(command)) == 2
+    assert "--force" in capsys.readouterr().err
+    run([*command, "--force"])
+    nights.people = [person for person in nights.people if person[0] != somebody]
+    nights.release()
+    assert somebody not in shown(nights)[1]
+    assert audited(nights) == 1
+    assert "who are not in it any more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
+def test_values_that_change_tell_who_left_and_are_counted(tmp_path: Path, algorithm: str) -> None:
+    nights = Nights(tmp_path, algorithm, DEFERRED)
+    nights.come(60)
+    nights.release()
+    nights.leave(1)
+    assert nights.release()["series"]["people"]["told_by_values"] == 0
+    nights.people = [(*person[:4], "new" + person[4]) for person in nights.people]
+    counts = nights.release()["series"]["people"]
+    assert counts["kept"] == 1 == counts["told_by_values"]
+    check(nights)
+
+
+def test_who_comes_back_is_one_of_the_input_again(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, spec=DEFERRED)
+    nights.come(60)
+    nights.release()
+    gone = nights.people.pop(0)
+    assert nights.release()["series"]["people"]["kept"] == 1
+    nights.people.append((*gone[:4], "other"))
+    assert nights.release()["series"]["people"]["kept"] == 0
+    assert shown(nights)[-1][gone[0]][1] == "other"
+
+
+def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(DEFERRED + "insensitive: [seen]\n")
+    run(["key", "make", str(tmp_path / "key"), "-q"])
+    people = pl.DataFrame([somebody(number, random.Random(number)) for number in range(60)], orient="row")
+    people.columns = ["name", *QUASI, "disease"]
+    people = people.with_columns(seen=pl.lit(date(2026, 11, 22)))
+    for night, series in enumerate(["--start-series", "--after"]):
+        people.slice(night * 2).write_parquet(tmp_path / f"in{night}.parquet")
+        files = ["-i", str(tmp_path / f"in{night}.parquet"), "-o", str(tmp_path / f"out{night}.parquet")]
+        own = [series, str(tmp_path / "state"), "--key", str(tmp_path / "key"), "-q"]
+        run(["mondrian", str(tmp_path / "spec.yaml"), *files, *own])
+    first, second = (pl.read_parquet(tmp_path / f"out{night}.parquet") for night in (0, 1))
+    assert first.schema == second.schema and second.height == 60
