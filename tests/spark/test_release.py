@@ -132,7 +132,9 @@ def test_settings_and_more_than_one_requirement(frame_of: Any, tmp_path: Path, p
     released, report = spark.release(frame_of(people), SPEC, checkpoint=str(tmp_path), k=7)
     assert report["settings"]["k"] == {"value": 7, "from": "command line"}
     assert report["classes"]["min_size"] >= 7 and released.count() == len(people)
-    assert "Every requirement is met" in RENDERERS[".md"](report)
+    assert "every requirement is met" in RENDERERS[".md"](report)
+    pytest.importorskip("lets_plot")
+    assert "<html" in RENDERERS[".html"](report)
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 
 from anonymize.verify import Check, measure
 from anonymize.verify.counted import ROWS, CountedValues, MeasuredPart, TextReading, measure_part, merged, verdict_of
+from anonymize.verify.verdict import Subject
 
 CHECKS = [
     Check("k-anonymity", None, {"k": 2}),
@@ -32,7 +33,9 @@ def table() -> pl.DataFrame:
 def parts_of(table: pl.DataFrame) -> list[MeasuredPart]:
     """The table in parts, of one age each."""
     known = table.group_by("ill").len().sort("ill")
-    values = {("ill", False): CountedValues(("ill", False), known["ill"], known["len"], ("",))}
+    values: dict[Subject, CountedValues] = {
+        ("ill", False): CountedValues(("ill", False), known["ill"], known["len"], ("",))
+    }
     counted = table.group_by("age", "job", "ill").agg(pl.len().alias(ROWS))
     about = [check for check in CHECKS if check.attribute]
     return [measure_part(part, READING, about, values) for part in counted.partition_by("age")]
