@@ -14,6 +14,11 @@ Workers need this package, and so does the driver; a session that is started fro
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from anonymize.errors import Problem, UsageError
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from anonymize.python import SpecLike
     from anonymize.spark.engine import DataFrame
 
-__all__ = ["audit", "release"]
+__all__ = ["audit", "recode", "release"]
 
 
 def release(
@@ -91,3 +96,24 @@ def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:
     unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
     if unknown:
         raise UsageError(f"spark.{name} has no option {', '.join(unknown)}")
+
+
+def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[DataFrame, dict[str, Any]]:
+    """A saved recoding, a file or that of `anonymize.Release`, applied to rows that it has not seen, and the report.
+    Nothing is measured. Generalized columns are texts.
+
+    Raises UsageError without the extra `spark`, and as `anonymize.recode` does; DataError as it does.
+    """
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize.recoding.saved import load
+    from anonymize.spark.reuse import recode_on_engine
+
+    if not isinstance(recoding, Mapping):
+        return recode_on_engine(df, load(os.fspath(recoding)))
+    with TemporaryDirectory(prefix="anonymize-") as folder:
+        path = Path(folder, "recoding.json")
+        path.write_text(json.dumps(recoding))
+        saved = load(str(path))
+    return recode_on_engine(df, saved)
