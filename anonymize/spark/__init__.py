@@ -44,7 +44,7 @@ def release(
 ) -> tuple[DataFrame, dict[str, Any]]:
     """A release of a DataFrame, measured where it was written, and its report.
 
-    `checkpoint`: see the module. `cut`: the rule; `auto` where k-anonymity alone is required. `part_rows`: how many
+    `checkpoint`: see the module. `cut`: the rule; `auto` as in Mondrian's manual. `part_rows`: how many
     rows a worker grows at once, which the release does not depend on. `most_values`: different values of a column that
     the driver takes. `settings`: `k`, `l`, `t` and `suppression`, over the spec.
 

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy
-from anonymize.algorithms.mondrian import CANDIDATES
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
 from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.algorithms.splitting.upper import upper_parts
 from anonymize.errors import DataError, InfeasibleError, Problem, UnsafeError, UsageError
@@ -20,7 +21,7 @@ from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.report import Clock
 from anonymize.spark.checking import passing_of, reading_of
 from anonymize.spark.cutting import Demands, EngineRows
-from anonymize.spark.engine import DataFrame, held, named_by_place, polars_schema
+from anonymize.spark.engine import DataFrame, collected, held, named_by_place, polars_schema
 from anonymize.spark.growing import EngineColumns, Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import MOST_VALUES, Learned, learn
 from anonymize.spark.measured import measured
@@ -52,6 +53,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     spec = resolve(request.spec, df.columns)
     requirements = privacy.requirements(spec)
     refuse(spec, requirements, df)
+    _check_rule(request.cut)
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
     places = {name: f"c{place}" for place, name in enumerate(df.columns)}
@@ -59,8 +61,8 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     with clock("read"):
         learned = learn(rows, places, spec, requirements, request.most_values)
         _check_feasible(learned, requirements)
-    demands = Demands(requirements, _rule(request.cut, requirements))
     with clock("search"):
+        demands = Demands(requirements, chosen_rule(rows, learned, requirements, request.cut))
         plan = _planned(rows, learned, demands, layout, request)
     made = _made(rows, plan, request, clock)
     limit = suppression_limit(spec, learned.rows)
@@ -132,15 +134,10 @@ def _beyond(spec: Spec, requirements: Sequence[Requirement]) -> Mapping[str, obj
     }
 
 
-def _rule(cut: str, requirements: Sequence[Requirement]) -> str:
-    """The rule by which classes are cut. Raises UsageError for one that looks at more than one attribute at a time."""
+def _check_rule(cut: str) -> None:
+    """Raises UsageError for a rule that looks at more than one attribute at a time."""
     if cut not in ("auto", *CANDIDATES):
         raise UsageError(f"cut {cut!r}: not on an engine, which has {', '.join(CANDIDATES)}")
-    if cut == "auto" and any(not MODELS[each.model].by_size for each in requirements):
-        hint = f"name one: cut={RULE!r}, or another of {', '.join(CANDIDATES)}"
-        message = "under models beyond k-anonymity the rule is chosen by a trial on rows, and a DataFrame has no order"
-        raise UsageError(Problem(message, hint=hint))
-    return RULE if cut == "auto" else cut
 
 
 def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> None:
@@ -168,6 +165,23 @@ def _check(verdict: Verdict, request: EngineRequest, limit: int) -> None:
 
 
 # --- what is done ----------------------------------------------------------------------------------------------------
+
+
+def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requirement, ...], cut: str) -> str:
+    """The rule by which classes are cut. Where a trial decides, it is on the rows whose values hash lowest: as many as
+    on one machine, where they are spread over the table."""
+    if cut != "auto":
+        return cut
+    if all(MODELS[each.model].by_size for each in requirements):
+        return RULE
+    columns = list(dict.fromkeys(book.column for book in learned.books))
+    some = rows.select(*columns).selectExpr("*", f"xxhash64({', '.join(columns)}) as hash")
+    trial = collected(some.orderBy("hash", *columns).limit(TRIAL_ROWS))
+    codes = [book.codes(trial) for book in learned.books]
+    count = len(learned.attributes)
+    table = learned.table(codes[:count], codes[count:], trial.height)
+    everyone = np.arange(trial.height, dtype=np.uint32)
+    return best_rule(RuleSearch(table, requirements, False, Context(0), everyone))
 
 
 def _planned(

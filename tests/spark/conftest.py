@@ -1,4 +1,5 @@
-"""An engine for the tests: Sail, which needs no Java; or classic Spark, where ENGINE=spark asks for it."""
+"""An engine for the tests: Sail, which needs no Java; or Spark, where ENGINE=spark (classic) or ENGINE=connect (Spark
+Connect) asks for it."""
 
 import os
 import sys
@@ -14,8 +15,8 @@ import pytest
 def session() -> Iterator[Any]:
     """A session, the same for all tests; they are skipped where there is none."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    if os.environ.get("ENGINE") == "spark":
-        yield from _classic()
+    if os.environ.get("ENGINE") in ("spark", "connect"):
+        yield from _with_java(connect=os.environ["ENGINE"] == "connect")
         return
     pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
     server_of = pytest.importorskip("pysail.spark", reason="needs the extra `sail`", exc_type=ImportError)
@@ -29,12 +30,13 @@ def session() -> Iterator[Any]:
     server.stop()
 
 
-def _classic() -> Iterator[Any]:
+def _with_java(*, connect: bool) -> Iterator[Any]:
     """Spark on this machine, which needs Java and the package `pyspark` with its JVM part."""
     pytest.importorskip("py4j", reason="needs pyspark with its JVM part")
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
+    builder = builder.config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
     yield spark
     spark.stop()
