@@ -35,9 +35,11 @@ def _with_java(*, connect: bool) -> Iterator[Any]:
     pytest.importorskip("py4j", reason="needs pyspark with its JVM part")
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
-    builder = builder.config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    if connect:
+        spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    else:
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        spark = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
     yield spark
     spark.stop()
 
