@@ -181,7 +181,7 @@ def _measured(
         table = stack.enter_context(
             opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
         )
-        requirements, checks = _checks(table.spec, grouped=grouping is not None)
+        requirements, checks = checks_asked(table.spec, grouped=grouping is not None)
         risk = deeper(table, request.further, request.threshold)
         verdict = replace(table.measured(checks, request.threshold), passing=table.passing())
         facts = AuditFacts(table, requirements, verdict, risk)
@@ -329,7 +329,7 @@ def _refuse_randomized(path: str | Path | None) -> None:
         raise UsageError(Problem(message, hint=hint))
 
 
-def _checks(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
+def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
     """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check.
 
     `grouped`: of the groups of a bucketized table, which have no k-anonymity.

@@ -219,7 +219,7 @@ class RuleSearch:
             tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
         )
-        check = allowed or _allowed(judge)
+        check = allowed or allowed_by(judge)
         if self.context.by_parts and check is None and history is None and rule.BY_COUNTS and not self.relaxed:
             return grow_by_parts(whole, [each.size for each in rule.domains], rule, self.context.threads, progress)
         return grow(whole, rule, check, self.context.threads, progress, history)
@@ -271,7 +271,7 @@ def best_rule(search: RuleSearch) -> str:
     return min(CANDIDATES, key=lost.__getitem__)
 
 
-def _allowed(judge: Judge) -> Allowed | None:
+def allowed_by(judge: Judge) -> Allowed | None:
     """The check of every part of a cut; None where the minimum size is all there is to check."""
     if not judge.requirements:
         return None

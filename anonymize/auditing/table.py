@@ -134,8 +134,8 @@ def opened(
         buckets = None if grouping is None else grouping.opened(spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
         besides = [spec.output.pseudonym, None if buckets is None else buckets.name]
-        spec = resolve(spec, _undivided(spec, [name for name in present if name not in besides]))
-        columns_of = _columns_of(spec, present, source.name)
+        spec = resolve(spec, undivided(spec, [name for name in present if name not in besides]))
+        columns_of = released_as(spec, present, source.name)
         if classified:
             _refuse_unclassified(spec, columns_of, source, [name for name in besides if name is not None])
         warnings = weights.check(spec, source)
@@ -188,7 +188,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         return units
 
 
-def _undivided(spec: Spec, present: Sequence[str]) -> list[str]:
+def undivided(spec: Spec, present: Sequence[str]) -> list[str]:
     """The columns of a release as the spec speaks of them: one in place of NAME_low, NAME_high and NAME_missing."""
     names = dict.fromkeys(present)
     if "bounds" not in (spec.output.numeric, spec.output.categorical):
@@ -199,7 +199,7 @@ def _undivided(spec: Spec, present: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(parts.get(name, name) for name in names))
 
 
-def _columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
+def released_as(spec: Spec, present: Sequence[str], file: str) -> dict[str, list[str]]:
     """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
 
     A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that

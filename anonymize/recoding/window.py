@@ -7,7 +7,7 @@ shown end has at least as many rows of the input at or beyond it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,24 @@ class Tails:
     @classmethod
     def of(cls, table: Table) -> Tails:
         """Those of a table."""
-        return cls(table.units, FEWEST if table.largest_k is None else table.largest_k)
+        return replace(cls.of_k(table.largest_k), units=table.units)
+
+    @classmethod
+    def of_k(cls, largest_k: int | None) -> Tails:
+        """Those of rows each of which is about somebody else, where so large a k is required."""
+        return cls(None, FEWEST if largest_k is None else largest_k)
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
         """The window of the codes (rows,) of a column of which some rows are shown; codes from `count` on are no
         numbers."""
         present = codes[rows]
         lowest, highest = (present, present) if self.units is None else _extremes(present, self.units[rows], count)
-        below = np.cumsum(_counts(lowest, count))
-        above = np.cumsum(_counts(highest, count)[::-1])[::-1]
+        return self.of_counts(_counts(lowest, count), _counts(highest, count))
+
+    def of_counts(self, lowest: NDArray[np.int64], highest: NDArray[np.int64]) -> Window:
+        """The window of a column by how many individuals have each code (count,) as their lowest, and as their
+        highest."""
+        below, above = np.cumsum(lowest), np.cumsum(highest[::-1])[::-1]
         return Window(int(np.searchsorted(below, self.least)), int(np.count_nonzero(above >= self.least)) - 1)
 
 

@@ -212,7 +212,7 @@ def _risks(report: Report) -> Iterator[Picture | Curves]:
     }
     present = [name for name in names if name in risk]
     series = {"after": [risk[name] for name in present]}
-    if "before" in risk:
+    if risk.get("before") is not None:
         series = {"before": [risk["before"][name] for name in present], **series}
     yield Picture("Risk of being re-identified", [names[name] for name in present], series, ".1~%")
 

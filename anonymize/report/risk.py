@@ -18,7 +18,8 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
-        drawn += [_passing(block["passing"]), _smallest(block["passing"])]
+        drawn.append(_passing(block["passing"]))
+        drawn += [_smallest(block["passing"])] if block["passing"]["smallest"] is not None else []
     if "sample" in block:
         drawn.append(_sample(block))
     if "journalist" in block:

@@ -149,14 +149,28 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
     """The same of a table in memory; a null is missing. Raises DataError for values that are not numbers."""
+    columns = {name: frame[name] for name in spec.quasi_identifiers}
+    return {name: DistinctValues.of(each) for name, each in _filled(spec, spec.quasi_identifiers, columns).items()}
+
+
+def code_distinct(
+    spec: Spec, values: Mapping[str, pl.Series]
+) -> tuple[tuple[Attribute, ...], tuple[SensitiveColumn, ...]]:
+    """Columns of which the different values (n,) are known, whose codes are theirs. Raises DataError as `read` does."""
+    encoders = _filled(spec, {**spec.quasi_identifiers, **spec.sensitive}, values)
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
+    return attributes, _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
+
+
+def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]) -> dict[str, Encoder]:
+    """The encoders of columns in memory, which have taken all rows."""
     columns, wrong = {}, []
-    for name, definition in spec.quasi_identifiers.items():
-        encoder = _encoder(definition, Field(name, frame.schema[name], spec.missing("arrow")), "value")
-        encoder.add(frame.select(encoder.expressions))
+    for name, definition in definitions.items():
+        encoder = _encoder(definition, Field(name, values[name].dtype, spec.missing("arrow")), "value")
+        encoder.add(values[name].to_frame(name).select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
-        else:
-            columns[name] = DistinctValues.of(encoder)
+        columns[name] = encoder
     if wrong:
         raise DataError(wrong)
     return columns

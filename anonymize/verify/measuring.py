@@ -98,7 +98,7 @@ def measure(
 
     return Verdict(
         rows=rows.count,
-        absent=_absent(checks, classed),
+        absent=absent_values(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
         results=_results(checks, classed, classes),
         classes=class_sizes(sizes),
@@ -111,6 +111,20 @@ def measure(
         else _of_order(reading, ordering, checks, missing, classes, wild=wild),
         remarks=tuple(rows.remarks),
     )
+
+
+def measure_counted(
+    classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall
+) -> tuple[Result, ...]:
+    """The checks, all of one attribute, on classes that have been counted already: `classes` and `entries` as in
+    `table`. `overall`: the table with which models that compare do compare."""
+    return _results(checks, lambda subject, tree: ([(classes, entries)], overall), classes)
+
+
+def of_sizes(classes: pl.DataFrame, checks: Sequence[Check]) -> tuple[Result, ...]:
+    """The checks that are about no attribute, on classes as `table.classes_of` has them."""
+    measured = _of_classes(classes, checks)
+    return tuple(_result(check, measured, place) for place, check in enumerate(checks))
 
 
 def measure_within(
@@ -173,7 +187,7 @@ def _as_wildcard(result: Result) -> Result:
     return replace(result, satisfied=None, unknown=AS_WILDCARD)
 
 
-def _absent(
+def absent_values(
     checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
 ) -> tuple[tuple[str, str], ...]:
     """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""

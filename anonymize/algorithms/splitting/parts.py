@@ -59,9 +59,10 @@ class CodedRows:
 
     def counts(self, classes: Ints) -> tuple[Runs, ...]:
         """See `CountSource`. So many classes are counted in one pass that their counts fit into `cells`."""
-        return tuple(self._runs(attribute, classes) for attribute in range(len(self.columns)))
+        return tuple(self.runs(attribute, classes) for attribute in range(len(self.columns)))
 
-    def _runs(self, attribute: int, classes: Ints) -> Runs:
+    def runs(self, attribute: int, classes: Ints) -> Runs:
+        """Of one attribute, the same."""
         size = self.sizes[attribute]
         together = max(self.cells // size, 1)
         pieces = [

@@ -6,14 +6,15 @@ classes of the whole search, row for row: a class is cut by its own rows alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
+from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED, Cuts
 from anonymize.algorithms.splitting.grow import SplitRule
 from anonymize.algorithms.splitting.histograms import CountSource, Histograms, UpperStep
 from anonymize.classes import Bools, Ints
@@ -43,9 +44,16 @@ class UpperClasses:
         )
 
 
-def upper_parts(source: CountSource, rule: SplitRule, attributes: int, limit: int) -> UpperClasses:
+Refused: TypeAlias = Callable[[UpperStep], Bools]
+"""Cuts that are tried -> (m,) whether a privacy model does not hold on a side of each."""
+
+
+def upper_parts(
+    source: CountSource, rule: SplitRule, attributes: int, limit: int, refused: Refused | None = None
+) -> UpperClasses:
     """Cuts the source's rows until every class has at most `limit` rows, or is cut no further; one pass over the counts
-    for each level. The source has applied all cuts. `rule` is one that cuts by counts, and nothing else is required."""
+    for each level. The source has applied all cuts. `rule` is one that cuts by counts; `refused` None: nothing is
+    required but its minimum size."""
     open_shape = (1, attributes)
     open_classes = UpperClasses(
         np.zeros(1, np.int64), np.array([source.rows]), np.zeros(open_shape, np.bool_), np.zeros(open_shape, np.uint8)
@@ -60,10 +68,33 @@ def upper_parts(source: CountSource, rule: SplitRule, attributes: int, limit: in
             source.counts(open_classes.numbers), open_classes.sizes, open_classes.closed, open_classes.attempts
         )
         cuts = rule.choose(cast(Batch, histograms))  # which asks no more than counts: see `CutRule.BY_COUNTS`
+        if refused is not None:
+            _withdraw(open_classes, histograms, cuts, made, refused)
         step, open_classes, finished = _step(open_classes, histograms, cuts, made)
         parts, made = parts.joined(finished), made + 2 * len(step.whole)
         if len(step.whole):
             source.apply(step)
+
+
+def _withdraw(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int, refused: Refused) -> None:
+    """Takes back the cuts that are refused, in place, and counts them as attempts, as `grow` does."""
+    tried, places, _ = _tried(classes, histograms, cuts, made)
+    if not len(places):
+        return
+    back = places[refused(tried)]
+    histograms.attempts[back, cuts.attribute[back]] += 1
+    cuts.attribute[back] = AGAIN
+
+
+def _tried(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int) -> tuple[UpperStep, Ints, Ints]:
+    """The cuts that part a class, which classes (m,) these are, and (C,) rows of the first side of each class."""
+    first_sizes = _first_sizes(histograms, cuts)
+    places = np.flatnonzero((cuts.attribute >= 0) & (first_sizes > 0) & (first_sizes < classes.sizes))
+    first = made + 2 * np.arange(len(places))
+    step = UpperStep(
+        classes.numbers[places], cuts.attribute[places], cuts.start[places], cuts.stop[places], first, first + 1
+    )
+    return step, places, first_sizes
 
 
 def _step(
@@ -71,13 +102,8 @@ def _step(
 ) -> tuple[UpperStep, UpperClasses, UpperClasses]:
     """What a choice does to the classes: the cuts, the classes that go on, those that are finished. `made`: how many
     classes there have been."""
-    first_sizes = _first_sizes(histograms, cuts)
-    parted = (cuts.attribute >= 0) & (first_sizes > 0) & (first_sizes < classes.sizes)
-    places = np.flatnonzero(parted)
-    first = made + 2 * np.arange(len(places))
-    step = UpperStep(
-        classes.numbers[places], cuts.attribute[places], cuts.start[places], cuts.stop[places], first, first + 1
-    )
+    step, places, first_sizes = _tried(classes, histograms, cuts, made)
+    parted = np.isin(np.arange(len(classes.numbers)), places)
     fresh = np.zeros((len(places), classes.closed.shape[1]), np.uint8)
     sides = [
         UpperClasses(numbers, sizes, classes.closed[places], fresh)

@@ -1,0 +1,119 @@
+"""Releases on an engine: Spark, Spark Connect or Sail; a DataFrame in, a DataFrame and a report out.
+
+    from anonymize import spark
+    released, report = spark.release(df, "spec.yaml", checkpoint="s3://bucket/scratch")
+    report = spark.audit(released, "spec.yaml")
+
+The classes are those of the release on one machine, row for row. Only the DataFrame API is used, so that the same code
+runs wherever a session of `pyspark` comes from. `checkpoint`: a folder that the engine's workers can write to and read;
+it is private, as what is in it has not been measured yet, and it is yours to remove.
+
+Workers need this package, and so does the driver; a session that is started from Python takes the interpreter of
+`PYSPARK_PYTHON`, which must have it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from anonymize.errors import Problem, UsageError
+
+if TYPE_CHECKING:
+    from anonymize.python import SpecLike
+    from anonymize.spark.engine import DataFrame
+
+__all__ = ["audit", "recode", "release"]
+
+
+def release(
+    df: DataFrame,
+    spec: SpecLike,
+    *,
+    checkpoint: str | None = None,
+    algorithm: str = "mondrian",
+    cut: str = "auto",
+    part_rows: int | None = None,
+    most_values: int | None = None,
+    allow_unsafe: bool = False,
+    **settings: Any,
+) -> tuple[DataFrame, dict[str, Any]]:
+    """A release of a DataFrame, measured where it was written, and its report.
+
+    `checkpoint`: see the module. `cut`: the rule; `auto` as in Mondrian's manual. `part_rows`: how many
+    rows a worker grows at once, which the release does not depend on. `most_values`: different values of a column that
+    the driver takes. `settings`: `k`, `l`, `t` and `suppression`, over the spec.
+
+    Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError,
+    InfeasibleError and UnsafeError as `anonymize.release` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.algorithms.splitting.parts import PART_ROWS
+    from anonymize.spark.learned import MOST_VALUES
+    from anonymize.spark.road import EngineRequest, release_on_engine
+
+    _refuse_unknown("release", settings)
+    if algorithm != "mondrian":
+        raise UsageError(Problem(f"{algorithm} does not run on an engine", hint="mondrian does"))
+    if checkpoint is None:
+        hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
+        raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
+    model = specs.override(model_of(spec), **settings)
+    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, most_values or MOST_VALUES, allow_unsafe)
+    return release_on_engine(df, request)
+
+
+def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: Any) -> dict[str, Any]:
+    """The report of a DataFrame that is measured against a spec, whoever made it: the figures of `anonymize.audit`, but
+    for the smallest sets of columns that single rows out.
+
+    `threshold`: a record is at risk when its risk is higher. `settings`: as for `release`. A DataFrame that does not
+    meet its requirements raises nothing: `privacy.satisfied` says so.
+
+    Raises UsageError for what an engine does not measure, or without the extra `spark`; SpecError and DataError as
+    `anonymize.audit` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.spark.checking import audit_on_engine
+
+    _refuse_unknown("audit", settings)
+    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold)
+
+
+def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:
+    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
+    if unknown:
+        raise UsageError(f"spark.{name} has no option {', '.join(unknown)}")
+
+
+def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[DataFrame, dict[str, Any]]:
+    """A saved recoding, a file or that of `anonymize.Release`, applied to rows that it has not seen, and the report.
+    Nothing is measured. Generalized columns are texts.
+
+    Raises UsageError without the extra `spark`, and as `anonymize.recode` does; DataError as it does.
+    """
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize.recoding.saved import load
+    from anonymize.spark.reuse import recode_on_engine
+
+    if not isinstance(recoding, Mapping):
+        return recode_on_engine(df, load(os.fspath(recoding)))
+    with TemporaryDirectory(prefix="anonymize-") as folder:
+        path = Path(folder, "recoding.json")
+        path.write_text(json.dumps(recoding))
+        saved = load(str(path))
+    return recode_on_engine(df, saved)

@@ -1,0 +1,148 @@
+"""The road of a check on an engine: any DataFrame, measured against a spec, as one machine would measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from anonymize import __version__
+from anonymize.audit import checks_asked
+from anonymize.auditing.table import released_as, undivided, with_trees
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.judging.protected import refuse_absent
+from anonymize.recoding.typed import NumberColumns
+from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
+from anonymize.report.passing import PASSING
+from anonymize.spark.engine import DataFrame, collected, named_by_place, polars_schema
+from anonymize.spark.measured import measured, passing
+from anonymize.spec import Spec, resolve
+from anonymize.table.roles import unclassified
+from anonymize.verify import Check, Verdict, met
+from anonymize.verify.counted import TextReading
+from anonymize.verify.verdict import Uniqueness
+
+DATAFRAME = "<DataFrame>"
+"""What a report calls a table that was no file."""
+
+
+def audit_on_engine(df: DataFrame, spec: Spec, threshold: float) -> dict[str, Any]:
+    """The report. Raises UsageError for what an engine does not measure, DataError for a DataFrame without rows, that
+    lacks a column, or has one without a role."""
+    _refuse(spec)
+    table = _CheckedFrame.of(df, spec)
+    requirements, checks = checks_asked(table.spec, grouped=False)
+    if any(each.population is not None for each in requirements):
+        raise UsageError("a population: not on an engine")
+    if not table.rows.limit(1).count():
+        raise DataError(Problem("has no rows", file=DATAFRAME))
+    reading = table.reading
+    verdict = measured(table.rows, reading, table.with_trees(checks), threshold)[0]
+    refuse_absent(verdict.absent)
+    verdict = replace(verdict, passing=passing_of(table.rows, table.spec, reading, table.places))
+    return _report(table, verdict)
+
+
+def _refuse(spec: Spec) -> None:
+    beyond = {
+        "unit": spec.unit is not None,
+        "sampling_weight": spec.sampling_weight is not None,
+        "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
+        "output.pseudonym": spec.output.pseudonym is not None,
+        "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
+    }
+    wrong = [f"{what}: not on an engine" for what, given in beyond.items() if given]
+    if wrong:
+        raise UsageError([Problem(each, hint="audit the table on one machine") for each in wrong])
+
+
+@dataclass(frozen=True)
+class _CheckedFrame:
+    """A DataFrame that is measured: `rows`, its columns by their `places`. `columns_of`: those of each
+    quasi-identifier."""
+
+    spec: Spec
+    rows: DataFrame
+    places: Mapping[str, str]
+    columns_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, df: DataFrame, spec: Spec) -> _CheckedFrame:
+        spec = resolve(spec, undivided(spec, df.columns))
+        columns_of = released_as(spec, df.columns, DATAFRAME)
+        known = spec.roles().keys() | {name for names in columns_of.values() for name in names}
+        strange = [name for name in df.columns if name not in known]
+        if strange:
+            raise DataError(unclassified(strange, DATAFRAME))
+        places = {name: f"c{place}" for place, name in enumerate(df.columns)}
+        return cls(spec, named_by_place(df), places, columns_of)
+
+    @property
+    def exposed(self) -> list[str]:
+        """The direct identifiers of the spec that are in the table."""
+        return [name for name in self.spec.identifiers if name in self.places]
+
+    @property
+    def reading(self) -> TextReading:
+        """How it is read."""
+        own = [self.places[name] for names in self.columns_of.values() for name in names]
+        kinds = polars_schema(self.rows)
+        numbers = [self.places[name] for name in NumberColumns.of(self.spec, "arrow").names if name in self.places]
+        numeric = frozenset(place for place in numbers if kinds[place].is_numeric())
+        return replace(reading_of(self.spec, own, self.places), numbers=numeric)
+
+    def with_trees(self, checks: Sequence[Check]) -> list[Check]:
+        """The checks with the hierarchies that their distances need."""
+        names = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
+        if not names:
+            return list(checks)
+        values = [collected(self.rows.select(self.places[name]).distinct()).to_series().alias(name) for name in names]
+        return with_trees(self.spec, checks, pl.concat([each.to_frame() for each in values], how="horizontal").lazy())
+
+
+def _report(table: _CheckedFrame, verdict: Verdict) -> dict[str, Any]:
+    """The blocks that `audit` reports."""
+    blocks = verdict_blocks(verdict)
+    judged = [*verdict.judged, *verdict.by_passing]
+    asked_for = any(each.satisfied is not None or each.unknown is not None for each in judged)
+    satisfied = False if asked_for and table.exposed else met(judged)
+    exposed = [f"column {name} is a direct identifier, and it is in the table" for name in table.exposed]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "input": {"path": DATAFRAME, "sha256": None, "rows": verdict.rows, "columns": len(table.places)},
+        **blocks,
+        "privacy": {**blocks["privacy"], "satisfied": satisfied, "order": None},
+        "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
+        "engine": {"version": str(table.rows.sparkSession.version)},
+        "warnings": [*exposed, *verdict.remarks, *verdict.cautions],
+    }
+
+
+def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str, str]) -> TextReading:
+    """How a DataFrame is read. `quasi_identifiers`: their places; `places`: those of all columns."""
+    meaning = spec.missing("arrow")
+    return TextReading(
+        tuple(quasi_identifiers),
+        {name: places[name] for name in spec.sensitive if name in places},
+        meaning.texts,
+        spec.output.suppressed,
+        null_missing=meaning.null,
+        normalize=spec.input.normalize,
+    )
+
+
+def passing_of(df: DataFrame, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> Uniqueness:
+    """What the columns that pass through give away."""
+    roles = spec.roles()
+    names = [name for name in places if roles.get(name) in PASSING]
+    groups = {
+        "names": names,
+        "passing": [places[name] for name in names],
+        "generalized": list(reading.quasi_identifiers),
+        "sensitive": list(reading.attributes.values()),
+    }
+    most = None if spec.privacy.passing is None else spec.privacy.passing.uniques
+    return passing(df, reading, groups, most)

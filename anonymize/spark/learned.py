@@ -1,0 +1,143 @@
+"""What the driver learns of a DataFrame: the different values of each column that counts, and how many rows have each.
+
+One aggregation for each quasi-identifier and each sensitive attribute; no row comes to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from anonymize.classes import Codes, Ints
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import DataError, Problem
+from anonymize.judging.protected import check_protected
+from anonymize.privacy import Requirement
+from anonymize.recoding.window import Tails, Window
+from anonymize.spark.engine import DataFrame, collected
+from anonymize.spec import Spec
+from anonymize.table import Attribute, SensitiveColumn, Table
+from anonymize.table.encode import code_type
+from anonymize.table.read import code_distinct
+
+if TYPE_CHECKING:
+    from anonymize.table import Source
+
+MOST_VALUES = 1_000_000
+"""Different values of a column that the driver takes."""
+
+
+@dataclass(frozen=True)
+class CodeBook:
+    """The code of each value of a column: `frame` has `value` and `code`; `size`: what codes are below."""
+
+    column: str
+    frame: pl.DataFrame
+    size: int
+
+    def codes(self, rows: pl.DataFrame) -> Codes:
+        """(rows,) of some rows of the DataFrame, by the column's place. Raises DataError for a value that was not there
+        when values were counted."""
+        values = rows[self.column].alias("value").to_frame()
+        coded = values.join(self.frame, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+        if coded.null_count():
+            raise DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+        return coded.to_numpy().astype(code_type(self.size), copy=False)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A DataFrame of `rows` rows, of which only counts are known.
+
+    `attributes`, `sensitive`: their codes are those of the different values. `books`: the codes of each, the attributes
+    first. `counts`: (size,) rows of each code. `windows`: of each attribute, the ends that may be shown; None: of a
+    category.
+    """
+
+    rows: int
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[SensitiveColumn, ...]
+    books: tuple[CodeBook, ...]
+    counts: tuple[Ints, ...]
+    windows: tuple[Window | None, ...]
+    largest_k: int | None
+
+    @property
+    def sizes(self) -> list[int]:
+        """What the codes of each column are below, those of sensitive attributes last."""
+        return [book.size for book in self.books]
+
+    def table(self, codes: Sequence[Codes], sensitive: Sequence[Codes], rows: int) -> Table:
+        """Some rows of the DataFrame as a table, of their codes (rows,)."""
+        return Table(
+            rows=rows,
+            attributes=tuple(replace(own, codes=each) for own, each in zip(self.attributes, codes, strict=True)),
+            sensitive=tuple(replace(own, codes=each) for own, each in zip(self.sensitive, sensitive, strict=True)),
+            columns=(),
+            source=_NO_SOURCE,
+            warnings=(),
+            largest_k=self.largest_k,
+        )
+
+    def without_codes(self) -> Learned:
+        """What workers need of it."""
+        none: Codes = np.zeros(0, np.uint8)
+        return replace(
+            self,
+            attributes=tuple(replace(each, codes=none) for each in self.attributes),
+            sensitive=tuple(replace(each, codes=none) for each in self.sensitive),
+        )
+
+
+_NO_SOURCE: Source = None  # type: ignore[assignment]  # nothing that works on codes reads the input again
+
+
+def learn(
+    df: DataFrame, places: Mapping[str, str], spec: Spec, requirements: Sequence[Requirement], most: int = MOST_VALUES
+) -> Learned:
+    """Counts the values. `df`: its columns by their places; `places`: the place of each name; `most`: how many
+    different values the driver takes of a column.
+
+    Raises DataError for no rows, for a column of more values, for one of numbers that has others,
+    and for protected values that do not occur.
+    """
+    names = [*spec.quasi_identifiers, *spec.sensitive]
+    counted = {name: _counted(df, name, places[name], most) for name in names}
+    rows = int(counted[names[0]]["count"].sum())
+    if not rows:
+        raise DataError("no rows: the DataFrame is empty")
+    attributes, sensitive = code_distinct(spec, {name: frame["value"] for name, frame in counted.items()})
+    columns: list[tuple[Codes, int]] = [(each.codes, each.domain.size) for each in attributes]
+    columns += [(each.codes, each.size) for each in sensitive]
+    books, counts = [], []
+    for name, (codes, size) in zip(names, columns, strict=True):
+        frame = counted[name]
+        books.append(CodeBook(places[name], pl.DataFrame([frame["value"], pl.Series("code", codes)]), size))
+        counts.append(np.bincount(codes, frame["count"].to_numpy(), minlength=size).astype(np.int64))
+    learned = Learned(rows, attributes, sensitive, tuple(books), tuple(counts), (), spec.largest_k)
+    check_protected(learned.table([a.codes for a in attributes], [s.codes for s in sensitive], 0), requirements)
+    return replace(learned, windows=tuple(map(_window, attributes, counts, [learned.largest_k] * len(attributes))))
+
+
+def _counted(df: DataFrame, name: str, place: str, most: int) -> pl.DataFrame:
+    """The different values of a column, `value` and `count`, in an order that does not depend on the engine's."""
+    frame = collected(df.groupBy(place).count().limit(most + 1))
+    if len(frame) > most:
+        hint = "round it, or give it a bottom and a top code, before it comes here; or make the release on one machine"
+        message = f"column {name!r} has more than {most:,} different values, which is more than the driver takes"
+        raise DataError(Problem(message, hint=hint))
+    value, count = frame[place].alias("value"), frame["count"].cast(pl.Int64)
+    return pl.DataFrame([value, count.alias("count")]).sort("value", nulls_last=True)
+
+
+def _window(attribute: Attribute, counts: Ints, largest_k: int | None) -> Window | None:
+    """The ends of a numeric attribute that may be shown, by the rows of each code."""
+    domain = attribute.domain
+    if not isinstance(domain, Numeric):
+        return None
+    numbers = counts[: len(domain.values)]
+    return Tails.of_k(largest_k).of_counts(numbers, numbers)

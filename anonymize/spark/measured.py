@@ -1,0 +1,124 @@
+"""A DataFrame measured where it is, by the code of `anonymize.verify` that shares nothing with a search.
+
+The engine counts the different rows, as far as privacy models look at them; every worker measures whole classes; what
+comes to the driver is how many classes there are of each size, and the results of the parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anonymize.spark.engine import DataFrame, Frames, collected, grouped, mapped, of_schema, struct
+from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
+from anonymize.verify.measuring import absent_values
+from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BUCKET = "bucket"
+BUCKET_ROWS = 1 << 20
+"""Different rows that a worker measures at once, about."""
+_MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": "string"}
+
+
+def measured(
+    df: DataFrame, reading: TextReading, checks: Sequence[Check], threshold: float
+) -> tuple[Verdict, pl.Series]:
+    """The verdict on a DataFrame whose columns go by their places, but for what its order and the columns that pass
+    through tell; and the sizes of its classes that are not suppressed."""
+    places = [place for place, check in enumerate(checks) if check.attribute is not None]
+    of_attributes = [checks[place] for place in places]
+    values = {subject: _values(df, reading, subject, of_attributes) for subject in _subjects(of_attributes)}
+    names = [*reading.quasi_identifiers, *dict.fromkeys(reading.attributes[subject[0] or ""] for subject in values)]
+    distinct = texts(df.groupBy(*names).count(), reading, names)
+    count = -(-int(df.count()) // BUCKET_ROWS)
+    keys = ", ".join(reading.quasi_identifiers)
+    bucketed = distinct.selectExpr("*", f"pmod(xxhash64({keys}), {count or 1}) as {BUCKET}")
+    work = partial(_measure, reading.compared, of_attributes, values)
+    parts = collected(grouped(bucketed, [BUCKET], work, struct(_MEASURED)))
+    sizes = parts.filter(pl.col("results").is_null()).with_columns(pl.col("suppressed") == 1)
+    made = [json.loads(text) for text in parts["results"].drop_nulls()]
+    results = {place: merged([Result(**each[number]) for each in made]) for number, place in enumerate(places)}
+    verdict, seen = verdict_of(sizes, checks, results, threshold)
+    absent = absent_values(of_attributes, lambda subject, tree: ((), values[subject].overall()))
+    return replace(verdict, absent=absent), seen
+
+
+def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
+    """Columns of a frame as texts that are equal where they are compared as equal, and its `count`, if it has one, as
+    `ROWS`."""
+    rows = {"rows": "long"} if "count" in df.columns else {}
+    return mapped(df, partial(_texts, reading, tuple(names)), {**dict.fromkeys(names, "string"), **rows})
+
+
+def passing(
+    df: DataFrame, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
+) -> Uniqueness:
+    """What the columns that pass through give away. `columns`: those that pass through by their names, and
+    the places of all: `passing`, `generalized`, `sensitive`. The smallest sets are not looked for."""
+    sets: dict[str, Any] = {"smallest": None, "max_size": None, "left_out": None}
+    names = tuple(columns["names"])
+    if not names:
+        return Uniqueness((), 0, 0.0, 0.0, 0.0, most, sets)
+    groups = [list(columns[group]) for group in ("passing", "generalized", "sensitive")]
+    every = _comparable(df, reading, [name for group in groups for name in group])
+    keys: list[str] = []
+    alone = []
+    for group in groups:
+        keys += group
+        alone.append(int(every.groupBy(*keys).count().filter("count = 1").count()))
+    rows = int(df.count())
+    first, second, third = (count / max(rows, 1) for count in alone)
+    return Uniqueness(names, rows, first, second, third, most, sets)
+
+
+def _comparable(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
+    """Columns whose cells are equal where they are compared as equal: as they are where no two different values of any
+    column have the same text, which its different values say. A fraction may be a zero with a sign."""
+    fractions = {name for name, kind in df.dtypes if kind in ("float", "double")}
+    for name in names:
+        different = df.select(name).distinct()
+        if name in fractions or texts(different, reading, [name]).distinct().count() < different.count():
+            return texts(df, reading, names)
+    return df.select(*names)
+
+
+def _subjects(checks: Sequence[Check]) -> list[Subject]:
+    return list(dict.fromkeys((check.attribute, check.numeric) for check in checks))
+
+
+def _values(df: DataFrame, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
+    """A sensitive attribute in the whole table."""
+    name = reading.attributes[subject[0] or ""]
+    counted = collected(texts(df.groupBy(name).count(), reading, [name]))
+    known = counted.filter(pl.col(name).is_not_null()).group_by(name).agg(pl.col("rows").sum()).sort(name)
+    tree = next((c.tree for c in checks if (c.attribute, c.numeric) == subject and c.tree is not None), None)
+    return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)
+
+
+def _texts(reading: TextReading, names: Sequence[str], frames: Frames) -> Iterator[pl.DataFrame]:
+    for frame in frames:
+        made = reading.texts(frame, names)
+        yield made.with_columns(frame["count"].alias("rows")) if "count" in frame.columns else made
+
+
+def _measure(
+    reading: TextReading, checks: Sequence[Check], values: Mapping[Subject, CountedValues], rows: pa.Table
+) -> pa.Table:
+    """The classes of one bucket: a row for each size, and one with the results."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    frame = pl.DataFrame(rows).rename({"rows": ROWS})
+    part = measure_part(frame, reading, checks, values)
+    sizes = part.sizes.with_columns(pl.col("suppressed").cast(pl.Int32), results=pl.lit(None, pl.String))
+    results = {"results": json.dumps([asdict(each) for each in part.results])}
+    schema = to_arrow_schema(struct(_MEASURED))
+    frame = pl.concat([sizes.select(*_MEASURED), pl.DataFrame(results)], how="diagonal")
+    return of_schema(frame.select(*_MEASURED), schema)

@@ -1,0 +1,139 @@
+"""The report of a release on an engine: the same blocks as on one machine, from the released DataFrame. What was not
+measured there is null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anonymize import __version__
+from anonymize.algorithms import ALGORITHMS
+from anonymize.classes import Floats
+from anonymize.evaluation.regions import DistinctTexts
+from anonymize.metrics import View, utility
+from anonymize.report import Clock
+from anonymize.report.codebook import codebook
+from anonymize.report.data import SCHEMA_VERSION, peak_mb, required_k, settings, spec_block, verdict_blocks
+from anonymize.spark.checking import DATAFRAME
+from anonymize.spark.cutting import Demands
+from anonymize.spark.engine import DataFrame, collected
+from anonymize.spark.growing import EngineColumns
+from anonymize.spark.learned import Learned
+from anonymize.spec import Spec
+from anonymize.table import Attribute
+from anonymize.verify import Verdict
+from anonymize.verify.counted import TextReading
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """Everything that the report is made from. `df`: the input. `sizes`: of the classes that are not suppressed."""
+
+    spec: Spec
+    df: DataFrame
+    layout: EngineColumns
+    learned: Learned
+    demands: Demands
+    verdict: Verdict
+    sizes: pl.Series
+    reading: TextReading
+    part_rows: int
+
+
+@dataclass(frozen=True)
+class Marginals(View):
+    """A release of which the distribution of each column is known: `sums`, per quasi-identifier, of NCP and of loss
+    over all rows."""
+
+    sums: Sequence[tuple[float, float]] = ()
+
+    @cached_property
+    def attribute_ncp(self) -> Floats:
+        """See `View`."""
+        return np.array([ncp for ncp, _ in self.sums])
+
+    @cached_property
+    def attribute_loss(self) -> Floats:
+        """See `View`."""
+        return np.array([loss for _, loss in self.sums])
+
+
+def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict[str, Any]:
+    """The report. `written`: the release, its columns by their places."""
+    spec, verdict, learned = facts.spec, facts.verdict, facts.learned
+    blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
+    mondrian = ALGORITHMS["mondrian"]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        "spec": spec_block(spec),
+        "input": {"path": DATAFRAME, "sha256": None, "rows": learned.rows, "columns": len(facts.layout.names)},
+        "output": {
+            "path": DATAFRAME,
+            "sha256": None,
+            "rows": verdict.rows,
+            "suppressed_rows": verdict.suppressed_rows,
+            "dropped_rows": learned.rows - verdict.rows,
+            "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
+        },
+        "algorithm": {
+            "name": "mondrian",
+            "family": mondrian.NEEDS.family,
+            "options": {"cut": facts.demands.cut, "part_rows": facts.part_rows},
+            "seed": None,
+        },
+        "settings": settings(spec),
+        **blocks,
+        "risk": {**blocks["risk"], "before": None},
+        "utility": utility(_view(facts, marginals)),
+        "recoding": {
+            "kind": "regions",
+            "cut": facts.demands.cut,
+            "regions": verdict.classes["count"],
+            "suppressed_rows": verdict.suppressed_rows,
+        },
+        "codebook": codebook(spec, facts.layout.names, {}, labels=False),
+        "timing": clock.timing(),
+        "memory": {"peak_mb": peak_mb()},
+        "engine": {"version": str(facts.df.sparkSession.version)},
+        "warnings": [*verdict.remarks, *verdict.cautions],
+    }
+
+
+def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
+    """Of each quasi-identifier its released texts, and the rows that have each (`count`)."""
+    return [collected(written.groupBy(name).count()) for name in facts.reading.quasi_identifiers]
+
+
+def _suppressed(counted: pl.DataFrame, spec: Spec) -> int:
+    """The cells of a column that show the suppressed text."""
+    return int(counted.filter(counted.to_series(0) == spec.output.suppressed)["count"].sum())
+
+
+def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
+    attributes = facts.learned.attributes
+    return Marginals(
+        attributes=attributes,
+        ncp=(),
+        loss=(),
+        sizes=facts.sizes.to_numpy().astype(np.int64),
+        suppressed_rows=facts.verdict.suppressed_rows,
+        k=required_k(facts.demands.requirements),
+        weights=facts.spec.weights,
+        sums=[_sums(facts, own, counted) for own, counted in zip(attributes, marginals, strict=True)],
+    )
+
+
+def _sums(facts: EngineFacts, attribute: Attribute, counted: pl.DataFrame) -> tuple[float, float]:
+    """NCP and loss of an attribute over all rows, as its released texts say."""
+    spec = facts.spec
+    texts, rows = counted[counted.columns[0]].to_list(), counted["count"].to_numpy()
+    missing = frozenset(spec.missing("arrow").texts)
+    regions = DistinctTexts(attribute, texts, texts, spec.output, missing).regions()
+    return float(regions.ncp @ rows), float(regions.loss @ rows)

@@ -1,0 +1,128 @@
+"""A release on an engine beside the same on one machine: engine.py WHERE TABLE.parquet [local|sail|spark] ...
+
+`make_scale.py` makes the table, as a CSV; polars writes it as Parquet. Each way of release is a process of its own, and
+they run one after the other: wall seconds and processor seconds (all processes of it, the JVM among them) of the
+release alone, from a session that has been started to a report, and the peak of the process. `spark` is classic Spark
+with two threads, `local[2]`, which needs Java. Temporary folders are made in WHERE.
+
+At the end, whether the rows of all ways are the same: the number of rows, and a sum over a hash of each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+QUASI_IDENTIFIERS: dict[str, dict[str, str]] = {
+    **{name: {"type": "numeric"} for name in ("age", "zipcode", "income")},
+    **{name: {} for name in ("sex", "race", "marital-status")},
+}
+SPEC = {"version": 1, "quasi_identifiers": QUASI_IDENTIFIERS, "others": "insensitive", "privacy": {"k": 10}}
+
+
+def processor_seconds() -> float:
+    """Of this process and all that it has started, whether they have ended or not."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime + sum(_ticks(process) for process in _below(os.getpid()))
+
+
+def _below(process: int) -> Iterator[int]:
+    """The processes that a process has started, and those that these have."""
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            yield child
+            yield from _below(child)
+
+
+def _ticks(process: int) -> float:
+    """The seconds of a process, and of those children of it that have ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def session_of(way: str) -> Iterator[Any]:
+    """A session of an engine."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    if way == "spark":
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        spark = builder.config("spark.driver.memory", "4g").config("spark.sql.shuffle.partitions", "16").getOrCreate()
+        yield spark
+        spark.stop()
+        return
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    spark = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
+    yield spark
+    spark.stop()
+    server.stop()
+
+
+def on_engine(way: str, table: str, folder: str) -> dict[str, Any]:
+    """The release by an engine; its rows stay in the folder, as Parquet."""
+    from anonymize import spark
+
+    with session_of(way) as session:
+        session.range(10).count()
+        start, before = time.perf_counter(), processor_seconds()
+        _, report = spark.release(session.read.parquet(table), SPEC, checkpoint=folder)
+        wall, used = time.perf_counter() - start, processor_seconds() - before
+    return {"wall": wall, "cpu": used, "timing": report["timing"], "classes": report["classes"]["count"]}
+
+
+def on_one_machine(table: str, folder: str) -> dict[str, Any]:
+    """The release by `anonymize mondrian`."""
+    Path(folder, "spec.json").write_text(json.dumps(SPEC))
+    command = [sys.executable, "-m", "anonymize", "mondrian", f"{folder}/spec.json", "-i", table]
+    start = time.perf_counter()
+    subprocess.run([*command, "-o", f"{folder}/released.parquet"], check=True, stderr=subprocess.DEVNULL)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"wall": time.perf_counter() - start, "cpu": used.ru_utime + used.ru_stime}
+
+
+def fingerprint(folder: str) -> tuple[int, int]:
+    """The rows in a folder, and the sum of their hashes, which does not depend on their order."""
+    files = [str(path) for path in Path(folder).rglob("*.parquet")]
+    frame = pl.scan_parquet(files, hive_partitioning=False)
+    names = [f"c{place}" for place in range(len(frame.collect_schema()))]
+    batches = frame.select(pl.nth(place).alias(name) for place, name in enumerate(names)).collect_batches()
+    hashes = [batch.hash_rows() for batch in batches]
+    return sum(map(len, hashes)), sum(int(each.cast(pl.UInt64).sum() or 0) for each in hashes) % 2**64
+
+
+def one(way: str, where: str, table: str) -> None:
+    """One way, in this process; prints its figures."""
+    folder = tempfile.mkdtemp(prefix=f"{way}-", dir=where)
+    figures = on_one_machine(table, folder) if way == "local" else on_engine(way, table, folder)
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1e3
+    rows = fingerprint(folder)
+    print(json.dumps({"way": way, **figures, "peak_mb": round(peak), "rows": rows}), flush=True)
+
+
+def main() -> None:
+    """All ways, each in a process of its own."""
+    where, table, *ways = sys.argv[1:]
+    if len(ways) == 1:
+        one(ways[0], where, table)
+        return
+    for way in ways or ["local", "sail"]:
+        subprocess.run([sys.executable, __file__, where, table, way], check=True)
+
+
+if __name__ == "__main__":
+    main()
