@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests start hundreds of processes: where no bytecode is kept, each of them compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test browser bench docs site figures format clean
 
