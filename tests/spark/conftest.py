@@ -22,6 +22,9 @@ def session() -> Iterator[Any]:
     server_of = pytest.importorskip("pysail.spark", reason="needs the extra `sail`", exc_type=ImportError)
     from pyspark.sql import SparkSession
 
+    main = sys.modules["__main__"]
+    if not hasattr(main, "__file__"):  # a worker of pytest-xdist, which pyspark would take for doctests of its own
+        main.__file__ = __file__
     server = server_of.SparkConnectServer("127.0.0.1", 0)
     server.start(background=True)
     spark = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()

@@ -61,8 +61,9 @@ def _in_table(columns: Sequence[Integers], queries: Queries, inside: Bools, few:
     part = replace(
         queries,
         restricted=queries.restricted[inside][:, chosen],
-        first=queries.first[inside][:, chosen],
-        last=queries.last[inside][:, chosen],
+        # A query may ask for leaves behind the last one that occurs.
+        first=np.minimum(queries.first[inside][:, chosen], shape),
+        last=np.minimum(queries.last[inside][:, chosen], np.array(shape) - 1),
         query=np.arange(boxes),
         dimensions=np.zeros(boxes, np.int64),
     )

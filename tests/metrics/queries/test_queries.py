@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,23 @@ def test_counts_are_those_of_a_loop(people: tuple[Any, Table], plan: QueryPlan) 
     assert queries.count == plan.number * plan.repeats
     for block, cells in ((77, 1), (64, 200), (1000, 1), (1000, 10_000), (100, 1 << 20)):
         assert counted(columns(people[1]), queries, block, cells).tolist() == rows_of(people[1], queries)
+
+
+@pytest.mark.parametrize("cells", [1, 200, 1 << 20])
+def test_leaves_that_no_row_has_are_counted_as_none(people: tuple[Any, Table], cells: int) -> None:
+    """Of the rows that have none of the last leaves."""
+    queries = drawn(people[1], QueryPlan(200, seed=1))
+    few = np.all([codes < np.median(codes) for codes in columns(people[1])], axis=0)
+    own = [codes[few] for codes in columns(people[1])]
+    table = replace(
+        people[1],
+        attributes=tuple(
+            replace(attribute, codes=codes) for attribute, codes in zip(people[1].attributes, own, strict=True)
+        ),
+        rows=int(few.sum()),
+    )
+    assert table.rows > 10
+    assert counted(own, queries, cells=cells).tolist() == rows_of(table, queries)
 
 
 @pytest.mark.parametrize("thresholds", [1, 5, ONE_DIGIT - 1, ONE_DIGIT, 1000])
