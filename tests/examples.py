@@ -12,8 +12,8 @@ Value = TypeVar("Value")
 
 
 def some(count: int) -> int:
-    """Half of the examples, one at least."""
-    return count if THOROUGH else max(count // 2, 1)
+    """A quarter of the examples, one at least."""
+    return count if THOROUGH else max(count // 4, 1)
 
 
 def first(values: Sequence[Value], count: int) -> Sequence[Value]:

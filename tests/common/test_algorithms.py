@@ -31,7 +31,7 @@ from tests.common.budgets import LIMITED
 from tests.common.oracle import Truth, demands, whole_table_fails
 from tests.common.tables import Case, cases, maskable
 
-PART = 1 / 3
+PART = 1 / 5
 """The share of the profile's examples that each check gets."""
 CHANGING = ("started_at", "timing", "memory")
 UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}

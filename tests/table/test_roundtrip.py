@@ -94,13 +94,13 @@ def test_a_single_column_with_empty_values(spec_of: Callable[..., Spec]) -> None
 
 
 def test_fields_longer_than_any_buffer(spec_of: Callable[..., Spec]) -> None:
-    content = b'id,a,b\n1,"' + b'x,\n""' * 1_000_000 + b'",y\n2,' + b"z" * 3_000_000 + b",\n"
+    content = b'id,a,b\n1,"' + b'x,\n""' * 1_000_000 + b'",y\n2,' + b"z" * 1_500_000 + b",\n"
     assert through(content, spec_of(COLUMNS)) == content
 
 
 def test_many_columns(spec_of: Callable[..., Spec]) -> None:
-    names = [f"c{n}" for n in range(3_000)]
-    content = ("\n".join(",".join(row) for row in (names, ["1"] * 3_000, [""] * 3_000)) + "\n").encode()
+    names = [f"c{n}" for n in range(1_500)]
+    content = ("\n".join(",".join(row) for row in (names, ["1"] * 1_500, [""] * 1_500)) + "\n").encode()
     spec = spec_of("c0:c " + " ".join(f"{name}:in" for name in names[1:]))
     assert through(content, spec) == content
 
