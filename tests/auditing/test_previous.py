@@ -49,6 +49,12 @@ def test_without_individuals_there_are_bounds(tmp_path: Path) -> None:
     assert both.bounds is not None and (both.bounds.certain, both.bounds.rows_at_risk) == (2, 0)
 
 
+def test_one_class_in_both_is_enough_to_show_it(tmp_path: Path) -> None:
+    """Without a class in common nothing is shown: the releases are of other people, or one of them is misread."""
+    assert linked(tmp_path, "a a a", "a a a", None).results[0].satisfied is True
+    assert linked(tmp_path, "a a a", "b b b", None).results[0].satisfied is None
+
+
 @pytest.mark.parametrize(
     ("form", "satisfied"), [("q\n{} or ?", None), ("q\n{}", True), ("bounds\n{},maybe", None), ("bounds\n{},no", True)]
 )

@@ -15,7 +15,7 @@ from anonymize.domain.export import as_csv, as_yaml
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
 from tests.algorithms.tables import random_taxonomy, seeds, taxonomy
-from tests.cli.conftest import CELLS, JOBS, SPEC, Call, Desk
+from tests.cli.conftest import CELLS, JOBS, SPEC, Call, Desk, table
 
 RULED = SPEC.replace(
     "  age: {type: numeric}",
@@ -49,6 +49,12 @@ def test_show_prints_every_level(desk: Desk, call: Call) -> None:
         ["2", "1", "1", "0", *["Office", "|", "CANARY", "cook", "(3)"]],
         ["CANARY", "clerk", "|", "CANARY", "chief", "(1)"],
     ]
+
+
+def test_a_value_of_one_row_occurs(desk: Desk, call: Call) -> None:
+    desk.fill(table(3), spec=RULED)
+    (shown,) = json.loads(call("hierarchy", "show", "spec.yaml", "job", "-i", "table.csv", "--json").out)["attributes"]
+    assert [level["occurring"] for level in shown["levels"]] == [3, 2, 1]
 
 
 def test_show_one_attribute_as_json(desk: Desk, call: Call) -> None:
