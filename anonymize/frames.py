@@ -5,10 +5,13 @@ A frame is held in a file that has no name, where the system allows it, and mess
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -70,6 +73,18 @@ def of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
     """A frame as the kind that the data came as."""
     convert = _KINDS.get(type(data).__module__.partition(".")[0])
     return frame if convert is None else convert(frame)
+
+
+@contextmanager
+def saved_at(recoding: Mapping[str, Any] | str | os.PathLike[str]) -> Iterator[str]:
+    """A saved recoding as a path, as long as the block."""
+    if not isinstance(recoding, Mapping):
+        yield os.fspath(recoding)
+        return
+    with TemporaryDirectory(prefix="anonymize-") as folder:
+        path = Path(folder, "recoding.json")
+        path.write_text(json.dumps(recoding))
+        yield str(path)
 
 
 def kept_at(output: str | os.PathLike[str] | None, *, in_series: bool) -> str | None:

@@ -37,7 +37,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
 from anonymize.families import family_of
-from anonymize.frames import Frame, kept_at, of_kind, path_of, table_of, written
+from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_of, written
 from anonymize.init import Init
 from anonymize.init import init as init_road
 from anonymize.names import FRAME
@@ -321,11 +321,12 @@ def recode(
 
     Raises DataError and UsageError as the command does.
     """
-    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
-        saved = path_of(recoding) if isinstance(recoding, str | os.PathLike) else f"{folder}/recoding.json"
-        if isinstance(recoding, Mapping):
-            Path(folder, "recoding.json").write_text(json.dumps(recoding))
-        assert saved is not None and path is not None
+    with (
+        table_of(data) as path,
+        saved_at(recoding) as saved,
+        TemporaryDirectory(prefix="anonymize-") as folder,
+    ):
+        assert path is not None
         output = f"{folder}/release.arrow"
         report = recode_road(Recode(saved, path, output, seed=seed))
         frame = of_kind(pl.read_ipc(output), data)

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, Problem, UsageError
@@ -34,7 +33,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, override
 from anonymize.table import Source
-from anonymize.table.copies import suffix_of, write_like
+from anonymize.table.copies import copied
 from anonymize.table.files import reason, sha256_of
 from anonymize.table.units import units_of
 
@@ -170,11 +169,8 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
     with Source.open(attack_request.spec, attack_request.original) as source, ExitStack() as stack:
         source.check()
         held_out, people = _drawn(attack_request, source)
-        frame, paths = source.scan().collect(engine="streaming"), []
-        for rows in (~held_out, held_out):
-            paths.append(temporary.unnamed("anonymize-", suffix_of(source)))
-            stack.callback(temporary.remove, paths[-1])
-            write_like(frame.filter(rows), source, paths[-1])
+        frame = source.scan().collect(engine="streaming")
+        paths = [stack.enter_context(copied(frame.filter(rows), source)) for rows in (~held_out, held_out)]
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
         yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 

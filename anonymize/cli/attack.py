@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,10 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+
+if TYPE_CHECKING:
+    from anonymize.attack import Attack
+    from anonymize.formats import Concluded
 
 
 @click.command(cls=SpecCommand)
@@ -100,13 +104,18 @@ def attack(
     from anonymize.attack import Attack
     from anonymize.attack import attack as walk
     from anonymize.cli.progress import progress
-    from anonymize.remake import Remake
-    from anonymize.remake import remake as again
     from anonymize.spec import load
 
     names = [name.strip() for name in (attackers or "").split(",") if name.strip()]
     with progress(quiet) as report_progress:
         loaded = load(spec, privacy.PARAMETERS)
         request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)
-        result = walk(request) if remake is None else again(Remake(request, remake))
+        result = walk(request) if remake is None else _again(request, remake)
     conclude(result.checked, form, quiet=quiet, color=color)
+
+
+def _again(request: Attack, report: str) -> Concluded:
+    """The attack on a release that is made again, for which all that makes releases is imported."""
+    from anonymize.remake import Remake, remake
+
+    return remake(Remake(request, report))

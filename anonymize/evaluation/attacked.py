@@ -15,7 +15,6 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from anonymize import temporary
 from anonymize.attacks import DistortedRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.classes import Ints, Partition
@@ -27,7 +26,7 @@ from anonymize.evaluation.released import as_text, as_written, read_cells
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
-from anonymize.table.copies import suffix_of, write_like
+from anonymize.table.copies import copied
 from anonymize.table.named import unnamed
 from anonymize.verify.bucketized import COUNT
 
@@ -102,13 +101,8 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
-    path = temporary.unnamed("anonymize-", suffix_of(source))
-    try:
-        write_like(both, source, path)
-        with Source.open(as_written(spec), path) as opened:
-            yield opened
-    finally:
-        temporary.remove(path)
+    with copied(both, source) as path, Source.open(as_written(spec), path) as opened:
+        yield opened
 
 
 @dataclass(frozen=True)

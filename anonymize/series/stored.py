@@ -13,13 +13,12 @@ from contextlib import contextmanager
 
 import polars as pl
 
-from anonymize import temporary
 from anonymize.classes import Bools
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Source
-from anonymize.table.copies import write_like
+from anonymize.table.copies import copied
 from anonymize.table.files import reason
 from anonymize.table.named import column
 from anonymize.table.spool import Opened
@@ -71,16 +70,12 @@ def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs:
     earlier = tuple((inputs[number], row) for number, row in kept.select("release", "row").iter_rows())
     own = source.scan().select(texts).collect(engine="streaming")
     try:
-        path = temporary.unnamed("anonymize-")
-        try:
-            write_like(pl.concat([own, pl.DataFrame(columns)]), source, path)
+        with copied(pl.concat([own, pl.DataFrame(columns)]), source) as path:
             form = source.format if source.format == "csv" else "arrow"
             source.unchanged()
             both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
             both.earlier = earlier
             yield both
-        finally:
-            temporary.remove(path)
     except OSError as error:
         raise WriteError(f"the input cannot be copied to a temporary file: {reason(error)}") from None
 

@@ -14,11 +14,8 @@ Workers need this package, and so does the driver; a session that is started fro
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from anonymize.errors import Problem, UsageError
@@ -107,13 +104,10 @@ def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) 
     from anonymize.spark.engine import require
 
     require()
+    from anonymize.frames import saved_at
     from anonymize.recoding.saved import load
     from anonymize.spark.reuse import recode_on_engine
 
-    if not isinstance(recoding, Mapping):
-        return recode_on_engine(df, load(os.fspath(recoding)))
-    with TemporaryDirectory(prefix="anonymize-") as folder:
-        path = Path(folder, "recoding.json")
-        path.write_text(json.dumps(recoding))
-        saved = load(str(path))
+    with saved_at(recoding) as path:
+        saved = load(path)
     return recode_on_engine(df, saved)

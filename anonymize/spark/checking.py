@@ -16,7 +16,7 @@ from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.report.passing import PASSING
-from anonymize.spark.engine import DataFrame, collected, named_by_place, polars_schema
+from anonymize.spark.engine import DataFrame, collected, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import measured, passing
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
@@ -76,8 +76,7 @@ class _CheckedFrame:
         strange = [name for name in df.columns if name not in known]
         if strange:
             raise DataError(unclassified(strange, DATAFRAME))
-        places = {name: f"c{place}" for place, name in enumerate(df.columns)}
-        return cls(spec, named_by_place(df), places, columns_of)
+        return cls(spec, named_by_place(df), places_of(df.columns), columns_of)
 
     @property
     def exposed(self) -> list[str]:

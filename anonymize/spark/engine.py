@@ -39,21 +39,33 @@ def named_by_place(df: DataFrame) -> DataFrame:
     """The frame with its columns named by their places. Raises DataError for two columns of one name."""
     if len(set(df.columns)) < len(df.columns):
         raise DataError("two columns of the DataFrame have the same name")
-    return df.toDF(*(f"c{place}" for place in range(len(df.columns))))
+    return df.toDF(*places_of(df.columns).values())
 
 
-def arrow_schema(df: DataFrame) -> pa.Schema:
-    """The types of a frame's columns, as they come to a worker."""
+def places_of(names: Sequence[str]) -> dict[str, str]:
+    """The place by which each column goes."""
+    return {name: f"c{place}" for place, name in enumerate(names)}
+
+
+def in_order(df: DataFrame, row_order: str) -> DataFrame:
+    """The rows in an order that follows from what they show, or from nothing."""
+    from pyspark.sql import functions
+
+    return df.orderBy(functions.rand() if row_order == "shuffle" else df.columns)
+
+
+def arrow_of(schema: Any) -> pa.Schema:
+    """The types of columns, as they come to a worker."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(df.schema)
+    return to_arrow_schema(schema)
 
 
 def polars_schema(df: DataFrame) -> pl.Schema:
     """The types of a frame's columns, as polars has them."""
     import polars as pl
 
-    frame = pl.from_arrow(arrow_schema(df).empty_table())
+    frame = pl.from_arrow(arrow_of(df.schema).empty_table())
     assert isinstance(frame, pl.DataFrame)
     return frame.schema
 
@@ -85,10 +97,8 @@ def struct(columns: Mapping[str, str]) -> Any:
 
 def mapped(df: DataFrame, work: Callable[[Frames], Frames], columns: Mapping[str, str]) -> DataFrame:
     """What workers make of the rows of each partition, which come in chunks. `columns`: see `struct`."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     schema = struct(columns)
-    return df.mapInArrow(partial(_map, work, to_arrow_schema(schema)), schema)
+    return df.mapInArrow(partial(_map, work, arrow_of(schema)), schema)
 
 
 def grouped(df: DataFrame, keys: Sequence[str], work: Callable[[pa.Table], pa.Table], schema: Any) -> DataFrame:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anonymize.spark.engine import DataFrame, Frames, collected, grouped, mapped, of_schema, struct
+from anonymize.spark.engine import DataFrame, Frames, arrow_of, collected, grouped, mapped, of_schema, struct
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.measuring import absent_values
 from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
@@ -113,12 +113,9 @@ def _measure(
     reading: TextReading, checks: Sequence[Check], values: Mapping[Subject, CountedValues], rows: pa.Table
 ) -> pa.Table:
     """The classes of one bucket: a row for each size, and one with the results."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     frame = pl.DataFrame(rows).rename({"rows": ROWS})
     part = measure_part(frame, reading, checks, values)
     sizes = part.sizes.with_columns(pl.col("suppressed").cast(pl.Int32), results=pl.lit(None, pl.String))
     results = {"results": json.dumps([asdict(each) for each in part.results])}
-    schema = to_arrow_schema(struct(_MEASURED))
     frame = pl.concat([sizes.select(*_MEASURED), pl.DataFrame(results)], how="diagonal")
-    return of_schema(frame.select(*_MEASURED), schema)
+    return of_schema(frame.select(*_MEASURED), arrow_of(struct(_MEASURED)))

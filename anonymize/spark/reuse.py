@@ -15,8 +15,18 @@ from anonymize.recode import recode_frame, spec_of
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.spark.checking import DATAFRAME
-from anonymize.spark.engine import DataFrame, Frames, chunks, collected, mapped, named_by_place, of_schema, struct
-from anonymize.spec import Spec
+from anonymize.spark.engine import (
+    DataFrame,
+    Frames,
+    arrow_of,
+    chunks,
+    collected,
+    in_order,
+    mapped,
+    named_by_place,
+    of_schema,
+    struct,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,20 +49,8 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
     for place, name in enumerate(columns):
         kind = fields[name].dataType if name in passing else "string"
         shape = shape.add(f"c{place}", kind)
-    recoded = _ordered(rows.mapInArrow(partial(_recode, saved, names, _arrow(shape)), shape), spec)
+    recoded = in_order(rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape), spec.output.row_order)
     return recoded.toDF(*columns), _report(rows, saved, names)
-
-
-def _arrow(shape: Any) -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(shape)
-
-
-def _ordered(rows: DataFrame, spec: Spec) -> DataFrame:
-    from pyspark.sql import functions
-
-    return rows.orderBy(functions.rand() if spec.output.row_order == "shuffle" else rows.columns)
 
 
 def _recode(

@@ -21,7 +21,7 @@ from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.report import Clock
 from anonymize.spark.checking import passing_of, reading_of
 from anonymize.spark.cutting import Demands, EngineRows
-from anonymize.spark.engine import DataFrame, collected, held, named_by_place, polars_schema
+from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, polars_schema
 from anonymize.spark.growing import EngineColumns, Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import MOST_VALUES, Learned, learn
 from anonymize.spark.measured import measured
@@ -56,8 +56,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     _check_rule(request.cut)
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
-    places = {name: f"c{place}" for place, name in enumerate(df.columns)}
-    rows = named_by_place(df)
+    places, rows = places_of(df.columns), named_by_place(df)
     with clock("read"):
         learned = learn(rows, places, spec, requirements, request.most_values)
         _check_feasible(learned, requirements)
@@ -87,7 +86,7 @@ class Made:
 
 def _made(rows: DataFrame, plan: Plan, request: EngineRequest, clock: Clock) -> Made:
     with clock("write"):
-        ordered = _ordered(released_rows(rows, plan), request.spec)
+        ordered = in_order(released_rows(rows, plan), request.spec.output.row_order)
         written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
         return _measured(written, plan, request.spec)
@@ -195,13 +194,6 @@ def _planned(
     boxes = boxes_of(large, source.counts(large)) if len(large) else {}
     known = learned.without_codes()
     return Plan(known, demands, layout, request.spec.output, tuple(source.steps), parts, boxes, request.part_rows)
-
-
-def _ordered(released: DataFrame, spec: Spec) -> DataFrame:
-    """The rows in an order that follows from what they show, or from nothing."""
-    from pyspark.sql import functions
-
-    return released.orderBy(functions.rand() if spec.output.row_order == "shuffle" else released.columns)
 
 
 def _measured(written: DataFrame, plan: Plan, spec: Spec) -> Made:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
+from anonymize import temporary
 from anonymize.table.source import Source
 
 
-def suffix_of(source: Source) -> str:
-    """The suffix of what `write_like` writes."""
-    return ".csv" if source.format == "csv" else ".arrow"
-
-
-def write_like(frame: pl.DataFrame, source: Source, path: Path) -> None:
-    """Writes a CSV with the source's separator where the source is one, of which a null is an empty field; else an
-    Arrow file, with the frame's types. Raises OSError."""
-    if source.format == "csv":
-        frame.write_csv(path, separator=source.separator)
-    else:
-        frame.write_ipc(path, compression="uncompressed")
+@contextmanager
+def copied(frame: pl.DataFrame, source: Source) -> Iterator[Path]:
+    """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with the
+    source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the frame's
+    types. Raises OSError."""
+    is_csv = source.format == "csv"
+    path = temporary.unnamed("anonymize-", ".csv" if is_csv else ".arrow")
+    try:
+        if is_csv:
+            frame.write_csv(path, separator=source.separator)
+        else:
+            frame.write_ipc(path, compression="uncompressed")
+        yield path
+    finally:
+        temporary.remove(path)
