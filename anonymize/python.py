@@ -228,7 +228,9 @@ def evaluate(
     """
     _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
     with table_of(released) as path, table_of(original) as source:
-        request = Evaluate(model_of(spec), path, source, queries=queries, seed=seed, **options)
+        request = Evaluate(
+            model_of(spec), path, source, queries=queries, seed=seed, threads=os.cpu_count() or 1, **options
+        )
         report = evaluate_road(request)
     return Evaluated(_without_paths(report, original))
 
