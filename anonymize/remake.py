@@ -184,7 +184,8 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         source.check()
         held_out, people = _drawn(attack_request, source)
         frame = source.scan().collect(engine="streaming")
-        paths = [stack.enter_context(copied(frame.filter(rows), source)) for rows in (~held_out, held_out)]
+        parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
+        paths = [stack.enter_context(copied(part, source)) for part in parts]
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
         yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 
