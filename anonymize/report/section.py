@@ -57,9 +57,7 @@ def called(recommended: dict[str, Any]) -> str:
 
 
 UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
-UNSHOWN_HERE = (
-    "NOT SHOWN by this public report: whether every requirement is met does not follow from the release alone"
-)
+UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
 
 
 def verdict_of(privacy: dict[str, Any], *, public: bool = False) -> str:
