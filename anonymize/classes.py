@@ -37,8 +37,10 @@ class Partition:
 
     @classmethod
     def of_blocks(cls, rows: list[NDArray[np.uint32]], sizes: list[Ints]) -> Partition:
-        """The partition whose classes are listed block by block: each block's rows, and the sizes of its classes."""
+        """The partition whose classes are listed block by block: each block's rows, which are freed, and the sizes of
+        its classes."""
         order = np.concatenate(rows) if rows else np.empty(0, np.uint32)
+        rows.clear()
         size = np.concatenate(sizes) if sizes else np.empty(0, np.int64)
         starts = starts_of(size)
         rank = np.argsort(order[starts[:-1]], kind="stable")

@@ -45,9 +45,9 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
     """
     assert isinstance(result, Recoding)
     drawn = _drawn(request, requirements, table, result)
-    whole = result.whole()
-    if whole is not None and drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
-        drawn = _drawn(request, requirements, table, whole)
+    if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+        whole = result.whole()
+        drawn = drawn if whole is None else _drawn(request, requirements, table, whole)
     check_suppression(request, table.rows, drawn.released.suppressed_rows)
     return drawn
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
 from anonymize.fidelity.bins import named_bins, unnamed_bins
 from anonymize.fidelity.spread import ColumnCells
@@ -99,7 +99,7 @@ class _ShownShares:
     class."""
 
     shares: Floats
-    of_class: Ints
+    of_class: Integers
 
     def filled(self, weights: Floats) -> _ShownShares:
         """The same, texts that show nothing being what the others show together. `weights` (classes,): rows."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools, Floats, Ints
+from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, read_cells, unescaped
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
@@ -44,7 +44,7 @@ class ColumnCells:
     attribute: Attribute
     low: pl.Series
     high: pl.Series
-    of_class: Ints
+    of_class: Integers
     spec: Spec
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.classes import first_of_each, mixed_radix
+from anonymize.classes import first_of_each, mixed_radix, run_starts
 from anonymize.table import Table
 
 
@@ -23,8 +23,10 @@ def risk_before(table: Table, threshold: float) -> dict[str, Any]:
     keys, _ = mixed_radix([each.codes for each in table.attributes], [each.domain.size for each in table.attributes])
     if table.units is not None:
         keys = keys[first_of_each(keys, table.units)]
-    sizes = np.unique(keys, return_counts=True)[1]
-    individuals = int(sizes.sum())
+    keys.sort()
+    individuals, starts = len(keys), run_starts(keys)
+    del keys
+    sizes = np.diff(starts, append=individuals)
     if not individuals:
         return {"classes": 0, "prosecutor_max": 0.0, "prosecutor_mean": 0.0, "records_at_risk": 0.0, "uniques": 0}
     return {

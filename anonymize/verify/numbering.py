@@ -69,11 +69,11 @@ def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST)
 def number_alone(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST) -> int:
     """How many rows no other row agrees with in all columns, of which there is at least one.
 
-    Rows that agree have the same number in the column of most numbers: so rows are parted by ranges of it, of about
-    `piece` rows each, and counted range by range.
+    Rows that agree have the same number in every column: so rows are parted by ranges of the column of most numbers, of
+    about `piece` rows each, and counted range by range.
     """
-    leader = max(columns, key=lambda column: column.span)
-    return sum(_alone(_key(_packable(own, piece, most))) for own in _ranges(columns, leader, piece))
+    leaders = sorted(range(len(columns)), key=lambda place: -columns[place].span)
+    return sum(_alone(_key(_packable(own, piece, most))) for own in _ranges(columns, leaders, piece))
 
 
 def _alone(key: pl.Series) -> int:
@@ -82,19 +82,20 @@ def _alone(key: pl.Series) -> int:
     return int((starts & starts.shift(-1, fill_value=True)).sum())
 
 
-def _ranges(columns: Sequence[Numbering], leader: Numbering, piece: int) -> Iterator[list[Numbering]]:
-    """The columns of the rows whose number in the leading one is in a range, range by range."""
-    if len(leader.of_row) <= piece:
+def _ranges(columns: Sequence[Numbering], leaders: Sequence[int], piece: int) -> Iterator[list[Numbering]]:
+    """The columns of the rows whose number in the first leading column is in a range, range by range; those of a range
+    of too many rows by the next one."""
+    if len(columns[0].of_row) <= piece or not leaders:
         yield list(columns)
         return
+    leader, begin = columns[leaders[0]], 0
     runs = leader.runs()
     part = ((runs["len"].cast(pl.UInt64).cum_sum() - runs["len"]) // piece).alias("part")
-    ends = runs.select("value", part).group_by("part", maintain_order=True).agg(pl.col("value").last())["value"]
-    below = None
-    for end in ends:
-        inside = leader.of_row <= end if below is None else (leader.of_row > below) & (leader.of_row <= end)
-        yield [Numbering(column.of_row.filter(inside), column.span) for column in columns]
-        below = end
+    for end in runs.select("value", part).group_by("part", maintain_order=True).agg(pl.col("value").last())["value"]:
+        inside = leader.of_row.is_between(begin, end)
+        own = [Numbering(column.of_row.filter(inside), column.span) for column in columns]
+        yield from _ranges(own, leaders[1:] if len(own[0].of_row) > 2 * piece else [], piece)
+        begin = end + 1
 
 
 def _packable(columns: Sequence[Numbering], piece: int, most: int) -> list[Numbering]:

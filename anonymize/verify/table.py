@@ -217,13 +217,21 @@ def _numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
         (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(number))
         for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
-    batches = table.frame.select(queries).collect_batches(chunk_size=BATCH)
-    pieces = [[_narrow(codes) for codes in batch.iter_columns()] for batch in batches]
-    texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
-    codes = [_joined([piece[place] for piece in pieces]) for place in range(len(names))]
-    pairs = zip(codes, texts, strict=True)
-    numbered = [NumberedColumn(Numbering(own, len(known) + 1), known) for own, known in pairs]
+    pieces: list[list[pl.Series]] = [[] for _ in names]
+    for batch in table.frame.select(queries).collect_batches(chunk_size=BATCH):
+        for own, codes in zip(pieces, batch.iter_columns(), strict=True):
+            own.append(_narrow(codes))
+    numbered = [_column(own, kind) for own, kind in zip(pieces, kinds, strict=True)]
     return [_merged(column) for column in numbered] if table.normalize else numbered
+
+
+def _column(pieces: list[pl.Series], kind: pl.Categorical) -> NumberedColumn:
+    """The column of pieces, which are freed; every category of its kind is in one of them."""
+    codes = _joined(pieces)
+    pieces.clear()
+    most = whole(codes.max()) if len(codes) else 0
+    texts = pl.int_range(most, dtype=pl.UInt32, eager=True).cat.to(kind).cast(pl.String)
+    return NumberedColumn(Numbering(codes, most + 1), texts)
 
 
 def _narrow(codes: pl.Series) -> pl.Series:

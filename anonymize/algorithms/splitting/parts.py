@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Finished, SplitRule, grown, pool_of
+from anonymize.algorithms.splitting.grow import Finished, SplitRule, assembled, grown, pool_of
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
 from anonymize.classes import Codes, Ints, Partition, Runs
@@ -125,7 +125,7 @@ def grow_by_parts(
         for finished in pool.map(grown_parts.grow, range(len(parts.numbers))):
             blocks += finished
             progress(sum(len(rows) for rows, _ in finished))
-    return Partition.of_blocks([rows for rows, _ in blocks], [each for _, each in blocks])
+    return assembled(blocks)
 
 
 @dataclass(frozen=True)
