@@ -17,8 +17,8 @@ ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 
 @dataclass(frozen=True)
 class ReleasedColumn:
-    """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows, in as
-    few bytes as that takes."""
+    """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows, in
+    few bytes."""
 
     name: str
     attribute: str

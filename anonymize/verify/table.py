@@ -26,6 +26,9 @@ _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, p
 BATCH = 250_000
 """Rows whose text is in memory at once."""
 
+_CASELESS = r"^[ -@\[-`{-~]*$"
+"""Texts of ASCII without letters, as most numbers and intervals are: they differ from others in more than case."""
+
 CSV = ("csv", "csv.gz")
 """The formats in which a null is an empty field."""
 
@@ -145,12 +148,16 @@ def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
     if not table.normalize:
         return []
     texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))
+    cased = ~pl.col("text").str.contains(_CASELESS)
     alike = (
-        texts.group_by(pl.col("text").str.to_lowercase())
+        texts.filter(cased)
+        .group_by(pl.col("text").str.to_lowercase())
         .len()
         .select(unknown=pl.col("text").is_in(list(UNKNOWN)), n="len")
     )
-    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), int(alike.filter("unknown")["n"].sum()))
+    plain_unknown = int(texts.filter(~cased)["text"].is_in(list(UNKNOWN)).sum())
+    unknown = plain_unknown + int(alike.filter("unknown")["n"].sum())
+    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), unknown)
 
 
 _ReadAs: TypeAlias = tuple[str, str | None, bool]
