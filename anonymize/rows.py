@@ -32,7 +32,7 @@ class Written:
     """What the release does not show of the rows that have been written, piece by piece: which row of the input each
     is, from 0."""
 
-    pieces: list[NDArray[np.int64]] = field(default_factory=list)
+    pieces: list[NDArray[np.integer[Any]]] = field(default_factory=list)
 
     def add(self, rows: slice | NDArray[np.uint32], kept: NDArray[np.bool_] | None = None) -> None:
         """Takes the rows of the next piece, or those of them that are `kept`."""
