@@ -107,7 +107,9 @@ class Partition:
     def class_of(self, rows: int) -> NDArray[np.int32]:
         """(rows,) number of each row's class, -1 for a row of no class."""
         labels = np.full(rows, -1, np.int32)
-        labels[self.order] = np.repeat(np.arange(self.count, dtype=np.int32), self.sizes)
+        for first, stop in pairwise(_bounds(self.starts)):
+            numbers = np.arange(first, stop, dtype=np.int32)
+            labels[self.order[self.starts[first] : self.starts[stop]]] = np.repeat(numbers, self.sizes[first:stop])
         return labels
 
 

@@ -23,7 +23,7 @@ from anonymize.verify.verdict import Subject
 _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
 """Types of numbers, and what these have to be below."""
 
-BATCH = 250_000
+BATCH = 100_000
 """Rows whose text is in memory at once."""
 
 _CASELESS = r"^[ -@\[-`{-~]*$"
