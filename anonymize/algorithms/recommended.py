@@ -2,10 +2,12 @@
 
 What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
-rows. Otherwise the same rows are released with less loss: `mondrian --refine`, `top-down` and `bottom-up` (both within
-Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses
-least weighted NCP there makes the release. A table of no more rows is released by the best of the three. In a large
-table, where one pass of refinement over all rows is too much work, the classes that lose most are refined.
+rows. Otherwise the same rows are released with less loss. Where the budget allows for twelve passes of refinement (up
+to about 35,000 rows of 6 quasi-identifiers), what `mondrian`, `top-down` and `bottom-up` begin with is tried on the
+table itself, and the best is refined to the end, as `bottom-up` does. Otherwise `mondrian --refine`, `top-down` and
+`bottom-up` (both within Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table,
+and the one that loses least weighted NCP there makes the release. In a large table, where one pass of refinement over
+all rows is too much work, the classes that lose most are refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
@@ -13,7 +15,7 @@ weights of attributes may bring about, Mondrian's is released. With targets or s
 byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
 and a sample may mislead about the table.
 
-Budget. Counted in cells that a pass of refinement goes over: 1,000,000, or a sixth of those of the quasi-identifiers
+Budget. Counted in cells that a pass of refinement goes over: 2,500,000, or a sixth of those of the quasi-identifiers
 where that is more, times `--effort`. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release
 takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and writing; a
 small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit` ends it

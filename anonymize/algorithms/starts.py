@@ -87,10 +87,10 @@ def starts_of(
     def by(method: Callable[[Context, bool], Method], context: Context) -> Regions:
         return Regions(grouped(table, requirements, rows, method(context, len(rows) > WHOLE_ROWS)), suppressed)
 
-    found: dict[str, Start] = {mondrian.ID: cut}
+    starts: dict[str, Start] = {mondrian.ID: cut}
     if len(rows) <= TRIAL_ROWS:
-        found |= {TOP_DOWN: partial(by, top_down_of), BOTTOM_UP: partial(by, bottom_up_of)}
-    return found
+        starts |= {TOP_DOWN: partial(by, top_down_of), BOTTOM_UP: partial(by, bottom_up_of)}
+    return starts
 
 
 @dataclass(frozen=True)

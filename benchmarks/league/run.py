@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
+GCP = runpy.run_path(str(HERE / "outside.py"))["gcp"]
 ALGORITHMS = (
     "release",
     "mondrian",
@@ -86,17 +88,21 @@ def _of_table(name: str, options: argparse.Namespace, known: set[tuple[Any, ...]
 
 
 def _compared(spec: dict[str, Any], table: Path, algorithms: list[str]) -> Iterator[dict[str, Any]]:
-    """The cells of one spec."""
+    """The cells of one spec; of each release the gcp as well that another script reads in its text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.yaml"
         path.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf8")
         words = ["compare", str(path), "-i", str(table), "--algorithms", ",".join(algorithms)]
-        words += ["-j", "1", "--no-cache", "--json", "-q"]
-        ended = subprocess.run([sys.executable, "-m", "anonymize", *words], capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise SystemExit(ended.stderr)
-    for row in json.loads(ended.stdout)["comparison"]:
-        yield {key: row.get(key) for key in ("label", "code", "seconds", "gcp", "suppressed_rows")}
+        words += ["-j", "1", "--no-cache", "--keep", folder, "--json", "-q"]
+        command = [sys.executable, "-m", "anonymize", *words]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise SystemExit(ended.stderr)
+        for row in json.loads(ended.stdout)["comparison"]:
+            released = Path(folder) / f"{row['label'].replace(' ', '-').replace('=', '-')}-kspec.csv"
+            recomputed = GCP(path, table, released) if released.exists() else None
+            cell = {key: row.get(key) for key in ("label", "code", "seconds", "gcp", "suppressed_rows")}
+            yield cell | {"recomputed": recomputed}
 
 
 if __name__ == "__main__":

@@ -127,8 +127,8 @@ def shown_ncp(attributes: Sequence[Attribute], codes: Corners, partition: Partit
             mixed = np.flatnonzero((high == domain.missing) & (low < high))
             numbers = np.where(codes[index] == domain.missing, 0, codes[index])
             highest = partition.boxes(numbers)[1][mixed]
-            shown = np.minimum(domain.cost(low[mixed], highest) + 1 / domain.size, 1)
-            rise = domain.cost(low[mixed], high[mixed]) - shown
+            cost = np.minimum(domain.cost(low[mixed], highest) + 1 / domain.size, 1)
+            rise = domain.cost(low[mixed], high[mixed]) - cost
             total[mixed] -= attribute.weight * rise * boxes.sizes[mixed]
     return total
 
