@@ -25,7 +25,7 @@ least is refined on (above 100,000 rows: these classes or Mondrian's, whichever 
 other, across the borders of parts too, are grouped anew; in turns with them, rows change places by chance. Tables below
 2,000 rows are gone through two or three times with other random numbers. What is lost never rises, every class still
 meets every model, and a class may have more than 2k rows then. A `--time-limit` ends it earlier, with what was found by
-then. Up to 10,000 rows `top-down` and `bottom-up` come to much the same so, and `release` too.
+then. Up to 10,000 different rows `top-down` and `bottom-up` come to much the same so, and `release` too.
 
 Recoding model. Local: equal rows may be released differently, and regions of classes may overlap.
 

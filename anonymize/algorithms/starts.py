@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.downward import top_down
-from anonymize.algorithms.clustering.ncp import Corners, Penalty, weighted_ncp
+from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weighted_ncp
 from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
-from anonymize.algorithms.clustering.upward import bottom_up
+from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
 from anonymize.algorithms.refining.refine import Refinable, passes_of, refined
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
@@ -31,7 +31,7 @@ from anonymize.table import Table
 
 TOP_DOWN, BOTTOM_UP = "top-down", "bottom-up"
 WHOLE_ROWS = 10_000
-"""Of more rows, other methods than the one that was asked for work within Mondrian's parts."""
+"""Of more different rows, other methods than the one that was asked for work within Mondrian's parts."""
 TRIAL_ROWS = 100_000
 """Of more rows, starts are compared as they are, and only Mondrian's with that of the method."""
 TRIALS = (3, 5)
@@ -85,7 +85,8 @@ def starts_of(
         return Regions(mondrian.classes_to_refine(table, requirements, context).partition, suppressed)
 
     def by(method: Callable[[Context, bool], Method], context: Context) -> Regions:
-        return Regions(grouped(table, requirements, rows, method(context, len(rows) > WHOLE_ROWS)), suppressed)
+        within = equal_rows(codes_of(table.attributes, rows)).count > WHOLE_ROWS
+        return Regions(grouped(table, requirements, rows, method(context, within)), suppressed)
 
     starts: dict[str, Start] = {mondrian.ID: cut}
     if len(rows) <= TRIAL_ROWS:

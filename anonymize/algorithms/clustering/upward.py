@@ -27,7 +27,7 @@ def bottom_up(
     `progress` is called with the number of further rows that are in groups of k. The result is the same for any number
     of threads.
     """
-    partition, done = split_large(penalty, codes, _equal_rows(codes), k), 0
+    partition, done = split_large(penalty, codes, equal_rows(codes), k), 0
     while True:
         small = partition.sizes < k
         reached = int(partition.sizes[~small].sum())
@@ -38,7 +38,7 @@ def bottom_up(
         partition = split_large(penalty, codes, _merged(penalty, codes, partition, k, threads), k)
 
 
-def _equal_rows(codes: Corners) -> Partition:
+def equal_rows(codes: Corners) -> Partition:
     """Rows that agree in every attribute, each set of them one group."""
     order = np.lexsort(codes)
     differs = np.zeros(len(order), np.int64)
