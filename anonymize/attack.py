@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
 from anonymize.link import released_row_of
 from anonymize.names import parameters_of
-from anonymize.publication import Files, named_by, report_files
+from anonymize.publication import Files, named_by, reported
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
@@ -94,10 +95,7 @@ def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
     _check(request)
-    with report_files(request.reports, force=request.force, inputs=_inputs(request)) as publish:
-        result = _attacked(request)
-        publish(result.report)
-    return result
+    return reported(partial(_attacked, request), request.reports, force=request.force, inputs=_inputs(request))
 
 
 def _inputs(request: Attack) -> list[object]:

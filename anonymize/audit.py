@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,7 @@ from anonymize.link import load
 from anonymize.names import parameters_of
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
-from anonymize.publication import named_by, report_files
+from anonymize.publication import named_by, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
 
@@ -131,10 +132,7 @@ def audit(request: Audit) -> AuditResult:
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     _check(request)
-    with report_files(request.reports, force=request.force, inputs=_inputs(request)) as publish:
-        result = _audited(request)
-        publish(result.report)
-    return result
+    return reported(partial(_audited, request), request.reports, force=request.force, inputs=_inputs(request))
 
 
 def _inputs(request: Audit) -> list[object]:

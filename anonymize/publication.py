@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from anonymize.errors import UsageError
 from anonymize.link import SAVE_LINK
@@ -173,6 +173,27 @@ def report_files(
             commit(outputs)
 
         yield publish
+
+
+class Reportable(Protocol):
+    """What a check comes to."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """All of it, as it is written."""
+
+
+Conclusion = TypeVar("Conclusion", bound=Reportable)
+
+
+def reported(
+    conclude: Callable[[], Conclusion], paths: Sequence[str], *, force: bool, inputs: Iterable[object]
+) -> Conclusion:
+    """What a check comes to, its report written to all paths; see `report_files`."""
+    with report_files(paths, force=force, inputs=inputs) as publish:
+        result = conclude()
+        publish(result.report)
+    return result
 
 
 def named_by(spec: Spec) -> list[Path]:

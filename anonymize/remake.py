@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +29,7 @@ from anonymize.evaluation.released import as_written
 from anonymize.families import family_of
 from anonymize.formats import Concluded
 from anonymize.names import split
-from anonymize.publication import named_by, report_files
+from anonymize.publication import named_by, reported
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, override
@@ -80,10 +81,8 @@ def remake(request: Remake) -> Concluded:
         attack_request.original or attack_request.spec.input.path,
         *named_by(attack_request.spec),
     ]
-    with report_files(attack_request.reports, force=attack_request.force, inputs=inputs) as publish:
-        result = _remade(attack_request, made_by)
-        publish(result.report)
-    return result
+    remade = partial(_remade, attack_request, made_by)
+    return reported(remade, attack_request.reports, force=attack_request.force, inputs=inputs)
 
 
 def _made_by(request: Remake) -> MadeBy:

@@ -25,6 +25,7 @@ from anonymize.table import SensitiveColumn
 from anonymize.verify import Check, measure
 from tests.algorithms.tables import requirement, table_of
 from tests.cli.conftest import Call, Desk, call, desk
+from tests.examples import first
 
 __all__ = ["call", "desk"]
 
@@ -107,7 +108,7 @@ def with_target(folder: Path, algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", COUNTING)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(range(3), 1))
 @pytest.mark.parametrize(
     "output", ["{}", "{row_order: shuffle}", "{suppressed_rows: drop}"], ids=["sorted", "shuffle", "drop"]
 )

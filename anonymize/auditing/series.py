@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lack
 from anonymize.auditing.table import with_trees
 from anonymize.formats import Checked, Concluded, Finding, privacy_block
 from anonymize.privacy import PARAMETERS, Requirement, requirements
-from anonymize.publication import named_by, report_files
+from anonymize.publication import named_by, reported
 from anonymize.report.data import SCHEMA_VERSION
 from anonymize.series.departures import DEFERRED
 from anonymize.spec import Spec, override, require
@@ -65,10 +65,9 @@ def audit_series(request: SeriesAudit) -> SeriesResult:
     """Measures a series. Raises UsageError where there is no state or no key, DataError for one that is damaged, a key
     of another series, or a release that is there and cannot be read."""
     inputs = [request.state, request.key, *named_by(request.spec)]
-    with report_files(request.reports, force=request.force, inputs=inputs) as publish, ExitStack() as stack:
-        result = _audited(request, stack)
-        publish(result.report)
-    return result
+    with ExitStack() as stack:
+        audited = partial(_audited, request, stack)
+        return reported(audited, request.reports, force=request.force, inputs=inputs)
 
 
 def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.options import PATH
+from anonymize.cli.options import PATH, Command
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,9 +29,17 @@ def _sizes(context: click.Context, parameter: click.Parameter, value: str | None
     return tuple(sorted(sizes))
 
 
-def names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Names of columns: the option repeated, or names parted by commas; each once."""
     return tuple(dict.fromkeys(name.strip() for text in value for name in text.split(",") if name.strip()))
+
+
+def chosen_columns(*declarations: str, help: str) -> Callable[[Command], Command]:
+    """An option that takes some of the quasi-identifiers."""
+    complete = completing(quasi_identifiers, listed=True)
+    return click.option(
+        *declarations, multiple=True, metavar="A,B,...", callback=_names, shell_complete=complete, help=help
+    )
 
 
 QUERY_OPTIONS = (
@@ -41,14 +50,8 @@ QUERY_OPTIONS = (
         callback=_sizes,
         help="How many quasi-identifiers a query restricts.  [default: any number]",
     ),
-    click.option(
-        "--query-attributes",
-        "attributes",
-        multiple=True,
-        metavar="A,B,...",
-        callback=names,
-        shell_complete=completing(quasi_identifiers, listed=True),
-        help="The quasi-identifiers that queries restrict.  [default: all]",
+    chosen_columns(
+        "--query-attributes", "attributes", help="The quasi-identifiers that queries restrict.  [default: all]"
     ),
     click.option(
         "--query-selectivity",

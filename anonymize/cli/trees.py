@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.completing import completing, quasi_identifiers, targets
-from anonymize.cli.queries import names
+from anonymize.cli.completing import completing, targets
+from anonymize.cli.queries import chosen_columns
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +23,7 @@ TREE_OPTIONS = (
     click.option(
         "--tree-depth", type=click.IntRange(1, 12), help="Conditions in a row, at most, of the tree.  [default: 3]"
     ),
-    click.option(
-        "--tree-columns",
-        multiple=True,
-        metavar="A,B,...",
-        callback=names,
-        shell_complete=completing(quasi_identifiers, listed=True),
-        help="The quasi-identifiers that the tree asks.  [default: all]",
-    ),
+    chosen_columns("--tree-columns", help="The quasi-identifiers that the tree asks.  [default: all]"),
     click.option(
         "--support-within",
         type=click.FloatRange(0, 1),

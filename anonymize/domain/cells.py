@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,8 @@ _MEMBER = re.compile(r"\\(.)|(\|)|([^\\|]+|\\\Z)", re.DOTALL)
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
 _NOTHING = pl.lit(None, pl.String)
+_AS_WRITTEN = pl.QueryOptFlags.none()
+"""On a few cells, to plan a query anew takes longer than the query."""
 _NO_ENDS = pl.struct(first=_NOTHING, last=_NOTHING)
 
 
@@ -132,18 +135,30 @@ def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
     """What each cell says: `suffixed`, `kind`, `low`, `high`. The first shape that fits decides, so their order is that
     of the manual; each is tried on the cells that none before it fits."""
     left, pieces = frame.with_row_index("place"), []
-    digits = frame.select(pl.any_horizontal(pl.col("low", "high").str.contains("[0-9]").any())).item()
+    digits = _have_digits(frame["low"]) or _have_digits(frame["high"])
     for shape in shapes:
         if shape.kind in NUMERIC and not digits:
             continue
-        marked = left.with_columns(shape.ends.alias("ends")).unnest("ends")
-        marked = marked.with_columns(fits=shape.fits.fill_null(False))
-        kind = pl.lit(shape.kind.value, pl.UInt8).alias("kind")
-        pieces.append(marked.filter("fits").select("place", "suffixed", kind, low="first", high="last"))
-        left = marked.filter(~pl.col("fits")).select(left.columns)
+        ends = left.lazy().select("place", "suffixed", shape.ends.alias("ends"), "low", "high").unnest("ends")
+        marked = ends.with_columns(fits=shape.fits.fill_null(False)).collect(optimizations=_AS_WRITTEN)
+        fits = marked["fits"]
+        if fits.any() or left.is_empty():
+            kind = pl.lit(shape.kind.value, pl.UInt8).alias("kind")
+            pieces.append(marked.filter(fits).select("place", "suffixed", kind, low="first", high="last"))
+            left = left.filter(~fits)
         if left.is_empty():
             break
+    return _in_place(pieces)
+
+
+def _in_place(pieces: list[pl.DataFrame]) -> pl.DataFrame:
+    if len(pieces) == 1:  # its rows are in order
+        return pieces[0]
     return pl.concat(pieces).sort("place")
+
+
+def _have_digits(texts: pl.Series) -> bool:
+    return bool(texts.str.contains("[0-9]").any())
 
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
@@ -202,6 +217,7 @@ def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
     return pl.struct(low.alias("first"), high.alias("last"))
 
 
+@lru_cache(64)
 def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
     """Every way for cells to read, the last of which fits them all."""
     empty = [

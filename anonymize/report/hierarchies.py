@@ -102,18 +102,13 @@ def _with_table(table: Table, name: str | None) -> list[Described]:
 def _without_table(spec: Spec, name: str | None) -> list[Described]:
     """Those that do not depend on one; UsageError where every one of them does."""
     names = spec.quasi_identifiers if name is None else [name]
-    readable = [each for each in names if _is_of_file(spec, each)]
+    readable = [each for each in names if spec.quasi_identifiers[each].lists_categories]
     if not readable or spec.weights == "correlation":
         what = "weights: correlation" if readable else "a hierarchy that is not read from a file"
         raise UsageError(f"{what} takes a table: give --input, or input.path in the spec")
     given = any(definition.research_value is not None for definition in spec.quasi_identifiers.values())
     total = 1.0 if given else sum(definition.weight for definition in spec.quasi_identifiers.values())
     return [_described(_empty(spec, each), spec.quasi_identifiers[each].weight / total) for each in readable]
-
-
-def _is_of_file(spec: Spec, name: str) -> bool:
-    definition = spec.quasi_identifiers[name]
-    return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
 
 
 def _empty(spec: Spec, name: str) -> Attribute:

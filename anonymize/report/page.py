@@ -263,7 +263,8 @@ def _losses(report: Report) -> Iterator[Picture | Curves]:
 
 def _marginals(report: Report) -> Iterator[Picture | Curves]:
     for name, block in report.get("marginals", {}).items():
-        hidden = f" ({_number(block['hidden'], 'row')} show nothing)" if block["hidden"] else ""
+        count = block["hidden"]
+        hidden = f" ({_number(count, 'row')} {'shows' if count == 1 else 'show'} nothing)" if count else ""
         yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
 
 

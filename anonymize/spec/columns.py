@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
@@ -114,6 +115,12 @@ class QuasiIdentifier(Definition):
     top: Number | None = Field(
         default=None, description="Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."
     )
+
+    @property
+    def lists_categories(self) -> bool:
+        """Whether all categories that there may be are known beforehand: those of a hierarchy file. Numbers beyond
+        those of a file are not a mistake."""
+        return self.type == "categorical" and isinstance(self.hierarchy, Path)
 
 
 class Sensitive(Definition):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from anonymize.domain.rules import UNKNOWN, resolve
 from anonymize.errors import Problem, SpecError
@@ -18,7 +17,11 @@ def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
     that lie within each other.
     """
     faults = list(_faults(spec, attributes))
-    wrong = [_problem(spec, *each) for each in faults if each[2] != UNKNOWN or _is_of_file(spec, each[0])]
+    wrong = [
+        _problem(spec, *each)
+        for each in faults
+        if each[2] != UNKNOWN or spec.quasi_identifiers[each[0]].lists_categories
+    ]
     wrong += _wrong_counts(spec, attributes)
     if wrong:
         raise SpecError(wrong)
@@ -46,13 +49,6 @@ def _wrong_counts(spec: Spec, attributes: Sequence[Attribute]) -> list[Problem]:
             hint = f"the hierarchy has {height + 1} levels: give {height + 1} values, or {height} without the root's"
             problems.append(spec.problem(path, message, hint))
     return problems
-
-
-def _is_of_file(spec: Spec, name: str) -> bool:
-    """Whether all categories that there may be are known beforehand; numbers beyond those of a file are not a
-    mistake."""
-    definition = spec.quasi_identifiers[name]
-    return definition.type == "categorical" and isinstance(definition.hierarchy, Path)
 
 
 def _problem(spec: Spec, name: str, index: int, message: str) -> Problem:

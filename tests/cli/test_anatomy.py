@@ -104,6 +104,14 @@ def test_another_column_is_no_column_of_groups(call: Call, filled: Desk, command
     assert ended.code == 2 and f"--group: {name} is no column of groups" in ended.err
 
 
+def test_a_column_of_groups_may_be_called_count_where_no_table_counts(call: Call, filled: Desk) -> None:
+    assert call("anatomy", filled.spec, "-o", "pair.csv", "-q").code == 0
+    ended = call("audit", filled.spec, "-i", "pair.qit.csv", "--group", "count")
+    assert ended.code == 2 and "--group: count is no column of groups" in ended.err
+    assert call("anatomy", filled.spec, "-o", "out.csv", "--joined", "--group", "count", "-q").code == 0
+    assert call("audit", filled.spec, "-i", "out.csv", "--group", "count", "-q").code == 0
+
+
 def test_a_value_that_is_too_frequent(call: Call, filled: Desk) -> None:
     ended = call("anatomy", filled.spec, "-o", "out.csv", "-l", 5)
     assert ended.code == 4

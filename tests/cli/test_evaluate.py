@@ -158,6 +158,15 @@ def test_what_makes_no_sense_is_refused(
     assert message in ended.err
 
 
+def test_the_dimensions_of_queries_are_numbers_and_ranges_of_them(desk: Desk, call: Call, released: str) -> None:
+    for text, dimensions in (("2", {"2"}), ("1-3", {"1", "2", "3"}), ("3,1-1", {"1", "3"})):
+        ended = call("evaluate", desk.spec, released, "--queries", 60, "--query-dimensions", text, "--json", "-q")
+        assert set(json.loads(ended.out)["utility"]["query_error"]["by_dimension"]) == dimensions
+    for text in ("0", "1-", "-2", "two", "1,,2", "1-0-2"):
+        ended = call("evaluate", desk.spec, released, "--query-dimensions", text)
+        assert ended.code == 2 and "is no list of numbers from 1, such as 1-3 or 2,4" in ended.err
+
+
 @needs_learners
 @pytest.mark.parametrize(
     ("arguments", "message"),

@@ -56,6 +56,11 @@ def test_underscores_and_capitals_make_no_difference() -> None:
     assert "t: " in explained("t-closeness").partition("Parameters:")[2]
 
 
+def test_a_line_parts_two_manuals_and_none_stands_before_the_first() -> None:
+    text = explained("ncp")
+    assert text.startswith("ncp (") and "\n\nncp (" in text[1:]
+
+
 def test_links_of_the_pages_are_left_out() -> None:
     assert "](" not in explained("1")
 

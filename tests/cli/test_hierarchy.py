@@ -75,6 +75,9 @@ def test_show_without_a_table_shows_files(desk: Desk, call: Call) -> None:
     assert ended.code == 0 and ended.err == "not shown without a table: age\n"
     assert ended.out.decode().splitlines()[-1].split() == ["2", "1", "-", "0.1667"]
     assert call("hierarchy", "show", "spec.yaml", "job").err == ""
+    desk.fill(spec=FILES_ONLY.replace("privacy", "  zip: {hierarchy: {mask: right}}\nprivacy"))
+    ended = call("hierarchy", "show", "spec.yaml")
+    assert ended.code == 0 and ended.err == "not shown without a table: age, zip\n"
 
 
 @pytest.mark.parametrize(

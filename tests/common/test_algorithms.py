@@ -31,13 +31,13 @@ from tests.common.budgets import LIMITED
 from tests.common.oracle import Truth, demands, whole_table_fails
 from tests.common.tables import Case, cases, maskable
 
-PART = 1 / 5
+PART = 1 / 8
 """The share of the profile's examples that each check gets."""
 CHANGING = ("started_at", "timing", "memory")
 UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}
 """Families without equivalence classes, what their privacy can be, and how one reproducible file is made."""
 
-ROWS = {"top-down": 6_000, "bottom-up": 6_000, "k-optimize": 6_000}
+ROWS = {"top-down": 2_600, "bottom-up": 2_600, "k-optimize": 2_600}
 """Rows of several batches, of 1,024 each; the blocks of refinement, which are larger, have their own test."""
 
 CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family not in UNCLASSED]

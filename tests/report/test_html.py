@@ -44,6 +44,22 @@ def test_verdict_figures_and_warnings_are_in_the_page() -> None:
     assert "svg" in reading.tags
 
 
+def test_the_loss_is_said_in_a_sentence_where_it_was_measured() -> None:
+    report = deepcopy(REPORT)
+    report["utility"]["gcp"] = 0.25
+    assert "The quasi-identifiers lost 25 % of their precision." in Reading(html(report)).text
+    del report["utility"]["gcp"]
+    assert "of their precision." not in Reading(html(report)).text
+
+
+def test_what_there_is_nothing_of_has_no_chapter() -> None:
+    bins = {"bins": ["a", "b"], "before": [3, 2], "after": [3, 1]}
+    marginals = {"job": {**bins, "hidden": 0}, "age": {**bins, "hidden": 1}}
+    reading = Reading(html({**deepcopy(REPORT), "marginals": marginals, "associations": {"pairs": []}}))
+    assert "Marginals" in reading.text and "Associations" not in reading.text
+    assert "age (1 row shows nothing)" in reading.text and "job (" not in reading.text
+
+
 def test_there_is_no_script_and_no_request() -> None:
     reading = Reading(html(REPORT))
     assert not {"script", "link", "img", "iframe", "object", "form"}.intersection(reading.tags)

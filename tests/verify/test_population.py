@@ -22,6 +22,7 @@ from anonymize.request import Request
 from anonymize.spec import load, make
 from anonymize.table.boxes import BoxTree
 from anonymize.verify import Check, People, Shown
+from tests.common.budgets import options_of
 from tests.examples import some
 
 JOBS = {"cook": ("cook", "food", "*"), "baker": ("baker", "food", "*"), "nurse": ("nurse", "health", "*")}
@@ -143,7 +144,7 @@ def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str,
             request = Request(
                 spec(folder, model),
                 algorithm,
-                ALGORITHMS[algorithm].Options(),
+                options_of(algorithm),
                 output=str(folder / "out.csv"),
                 allow_unsafe=not ALGORITHMS[algorithm].NEEDS.guarantees,
             )

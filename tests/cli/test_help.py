@@ -1,0 +1,34 @@
+"""`--help` of the commands that release: what is common to them, the algorithm's own options, and the rest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+
+
+def options_by_section(text: str) -> dict[str, list[str]]:
+    """The long names of options under each heading of a help."""
+    sections: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if heading := re.fullmatch(r"(\S.*):", line):
+            sections[heading[1]] = []
+        elif option := re.match(r"  (?:-\w, )?--(\S+)", line):
+            list(sections.values())[-1].append(option[1])
+    return sections
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_options_of_an_algorithm_stand_under_its_name(algorithm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run([algorithm, "--help"])) == 0
+    _, heading, options = capsys.readouterr().out.partition("Common options:")
+    sections = options_by_section(heading + options)
+    own = [each.name.replace("_", "-") for each in fields(ALGORITHMS[algorithm].Options)]
+    assert list(sections) == ["Common options", *([f"Options of {algorithm}"] if own else []), "Further options"]
+    assert sections.get(f"Options of {algorithm}", []) == own
+    assert sections["Common options"][:2] == ["input", "output"] and sections["Further options"][-1] == "help"

@@ -1,0 +1,73 @@
+"""What the cells of a release cost, read from their texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anonymize.privacy import PARAMETERS
+from anonymize.report.texts import CellCosts, ShownColumn
+from anonymize.spec import make
+
+TREE = "cook,kitchen,*\nwaiter,kitchen,*\nclerk,office,*\nchief,office,*\n"
+
+
+def costs(texts: list[str], definition: dict[str, Any], high: list[str] | None = None, **output: Any) -> CellCosts:
+    content = {"version": 1, "quasi_identifiers": {"job": definition}, "privacy": {"k": 2}, "output": output}
+    low = pl.Series("job", texts, pl.String)
+    above = low if high is None else pl.Series("job", high, pl.String)
+    return ShownColumn("job", low, above, make(content, PARAMETERS), labelled=False).costs()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> dict[str, Any]:
+    path = tmp_path / "jobs.csv"
+    path.write_text(TREE, encoding="utf-8")
+    return {"hierarchy": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "ncp", "level"),
+    [(["cook", "clerk"], [0, 0], 0), (["*", "*"], [1, 1], 1), (["cook", "*"], [0, 1], None)],
+    ids=["values", "nothing", "both"],
+)
+def test_of_a_flat_hierarchy_a_value_costs_nothing(texts: list[str], ncp: list[float], level: int | None) -> None:
+    told = costs(texts, {})
+    assert told.ncp is not None
+    assert (told.ncp.tolist(), told.level, told.relative_to) == (ncp, level, "values")
+
+
+def test_a_set_is_no_level_of_a_flat_hierarchy() -> None:
+    told = costs(["{clerk|cook}", "{chief|cook}"], {}, categorical="set")
+    assert told.ncp is not None
+    assert (told.ncp.tolist(), told.level) == ([1, 1], None)
+
+
+def test_of_a_hierarchy_file_a_label_costs_its_share_of_the_leaves(tree: dict[str, Any]) -> None:
+    told = costs(["kitchen", "office"], tree)
+    assert told.ncp is not None
+    assert (told.ncp.tolist(), told.level, told.relative_to) == ([0.5, 0.5], 1, "hierarchy")
+    mixed = costs(["kitchen", "clerk"], tree)
+    assert mixed.ncp is not None
+    assert (mixed.ncp.tolist(), mixed.level) == ([0.5, 0], None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ncp"),
+    [(["0", "2"], ["1", "3"], [0.5, 0.5]), (["0", "1"], ["3", "1"], [1, 0]), (["1"], ["2"], [1])],
+    ids=["nodes", "all and one", "across"],
+)
+def test_numbers_of_leaves_stand_for_the_lowest_node_above(
+    tree: dict[str, Any], low: list[str], high: list[str], ncp: list[float]
+) -> None:
+    told = costs(low, tree, high, categorical="bounds")
+    assert told.ncp is not None and told.ncp.tolist() == ncp
+
+
+@pytest.mark.parametrize(("low", "high"), [("0", "4"), ("a", "b"), ("kitchen", "office")])
+def test_what_is_no_node_has_no_cost(tree: dict[str, Any], low: str, high: str) -> None:
+    told = costs(["0", low], tree, ["3", high], categorical="bounds")
+    assert told.ncp is None and told.loss is None
