@@ -24,8 +24,9 @@ tuned on; the others only judge.
     python page.py results.json bounds.json
 
 [results.json](results.json) has the cells; a run adds those that it lacks. Seconds are wall seconds of one release on
-two cores that three others worked on: they say little. *Bound* is a gcp that no release with classes can be below
-(`--bound`, [bounds.py](bounds.py)); how near the best release comes to it is not known.
+two cores that three others worked on: they say little, and none where a run was held up. *Bound* is a gcp that no
+release with classes can be below (`--bound`, [bounds.py](bounds.py)); how near the best release comes to it is not
+known.
 """
 
 
@@ -61,7 +62,7 @@ def _account(cells: list[dict[str, Any]], lines: list[tuple[str, float, int]]) -
     apart = max((abs(cell["recomputed"] - cell["gcp"]) for cell in again), default=0.0)
     models = ", ".join(f"{WHAT[model]} {sum(line[0] == model for line in lines)}" for model in WHAT)
     suppressed = sum(line[1] > 0 for line in lines)
-    print(f"{len(lines)} lines of 384 were run ({models}; {suppressed} of them with 2 % suppression), not the others.")
+    print(f"{len(lines)} lines of 384 were run ({models}; {suppressed} of them with 2 % suppression).")
     print(f"[outside.py](outside.py) read {len(again)} releases again: it differs by {apart:.0e} at most.\n")
 
 
@@ -84,7 +85,7 @@ def _summary(rows: list[dict[str, dict[str, Any]]], labels: list[str]) -> None:
             cell = row.get(label)
             if cell is not None and cell["gcp"] is not None:
                 above.append(cell["gcp"] / min(losses) - 1 if min(losses) else float(cell["gcp"] > 0))
-                seconds.append(cell["seconds"])
+                seconds += [] if cell["seconds"] is None else [cell["seconds"]]
         if above:
             near = sum(each <= 0.01 for each in above)
             print(
