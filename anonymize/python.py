@@ -99,6 +99,7 @@ def release(
     threads: int | None = None,
     public: bool = False,
     show_values: bool = False,
+    bound: bool = False,
     allow_unsafe: bool = False,
     start_series: str | os.PathLike[str] | None = None,
     after: str | os.PathLike[str] | None = None,
@@ -110,9 +111,9 @@ def release(
 ) -> Release:
     """A release of a table, made by an algorithm (the recommended one for None), verified as the command verifies it.
 
-    `k`, `l`, `t`, `suppression`: over the spec. `public`: the report is made from what is published alone. `options`:
-    the algorithm's own, by the names of its command's (`--time-limit` is `time_limit`). The same data, spec, options
-    and seed give the same frame.
+    `k`, `l`, `t`, `suppression`: over the spec. `public`: the report is made from what is published alone. `bound`: it
+    has a gcp that no release with classes can be below. `options`: the algorithm's own, by the names of its command's
+    (`--time-limit` is `time_limit`). The same data, spec, options and seed give the same frame.
 
     `start_series`, `after`: the state of the series that the release begins, or continues; `key`: the key file of the
     series. The release of a series is a file, `output` (CSV, Parquet or Arrow by its suffix), which appears together
@@ -139,6 +140,7 @@ def release(
             threads=threads or os.cpu_count() or 1,
             public=public,
             show_values=show_values,
+            bound=bound,
             allow_unsafe=allow_unsafe,
             save_recoding=f"{folder}/recoding.json" if reusable else None,
             save_link=path_of(save_link),

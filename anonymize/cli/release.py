@@ -70,6 +70,11 @@ FURTHER_OPTIONS = (
         is_flag=True,
         help="Let the reports count values of the input by name; they are then as private as the input.",
     ),
+    click.option(
+        "--bound",
+        is_flag=True,
+        help="Report a gcp that no release with classes can be below; the time grows with the square of the rows.",
+    ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
     VERBOSE,
