@@ -17,6 +17,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
 from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition, starts_of
+from anonymize.table.memory import give_back
 from anonymize.threads import pool_of
 
 BATCH_ROWS = 1 << 18
@@ -62,7 +63,16 @@ def grow(
                 running |= {pool.submit(work, batch) for batch in batches}
                 blocks += finished
                 progress(sum(len(rows) for rows, _ in finished))
-    return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
+    return assembled(blocks)
+
+
+def assembled(blocks: list[Finished]) -> Partition:
+    """The partition of finished classes, which are freed. What the threads have freed is given back before: it is
+    several times as much as the partition takes."""
+    give_back()
+    rows, sizes = [each for each, _ in blocks], [each for _, each in blocks]
+    blocks.clear()
+    return Partition.of_blocks(rows, sizes)
 
 
 def grown(batch: Batch, rule: SplitRule) -> list[Finished]:
