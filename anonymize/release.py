@@ -19,7 +19,7 @@ from typing import Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.attack import try_release
 from anonymize.calling import make_callable
-from anonymize.families import family_of
+from anonymize.families import check_bound, family_of
 from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
@@ -58,6 +58,7 @@ def release(request: Request) -> dict[str, Any]:
     (True, 2)
     """
     check_needs(request)
+    check_bound(request)
     family, clock = family_of(request.algorithm), Clock()
     paths = _paths(request, family.paths(request))
     paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))

@@ -21,8 +21,9 @@ class Request:
     system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
     release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding;
     `save_link`: of which released row is which of the input. `show_values`: values of the input may be in the report.
-    `memory_limit`: bytes that the process may take, None for what there is; `tmp`: the folder of temporary files.
-    `start_series`, `after`: the state of the series that it begins, or continues; `key`: the file of its key.
+    `bound`: the report says how little any release with classes could lose. `memory_limit`: bytes that the process may
+    take, None for what there is; `tmp`: the folder of temporary files. `start_series`, `after`: the state of the series
+    that it begins, or continues; `key`: the file of its key.
     """
 
     spec: Spec
@@ -42,6 +43,7 @@ class Request:
     save_recoding: str | None = None
     save_link: str | None = None
     show_values: bool = False
+    bound: bool = False
     memory_limit: int | None = None
     tmp: str | None = None
     start_series: str | None = None

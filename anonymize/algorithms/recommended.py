@@ -2,10 +2,12 @@
 
 What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
-rows. Otherwise the same rows are released with less loss: `mondrian --refine`, `top-down` and `bottom-up` (both within
-Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses
-least weighted NCP there makes the release. A table of no more rows is released by the best of the three. In a large
-table, where one pass of refinement over all rows is too much work, the classes that lose most are refined.
+rows. Otherwise the same rows are released with less loss. Where the budget allows for twelve passes of refinement (up
+to about 35,000 rows of 6 quasi-identifiers), what `mondrian`, `top-down` and `bottom-up` begin with is tried on the
+table itself, and the best is refined to the end, as `bottom-up` does. Otherwise `mondrian --refine`, `top-down` and
+`bottom-up` (both within Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table,
+and the one that loses least weighted NCP there makes the release. In a large table, where one pass of refinement over
+all rows is too much work, the classes that lose most are refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
@@ -13,7 +15,7 @@ weights of attributes may bring about, Mondrian's is released. With targets or s
 byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
 and a sample may mislead about the table.
 
-Budget. Counted in cells that a pass of refinement goes over: 1,000,000, or a sixth of those of the quasi-identifiers
+Budget. Counted in cells that a pass of refinement goes over: 2,500,000, or a sixth of those of the quasi-identifiers
 where that is more, times `--effort`. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release
 takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and writing; a
 small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit` ends it
@@ -34,21 +36,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms import bottom_up, mondrian, top_down
+from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustering.ncp import Corners, Penalty, weighted_ncp
-from anonymize.algorithms.clustering.parts import in_parts, parts
+from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, Refinable, refined, sweeps_of
-from anonymize.classes import Partition
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, Refinable, passes_of, refined, sweeps_of
+from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_of, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
 from anonymize.table import Table
@@ -56,10 +57,14 @@ from anonymize.table import Table
 ID = "release"
 NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True)
 
-LEAST_WORK = 1_000_000
+LEAST_WORK = 2_500_000
 """Cells of quasi-identifiers that passes of refinement may go over, however small the table is."""
 SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
+ENOUGH = 12
+"""Passes for which there has to be work so that all rows are their own trial."""
+PLENTY = 36
+"""Passes for which refinement, trials included, is what the algorithms by themselves would do."""
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
@@ -89,7 +94,7 @@ class Candidate:
     name: str
     start: int
     options: dict[str, Any]
-    method: Callable[[Context], Method] | None = None
+    method: Callable[[Context, bool], Method] | None = None
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
@@ -142,6 +147,8 @@ class Recommendation:
 
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
+        if self.work >= ENOUGH * self._cells(self.rows) and self._timely:
+            return self._of_all_rows()
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
         losses = {name: self._loss(classes) for name, classes in trial.items()}
@@ -156,6 +163,25 @@ class Recommendation:
         if trial:
             account["trial"] = {"rows": len(self.sample), "loss": losses}
         return self._never_worse(replace(classes, suppressed=self.first.suppressed), account)
+
+    def _of_all_rows(self) -> Regions:
+        """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
+        passes, left = self.work / self._cells(self.rows), 0.0
+        if self.deadline != np.inf:
+            left = max(self.deadline - time.monotonic(), 1e-3)
+        some = Refinable(time_limit=left)
+        if passes < PLENTY:
+            whole = min(int(passes * 2 / 3), passes_of(len(self.rows)))
+            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(len(self.rows))))
+        starts = starts_of(self.table, self.requirements, self.rows, self.first.suppressed)
+        best = Trial(self.table, self.requirements, some, self.context).best(starts)
+        options = {each.name: each.options for each in CANDIDATES}[best.name]
+        account = {"algorithm": best.name, "options": options if best.name == mondrian.ID else {}}
+        account["reason"] = _reason(len(best.losses), len(self.rows), True)
+        most = len(self.rows) * sum(attribute.weight for attribute in self.table.attributes) or 1.0
+        losses = {name: loss / most for name, loss in best.losses.items()}
+        account["trial"] = {"rows": len(self.rows), "loss": losses}
+        return self._never_worse(best.regions, account)
 
     @property
     def _whole(self) -> bool:
@@ -207,7 +233,7 @@ class Recommendation:
     def _started(self, candidate: Candidate, rows: NDArray[np.uint32], context: Context) -> Regions:
         """A candidate's classes before refinement. One that begins when the time is up is Mondrian's."""
         if candidate.method is not None and self._timely:
-            partition = grouped(self.table, self.requirements, rows, candidate.method(context))
+            partition = grouped(self.table, self.requirements, rows, candidate.method(context, True))
             return Regions(partition, self.first.suppressed)
         if len(rows) == len(self.rows):
             return self.first
@@ -246,25 +272,9 @@ def _reason(tried: int, rows: int, whole: bool) -> str:
     return f"it loses least of {tried} tried on {'the table' if whole else f'{rows:,} rows'}"
 
 
-def _top_down(context: Context) -> Method:
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
-        start = parts(penalty, codes, k, context.threads)
-        return top_down.top_down(penalty, codes, k, top_down.Options(), context.seed or 0, context.threads, start)
-
-    return method
-
-
-def _bottom_up(context: Context) -> Method:
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
-        inside = partial(bottom_up.bottom_up, penalty, k=k)
-        return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
-
-    return method
-
-
 CANDIDATES = (
     Candidate(mondrian.ID, 0, {"refine": True}),
-    Candidate(top_down.ID, 2, {"start": "mondrian"}, _top_down),
-    Candidate(bottom_up.ID, 4, {"start": "mondrian"}, _bottom_up),
+    Candidate(TOP_DOWN, 2, {"start": "mondrian"}, top_down_of),
+    Candidate(BOTTOM_UP, 4, {"start": "mondrian"}, bottom_up_of),
 )
 """In the order in which they are taken where they lose the same."""

@@ -35,15 +35,12 @@ Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
-from anonymize.algorithms.clustering.adjust import adjust
-from anonymize.algorithms.clustering.bisect import JOINS, bisect
+from anonymize.algorithms.clustering.bisect import JOINS
+from anonymize.algorithms.clustering.downward import RISE, ROUNDS, top_down
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
 from anonymize.algorithms.clustering.parts import STARTS, parts
 from anonymize.algorithms.refining.refine import Refinable
@@ -60,9 +57,11 @@ NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=
 class Options(Refinable):
     """Options of the subcommand."""
 
-    rounds: int = option(3, "Scans for the two seeds of a cut; fewer where the penalty no longer grows.", minimum=1)
+    rounds: int = option(
+        ROUNDS, "Scans for the two seeds of a cut; fewer where the penalty no longer grows.", minimum=1
+    )
     join: str = option(
-        "rise", "Which group a row joins: where NCP rises least, its sum is lower, or the row's is.", tuple(JOINS)
+        RISE, "Which group a row joins: where NCP rises least, its sum is lower, or the row's is.", tuple(JOINS)
     )
     start: str = option("whole", "What is cut: the whole table, or Mondrian's parts.", STARTS)
     refine: bool = option(True, "Refine the classes once they are found.")
@@ -73,28 +72,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
         start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)
-        return top_down(penalty, codes, k, options, context.seed or 0, context.threads, start, context.progress)
+        how, seed = (options.rounds, options.join), context.seed or 0
+        return top_down(penalty, codes, k, seed, context.threads, start, context.progress, *how)
 
-    return clustered(table, requirements, method, options if options.refine else None, context)
-
-
-def top_down(
-    penalty: Penalty,
-    codes: Corners,
-    k: int,
-    options: Options,
-    seed: int,
-    threads: int = 1,
-    start: Partition | None = None,
-    progress: Callable[[int], None] = lambda rows: None,
-) -> Partition:
-    """The partition of rows 0 ... n - 1, n >= k, with codes (attributes, n), into groups of at least k rows.
-
-    `start`: parts of these rows that are cut from there on, all at once; None for one part of all rows. Small groups
-    merge across the borders of parts. The same for any number of threads.
-    """
-    if start is None:
-        start = Partition.of_labels(np.zeros(codes.shape[1], np.int64))
-    rng = np.random.default_rng(seed)
-    groups = bisect(penalty, codes, start, k, options.rounds, options.join, rng, progress)
-    return adjust(penalty, codes, groups, k, threads)
+    return clustered(table, requirements, ID, method, options if options.refine else None, context)

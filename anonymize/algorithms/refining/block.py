@@ -70,7 +70,7 @@ class Block:
         low = [np.minimum.reduceat(axis, begins) for axis in places]
         high = [np.maximum.reduceat(axis, begins) for axis in places]
         number = np.repeat(np.arange(len(begins)), sizes)
-        cost = self.measure.cost(low, high)
+        cost = np.maximum(self.measure.cost(low, high), 0)  # what adds up to nothing may be a rounding below it
         return BlockClasses(arranged[begins], order, number, starts_of(sizes), sizes, low, high, cost)
 
     def breaking(self, labels: Ints, touched: Bools) -> Bools:

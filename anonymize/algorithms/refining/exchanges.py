@@ -37,8 +37,9 @@ LARGEST = 3
 """Classes of more rows than this many times k are left as they are."""
 CELLS = 1 << 18
 """Exchanges that are weighed at once."""
-NOISE = 1 << 20
-"""Numbers of Gumbel noise, from which those of a batch are a run that begins at random."""
+NOISE = (8, 1 << 20)
+"""Numbers of Gumbel noise, from which those of a batch are a run that begins at random: so many for each exchange that
+a sweep weighs, and so many at most."""
 
 
 def exchange(
@@ -62,7 +63,8 @@ def exchange(
         return labels
     state = _Members.of(block, classes, used)
     unit = float(np.median(classes.ncp[used]))
-    noise = rng.gumbel(size=NOISE).astype(np.float32)
+    weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
+    noise = rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
     near = np.empty((0, 0), np.int64)
     for sweep in range(sweeps):
         if time.monotonic() >= deadline:
@@ -295,13 +297,13 @@ def _weighed(block: Block, one: _Side, other: _Side) -> Singles:
 def _lost(block: Block, own: _Side, other: _Side) -> Singles:
     """(pairs, weighed, weighed) NCP of a class once a row of its own is gone and one of the other has come.
 
-    On an axis on which all rows of a pair agree, nothing is ever lost, and nothing is worked out.
+    On an axis on which all rows of a pair agree, nothing is ever lost, and nothing is worked out, if it rests.
     """
     total = np.zeros((*own.place.shape, other.place.shape[1]), np.float32)
     for number, axis in enumerate(block.measure.axes):
         ends = np.concatenate((own.ends[number], other.ends[number]))
         mixed = np.flatnonzero((ends != ends[0]).any(axis=0))
-        some = slice(None) if 2 * len(mixed) > len(total) else mixed
+        some = slice(None) if 2 * len(mixed) > len(total) or not axis.rests else mixed
         low, high = own.low[number][some, :, None], own.high[number][some, :, None]
         lows = np.minimum(low, other.left[number][some, None, :])
         highs = np.maximum(high, other.right[number][some, None, :])

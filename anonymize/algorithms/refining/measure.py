@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,11 @@ once per row."""
 
 
 class BoxAxis(Protocol):
-    """One attribute, as far as it occurs among the rows."""
+    """One attribute, as far as it occurs among the rows, or what one of its ends costs (see `missing`)."""
+
+    @property
+    def rests(self) -> bool:
+        """Whether rows that agree cost nothing; otherwise only the axes of an attribute together say what they cost."""
 
     @property
     def places(self) -> Places:
@@ -56,13 +60,10 @@ class BoxAxis(Protocol):
 
 @dataclass(frozen=True)
 class NumericAxis:
-    """Positions of numbers: the cost of an interval is its length, `weight` at most.
+    """Positions of numbers: the cost of an interval is its length."""
 
-    `weight` is inf where no length exceeds it.
-    """
-
+    rests: ClassVar[bool] = True
     places: Places
-    weight: np.float32
 
     def line(self, places: Places) -> Singles:
         """See BoxAxis."""
@@ -70,19 +71,18 @@ class NumericAxis:
 
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""
-        return self._capped(high - low)
+        return np.asarray(high - low)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         length = np.maximum(high, places)
         length -= np.minimum(low, places)
-        return self._capped(length)
+        return np.asarray(length)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
         np.maximum(high, places, out=out)
         out -= np.minimum(low, places, out=work)
-        self._capped(out)
         out *= scale
         return out
 
@@ -93,9 +93,6 @@ class NumericAxis:
         whole = rng.random(places.shape) < WHOLE
         ends = np.maximum(left, low), np.minimum(left + length, high)
         return np.where(whole, low, np.minimum(ends[0], places)), np.where(whole, high, np.maximum(ends[1], places))
-
-    def _capped(self, length: Singles) -> Singles:
-        return length if np.isinf(self.weight) else np.minimum(length, self.weight, out=length)
 
 
 @dataclass(frozen=True)
@@ -111,6 +108,7 @@ class TaxonomyAxis:
     size: int
     first: Places
     last: Places
+    rests: bool = True
 
     def line(self, places: Places) -> Singles:
         """From leaf to leaf it is as far as the lowest node above both costs."""
@@ -144,19 +142,15 @@ class TaxonomyAxis:
 
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
-    """The axis of an attribute whose codes (rows,) are given."""
+    """The axis of an attribute whose codes (rows,) are given; of numbers all or none are missing."""
     if isinstance(domain, Numeric):
-        position = domain.cost(np.zeros(len(codes), np.int64), codes)
-        missing = np.zeros(len(codes), np.bool_) if domain.missing is None else codes == domain.missing
-        position[missing] = (1 if domain.span else 0) + 1 / domain.size  # not capped, so that differences are costs
-        most = weight if missing.any() else np.inf
-        return NumericAxis((weight * position).astype(np.float32), np.float32(most))
+        return NumericAxis((weight * domain.cost(np.zeros(len(codes), np.int64), codes)).astype(np.float32))
     assert isinstance(domain, Taxonomy)
     leaves, places = np.unique(codes, return_inverse=True)
     size = len(leaves)
     low, high = np.meshgrid(leaves, leaves, indexing="ij")
     table = (weight * domain.cost(np.minimum(low, high), np.maximum(low, high))).astype(np.float32)
-    cube = _cube(table) if size <= CUBED_LEAVES else None
+    cube = cube_of(table) if size <= CUBED_LEAVES else None
     return TaxonomyAxis(places, table.ravel(), cube, size, *_extents(domain, leaves))
 
 
@@ -166,7 +160,7 @@ def _extents(domain: Taxonomy, leaves: Integers) -> tuple[Places, Places]:
     return np.searchsorted(leaves, domain.start[nodes]), np.searchsorted(leaves, domain.stop[nodes]) - 1
 
 
-def _cube(table: Singles) -> Singles:
+def cube_of(table: Singles) -> Singles:
     """(size * size * size,) from the table (size, size): cost of the interval from low to high and a third leaf."""
     leaves = np.arange(len(table))
     low, high, third = np.meshgrid(leaves, leaves, leaves, indexing="ij", sparse=True)

@@ -27,14 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, option
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining import blocks as blocks_of
 from anonymize.algorithms.refining.block import Block, Met
 from anonymize.algorithms.refining.blocks import blocks, sections
 from anonymize.algorithms.refining.exchanges import exchange
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
+from anonymize.algorithms.refining.measure import BoxMeasure
+from anonymize.algorithms.refining.missing import axes_of
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.recarve import recarved
 from anonymize.algorithms.refining.regroup import Map, regroup
@@ -57,18 +58,25 @@ ANNEALING = 1 << 16
 """The number of the first round of sweeps of exchanges, above those of all passes."""
 ROUNDS = 3
 """Rounds of sweeps where a table has several blocks."""
-EXCHANGES = (8, 40, 200)
+EXCHANGES = (16, 40, 200)
 """Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
-A_SWEEP = 100
+A_SWEEP = 50
 """One more for so many rows, of small tables."""
 EXCHANGED = 1 << 25
 """Of large ones, so many that about this many rows are gone through in total."""
-HEAT = (0.012, 0.001)
+CYCLES = 4
+"""How many times passes and exchanges take turns, where there are passes for that."""
+A_CYCLE = 7
+"""Passes of a cycle at least."""
+HEAT = (0.03, 0.0005)
 """The temperature of the first and of the last sweep, in shares of the median NCP of a class."""
 A_PASS = 12
 """Sweeps of exchanges for a pass of a budget that is counted in passes: a third of the work of one."""
 LITTLE = 1e-4
-"""Refinement ends when a pass lowers the NCP by less than this share of it."""
+"""Passes end when several in a row lower the NCP by less than this share of it each, and refinement when a cycle
+does."""
+PATIENCE = 3
+"""So many passes in a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +107,11 @@ Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]
 """(rows of a block, labels, chance, map) -> labels of these rows."""
 
 
+def passes_of(rows: int) -> int:
+    """Passes by default: as many as go over the rows that are due, between two limits."""
+    return min(max(ROWS // max(rows, 1), PASSES[0]), PASSES[1])
+
+
 def sweeps_of(rows: int) -> int:
     """Sweeps of exchanges by default: more for a larger table, up to where the work counts."""
     few, least, most = EXCHANGES
@@ -106,9 +119,15 @@ def sweeps_of(rows: int) -> int:
 
 
 def refined(
-    table: Table, requirements: tuple[Requirement, ...], regions: Regions, options: Refinable, context: Context
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    regions: Regions,
+    options: Refinable,
+    context: Context,
+    made: int = 0,
 ) -> Regions:
-    """The same rows in classes that lose no more; the recoding says what was gained."""
+    """The same rows in classes that lose no more; the recoding says what was gained. `made`: passes before these, after
+    which chance goes on."""
     rows = np.sort(regions.partition.order)
     types = RowTypes.made(table, requirements, rows) if len(rows) else None
     if regions.partition.count < (1 if types else 2):
@@ -117,7 +136,7 @@ def refined(
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
     search = Refinement(table.attributes, rows, minimum_size(requirements), met, context, types)
     with ThreadPoolExecutor(context.threads) as executor:
-        partition, story = search.run(Partition.of_labels(labels), options, executor)
+        partition, story = search.run(Partition.of_labels(labels), options, executor, made)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
 
 
@@ -135,43 +154,59 @@ class Refinement:
     ) -> None:
         self.attributes, self.k, self.met, self.context, self.types = attributes, k, met, context, types
         self.codes = codes_of(attributes, rows)
-        self.penalty = Penalty.of(attributes)
         self._whole: Block | None = None
 
-    def run(self, partition: Partition, options: Refinable, executor: Executor) -> tuple[Partition, dict[str, Any]]:
-        """The refined partition, and the report's account of it."""
+    def run(
+        self, partition: Partition, options: Refinable, executor: Executor, made: int = 0
+    ) -> tuple[Partition, dict[str, Any]]:
+        """The refined partition, and the report's account of it; `made`: passes before these."""
         deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
-        before = best = self._ncp(partition)
-        rows, number = len(partition.order), 0
-        passes = options.passes or min(max(ROWS // rows, PASSES[0]), PASSES[1])
-        while number < passes and time.monotonic() < deadline:
-            tried = self._in_blocks(self._passed(number, deadline, rows), partition, number, executor)
-            number += 1
-            self.context.refining(number, passes)
-            ncp = self._ncp(tried)
-            gain, best, partition = best - ncp, min(ncp, best), tried if ncp <= best else partition
-            if gain < LITTLE * best:
+        before = self._ncp(partition)
+        rows = len(partition.order)
+        passes, sweeps = options.passes or passes_of(rows), options.sweeps or sweeps_of(rows)
+        cycles = min(max(passes // A_CYCLE, 1), CYCLES)
+        number, best = 0, before
+        for cycle in range(cycles):
+            last, begin, vain = -(-passes * (cycle + 1) // cycles), best, 0
+            while number < last and vain < PATIENCE and time.monotonic() < deadline:
+                tried = self._in_blocks(self._passed(made + number, deadline, rows), partition, made + number, executor)
+                number += 1
+                self.context.refining(number, passes)
+                partition, ncp = self._better(partition, tried, best)
+                vain = vain + 1 if best - ncp < LITTLE * best else 0
+                best = ncp
+            tried = self._annealed(partition, -(-sweeps // cycles), (made, cycle), deadline, executor)
+            partition, best = self._better(partition, tried, best)
+            if begin - best < LITTLE * best or time.monotonic() >= deadline:
                 break
-        tried = self._annealed(partition, options.sweeps or sweeps_of(rows), deadline, executor)
-        ncp = self._ncp(tried)
-        partition, best = (tried, ncp) if ncp < best else (partition, best)
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
         return partition, account | {"stopped_by_time": time.monotonic() >= deadline}
 
-    def _annealed(self, partition: Partition, sweeps: int, deadline: float, executor: Executor) -> Partition:
-        """The partition after sweeps of exchanges, along other borders of blocks several times; it may lose more."""
+    def _better(self, partition: Partition, tried: Partition, best: float) -> tuple[Partition, float]:
+        """What was tried, and its NCP, where that is at most the best so far, that of the partition."""
+        ncp = self._ncp(tried)
+        return (tried, ncp) if ncp <= best else (partition, best)
+
+    def _annealed(
+        self, partition: Partition, sweeps: int, turn: tuple[int, int], deadline: float, executor: Executor
+    ) -> Partition:
+        """The partition after sweeps of exchanges, along other borders of blocks several times; it may lose more.
+
+        `turn`: the passes that were made before, and the number of the cycle; chance follows from it.
+        """
         rounds = 1 if len(partition.order) <= blocks_of.ROWS else ROUNDS
         heats = [HEAT[0] * (HEAT[1] / HEAT[0]) ** (number / rounds) for number in range(rounds + 1)]
+        first = ANNEALING + (turn[0] * CYCLES + turn[1]) * ROUNDS
         for number in range(rounds):
             heat = heats[number], heats[number + 1]
             step = self._swept(-(-sweeps // rounds), heat, deadline)
-            partition = self._in_blocks(step, partition, ANNEALING + number, executor)
+            partition = self._in_blocks(step, partition, first + number, executor)
             self.context.refining(number + 1, rounds)
         return partition
 
     def _ncp(self, partition: Partition) -> float:
         """Weighted NCP of the partition, to the last digit."""
-        return float(GroupBoxes.of(self.codes, partition).ncp(self.penalty).sum())
+        return float(shown_ncp(self.attributes, self.codes, partition).sum())
 
     def _in_blocks(self, step: Step, partition: Partition, number: int, executor: Executor) -> Partition:
         """A step of all blocks: those of a large table side by side, else what the step of the one does by itself.
@@ -222,10 +257,7 @@ class Refinement:
         """The block of some rows; that of all rows is made once."""
         if self._whole is not None:
             return self._whole
-        axes = [
-            axis_of(attribute.domain, codes[rows], attribute.weight)
-            for attribute, codes in zip(self.attributes, self.codes, strict=True)
-        ]
+        axes = axes_of(self.attributes, self.codes[:, rows])
         met = None if self.met is None else partial(_met_by_rows, self.met, rows)
         block = Block(BoxMeasure(axes), self.k, met)
         if len(rows) == self.codes.shape[1]:

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Finished, SplitRule, assembled, grown, pool_of
+from anonymize.algorithms.splitting.grow import Finished, SplitRule, assembled, grown
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
 from anonymize.classes import Codes, Ints, Partition, Runs
 from anonymize.order import scattered
+from anonymize.threads import pool_of
 
 PART_ROWS = 1 << 20
 """Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""

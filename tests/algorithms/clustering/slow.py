@@ -19,6 +19,12 @@ def ncp_of(table: Table, rows: Sequence[int]) -> float:
     return len(rows) * one
 
 
+def shown_of(table: Table, rows: Sequence[int], most: float = 1.0) -> float:
+    """The same as it reads, where numbers are beside missing ones; `most`: what an attribute then costs at most."""
+    parts = ((a, a.codes[list(rows)].tolist()) for a in table.attributes)
+    return len(rows) * sum(a.weight * cost(a.domain, codes, shown=True, most=most) for a, codes in parts)
+
+
 def exact(penalty: Penalty, codes: Corners, rows: Sequence[int]) -> float:
     """The same to the last bit of what the searches compare."""
     mine = codes[:, list(rows)]

@@ -11,7 +11,7 @@ from anonymize.algorithms.clustering import ncp
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, UnionPenalties, codes_of
 from anonymize.classes import Partition
 from anonymize.table import Table
-from tests.algorithms.clustering.slow import classes, ncp_of
+from tests.algorithms.clustering.slow import classes, ncp_of, shown_of
 from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
 
 
@@ -59,3 +59,11 @@ def test_a_hierarchy_counts_the_leaves_under_the_closest_common_ancestor() -> No
     assert pair("b", "c") == pytest.approx(2 / 7)
     assert pair("d", "e") == pytest.approx(5 / 7)
     assert pair("a", "d") == pair("a", "f") == 1.0
+
+
+@given(grouped())
+def test_what_a_class_will_read_as_is_what_it_is_said_to_cost(drawn: tuple[Table, Partition]) -> None:
+    table, partition = drawn
+    found = ncp.shown_ncp(table.attributes, codes_of(table.attributes), partition)
+    groups = classes(partition.order, partition.starts)
+    assert found.tolist() == pytest.approx([shown_of(table, group) for group in groups])

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
+from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.refining import measure
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
+from anonymize.algorithms.refining.measure import BoxMeasure
+from anonymize.algorithms.refining.missing import axes_of
 from anonymize.table import Table
+from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.tables import numeric, seeds, table_of, tables
 from tests.examples import some
 
@@ -18,35 +20,29 @@ Rng = np.random.Generator
 
 
 def measure_of(table: Table) -> BoxMeasure:
-    return BoxMeasure([axis_of(a.domain, a.codes, a.weight) for a in table.attributes])
+    return BoxMeasure(axes_of(table.attributes, codes_of(table.attributes)))
 
 
-def boxes(table: Table, rng: Rng, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of rows whose box is meant: codes low and high, and the rows."""
-    codes = codes_of(table.attributes)
-    rows = rng.integers(0, table.rows, (2, count))
-    return codes[:, rows].min(axis=1), codes[:, rows].max(axis=1), rows
+def shown(table: Table, rows: np.ndarray) -> list[float]:
+    """What one row of a class of each column of rows (class, count) loses."""
+    return [shown_of(table, each.tolist(), np.inf) / len(each) for each in rows.T]
 
 
 @settings(max_examples=some(60))
 @given(tables(), seeds)
 def test_boxes_cost_what_the_penalty_says(table: Table, rng: Rng) -> None:
-    low, high, rows = boxes(table, rng, 20)
+    rows = rng.integers(0, table.rows, (2, 20))
     found = measure_of(table)
     ends = [np.sort(places[rows], axis=0) for places in found.places]
     cost = found.cost([end[0] for end in ends], [end[1] for end in ends])
-    assert cost == pytest.approx(Penalty.of(table.attributes)(low, high), abs=1e-5)
+    assert cost == pytest.approx(shown(table, rows), abs=1e-5)
 
 
 @settings(max_examples=some(60))
 @given(tables(), seeds, st.sampled_from([0, 3, 1 << 9]))
 def test_a_box_joined_by_a_row_costs_what_the_penalty_says(table: Table, rng: Rng, few: int) -> None:
-    low, high, rows = boxes(table, rng, 20)
-    third = rng.integers(0, table.rows, 7)
-    codes = codes_of(table.attributes)[:, third]
-    wanted = Penalty.of(table.attributes)(
-        np.minimum(low[:, None, :], codes[:, :, None]), np.maximum(high[:, None, :], codes[:, :, None])
-    )
+    rows, third = rng.integers(0, table.rows, (2, 20)), rng.integers(0, table.rows, 7)
+    wanted = np.array([shown(table, np.concatenate((rows, np.full((1, 20), row)))) for row in third])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "FEW", few)
         found = measure_of(table)
@@ -70,8 +66,17 @@ def test_what_is_crossed_twice_is_right_both_times() -> None:
     assert first[2, 4] == pytest.approx(2 / 49)
 
 
-def test_a_missing_number_costs_a_leaf_more_than_the_way_to_the_highest() -> None:
+def test_numbers_beside_missing_ones_cost_what_they_span_and_a_leaf() -> None:
+    """Before, they cost as much as up to the highest of all, and a class of low numbers was the dearest."""
     found = measure_of(table_of(numeric([0, 5, 10, None, None], "x", weight=3.0)))
-    (places,) = found.places
-    cost = found.cost([places[[0, 0, 2, 3]]], [places[[1, 3, 3, 4]]])
-    assert cost.tolist() == pytest.approx([1.5, 3, 3 / 4, 0])
+
+    def cost(*rows: int) -> float:
+        places = [each[list(rows)] for each in found.places]
+        return float(
+            found.cost([each.min(keepdims=True) for each in places], [each.max(keepdims=True) for each in places])[0]
+        )
+
+    assert cost(0, 1) == pytest.approx(1.5)
+    assert cost(0, 3) == cost(2, 4) == pytest.approx(3 / 4)
+    assert cost(0, 1, 3) == pytest.approx(1.5 + 3 / 4)
+    assert cost(3, 4) == cost(1) == pytest.approx(0, abs=1e-6)

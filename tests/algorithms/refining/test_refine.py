@@ -20,7 +20,7 @@ from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
 from anonymize.recoding import Regions
 from anonymize.table import Table
-from tests.algorithms.clustering.slow import ncp_of, optimum
+from tests.algorithms.clustering.slow import optimum, shown_of
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
 from tests.examples import some
 
@@ -34,7 +34,7 @@ def random_regions(table: Table, k: int, rng: Rng) -> Regions:
 
 def lost(table: Table, regions: Regions) -> float:
     partition = regions.partition
-    return sum(ncp_of(table, rows.tolist()) for rows in np.split(partition.order, partition.starts[1:-1]))
+    return sum(shown_of(table, rows.tolist()) for rows in np.split(partition.order, partition.starts[1:-1]))
 
 
 def spread(rows: int = 600) -> Table:

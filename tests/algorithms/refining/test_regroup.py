@@ -14,7 +14,7 @@ from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pool
 from anonymize.algorithms.refining.regroup import regroup
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table
-from tests.algorithms.clustering.slow import ncp_of
+from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.refining.test_measure import measure_of
 from tests.algorithms.refining.test_transfers import line, lost
 from tests.algorithms.tables import seeds, tables
@@ -98,7 +98,9 @@ def test_a_grouping_counts_what_its_groups_lose(table: Table, rng: Rng, k: int) 
     ncp = grouping.grow()
     for pool in range(2):
         group = grouping.group[pool, : held[pool]]
-        wanted = sum(ncp_of(table, padded[pool, : held[pool]][group == name].tolist()) for name in np.unique(group))
+        wanted = sum(
+            shown_of(table, padded[pool, : held[pool]][group == name].tolist(), np.inf) for name in np.unique(group)
+        )
         assert abs(ncp[pool] - wanted) < 1e-3
         assert np.bincount(group, minlength=held[pool] // k).min() >= k
     assert (grouping.group[1, k:] == -1).all()
@@ -113,5 +115,5 @@ def test_the_nearest_classes_come_first_without_chance(table: Table, rng: Rng) -
     found = neighbours(block, classes, [np.arange(classes.count)], 5, rng, spread=0.0)
     for row, near in zip(found.rows, found.near, strict=True):
         members = [np.flatnonzero(labels == labels[each]).tolist() for each in near[: classes.count]]
-        one = [ncp_of(table, [*rows, row]) / (len(rows) + 1) for rows in members]
+        one = [shown_of(table, [*rows, row], np.inf) / (len(rows) + 1) for rows in members]
         assert all(left <= right + 1e-5 for left, right in pairwise(one))

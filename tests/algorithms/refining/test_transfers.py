@@ -11,7 +11,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.transfers import targets, transfer
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table
-from tests.algorithms.clustering.slow import ncp_of
+from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.refining.test_measure import measure_of
 from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
 from tests.examples import some
@@ -32,7 +32,7 @@ def transferred(table: Table, labels: list[int], k: int, block: Block | None = N
 
 def lost(table: Table, labels: list[int] | Ints) -> float:
     labels = np.asarray(labels)
-    return sum(ncp_of(table, np.flatnonzero(labels == label).tolist()) for label in np.unique(labels))
+    return sum(shown_of(table, np.flatnonzero(labels == label).tolist(), np.inf) for label in np.unique(labels))
 
 
 def test_a_row_goes_where_it_costs_less() -> None:
@@ -91,6 +91,6 @@ def test_targets_are_the_best_of_all(table: Table, rng: Rng) -> None:
     found = targets(block, classes, [np.arange(classes.count)])
     for row in range(table.rows):
         others = [np.flatnonzero(labels == label) for label in classes.names if label != labels[row]]
-        rises = [ncp_of(table, [*other, row]) - ncp_of(table, other.tolist()) for other in others]
+        rises = [shown_of(table, [*other, row], np.inf) - shown_of(table, other.tolist(), np.inf) for other in others]
         if rises:
             assert found.rise[row] == pytest.approx(min(rises), abs=1e-3)

@@ -1,0 +1,161 @@
+"""Where refinement begins: at the classes of the method that comes to least, by a trial on the table itself.
+
+No method loses least on every table, least of all under several models, and refinement does not leave the
+neighbourhood of where it begins: what a start lacks after a few passes, it lacks at the end. So the classes of
+`mondrian`, `top-down` and `bottom-up` are all refined a little; those that come near the least, once more; and what
+then loses least is refined on. Which method is asked for does not matter to a small table: the starts are the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms import mondrian
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.clustering.downward import top_down
+from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weighted_ncp
+from anonymize.algorithms.clustering.parts import in_parts, parts
+from anonymize.algorithms.clustering.run import Method, grouped
+from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
+from anonymize.algorithms.refining.refine import Refinable, passes_of, refined
+from anonymize.classes import Partition
+from anonymize.privacy import Requirement
+from anonymize.recoding import Regions
+from anonymize.table import Table
+
+TOP_DOWN, BOTTOM_UP = "top-down", "bottom-up"
+WHOLE_ROWS = 10_000
+"""Of more different rows, other methods than the one that was asked for work within Mondrian's parts."""
+TRIAL_ROWS = 100_000
+"""Of more rows, starts are compared as they are, and only Mondrian's with that of the method."""
+TRIALS = (3, 5)
+"""Passes of a trial at most, and the share of all passes that it takes: one in so many."""
+NEAR = 0.03
+"""Starts that lose by no more than this share more than the least are refined once more before one is chosen."""
+
+RUNS = (4_000, 125, 3)
+"""A table of fewer rows than the first is gone through several times, with other random numbers, so that as many rows
+are gone through in all; but only once for each so many rows, as the smallest have little to find, and so many times at
+most."""
+ANOTHER = 1 << 20
+"""From the seed of one of these times to that of the next."""
+
+Start = Callable[[Context], Regions]
+
+
+def top_down_of(context: Context, within: bool) -> Method:
+    """The groups of top-down; `within`: Mondrian's parts."""
+
+    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+        start = parts(penalty, codes, k, context.threads) if within else None
+        return top_down(penalty, codes, k, context.seed or 0, context.threads, start)
+
+    return method
+
+
+def bottom_up_of(context: Context, within: bool) -> Method:
+    """The groups of bottom-up; `within`: Mondrian's parts."""
+
+    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+        if not within:
+            return bottom_up(penalty, codes, k, context.threads)
+        return in_parts(
+            partial(bottom_up, penalty, k=k), codes, parts(penalty, codes, k, context.threads), context.threads
+        )
+
+    return method
+
+
+def starts_of(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    rows: NDArray[np.uint32],
+    suppressed: NDArray[np.uint32],
+) -> dict[str, Start]:
+    """How each method finds its classes of the rows, ascending, that are released; Mondrian's first, and alone where
+    there are too many rows for a trial."""
+
+    def cut(context: Context) -> Regions:
+        return Regions(mondrian.classes_to_refine(table, requirements, context).partition, suppressed)
+
+    def by(method: Callable[[Context, bool], Method], context: Context) -> Regions:
+        within = equal_rows(codes_of(table.attributes, rows)).count > WHOLE_ROWS
+        return Regions(grouped(table, requirements, rows, method(context, within)), suppressed)
+
+    starts: dict[str, Start] = {mondrian.ID: cut}
+    if len(rows) <= TRIAL_ROWS:
+        starts |= {TOP_DOWN: partial(by, top_down_of), BOTTOM_UP: partial(by, bottom_up_of)}
+    return starts
+
+
+@dataclass(frozen=True)
+class Best:
+    """What became of several starts. `name`: the one that was refined to the end, to `regions`; `losses`: the weighted
+    NCP of each when it was last looked at."""
+
+    name: str
+    regions: Regions
+    losses: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What starts are refined with. `options`: of the refinement that the best of them gets; what a trial takes is
+    part of its passes."""
+
+    table: Table
+    requirements: tuple[Requirement, ...]
+    options: Refinable
+    context: Context
+
+    def best(self, starts: Mapping[str, Start]) -> Best:
+        """The best of some starts, refined to the end; between equal ones the first. Small tables are gone through
+        several times. With a time limit, what does not begin within a third of it is left out."""
+        begin, first = time.monotonic(), self._best(starts, self.context.seed or 0)
+        rows = len(first.regions.partition.order)
+        for run in range(1, min(RUNS[0] // max(rows, 1), rows // RUNS[1], RUNS[2])):
+            if self.options.time_limit and time.monotonic() - begin > self.options.time_limit / 3:
+                break
+            other = self._best(starts, (self.context.seed or 0) + run * ANOTHER)
+            first = min(first, other, key=lambda best: best.losses[best.name])
+        return first
+
+    def _best(self, starts: Mapping[str, Start], seed: int) -> Best:
+        begin, limit = time.monotonic(), self.options.time_limit or np.inf
+        context = replace(self.context, seed=seed, progress=lambda done: None, save=False)
+        tried: dict[str, Regions] = {}
+        for name, start in starts.items():
+            if not tried or time.monotonic() - begin < limit / 3:
+                tried[name] = start(context)
+        rows = len(next(iter(tried.values())).partition.order)
+        total, made = self.options.passes or passes_of(rows), 0
+        if len(tried) > 1 and rows <= TRIAL_ROWS:
+            passes = max(min(TRIALS[0], total // TRIALS[1]), 1)
+            for _ in range(2):
+                least = min(map(self._loss, tried.values()))
+                near = [name for name in tried if not made or self._loss(tried[name]) <= (1 + NEAR) * least]
+                if (made and len(near) == 1) or time.monotonic() - begin > limit / 3:
+                    break
+                tried |= {name: self._refined(tried[name], passes, limit / 9, context, made) for name in near}
+                made += passes
+        losses = {name: self._loss(regions) for name, regions in tried.items()}
+        chosen = min(losses, key=lambda name: losses[name])
+        left = replace(self.options, passes=max(total - made, 1))
+        if self.options.time_limit:
+            left = replace(left, time_limit=max(begin + limit - time.monotonic(), 1e-3))
+        regions = refined(self.table, self.requirements, tried[chosen], left, context, made)
+        return Best(chosen, regions, losses | {chosen: self._loss(regions)})
+
+    def _loss(self, regions: Regions) -> float:
+        return weighted_ncp(self.table.attributes, regions.partition)
+
+    def _refined(self, regions: Regions, passes: int, seconds: float, context: Context, made: int) -> Regions:
+        silent = replace(context, refining=lambda done, total: None)
+        few = Refinable(passes=passes, sweeps=2, time_limit=0.0 if seconds == np.inf else seconds)
+        return refined(self.table, self.requirements, regions, few, silent, made)

@@ -1,0 +1,47 @@
+"""Bounds on what any release of the league's tables loses under k-anonymity, from `mondrian --bound`.
+
+python benchmarks/league/bounds.py TABLES [--only census,attrition] [-k 5,25] -o bounds.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Writes the bound of each table at each k; what is there already is not worked out again."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", type=Path)
+    parser.add_argument("--only", default=None)
+    parser.add_argument("-k", default="5,25")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    bounds = json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else {}
+    for name in options.only.split(",") if options.only else yaml.safe_load((HERE / "tables.yaml").read_text()):
+        for k in options.k.split(","):
+            if f"{name} {k}" not in bounds:
+                bounds[f"{name} {k}"] = _bound(HERE / "specs" / f"{name}.yaml", options.tables / f"{name}.csv", k)
+                options.output.write_text(json.dumps(bounds, indent=1) + "\n", encoding="utf8")
+
+
+def _bound(spec: Path, table: Path, k: str) -> dict[str, float | None]:
+    """The report's block."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        words = ["mondrian", str(spec), "-i", str(table), "-k", k, "--bound", "--dry-run", "-q", "-r", str(report)]
+        subprocess.run([sys.executable, "-m", "anonymize", *words], check=True, stdout=subprocess.DEVNULL)
+        block: dict[str, float | None] = json.loads(report.read_text())["utility"]["bound"]
+        return block
+
+
+if __name__ == "__main__":
+    main()
