@@ -37,8 +37,10 @@ class Partition:
 
     @classmethod
     def of_blocks(cls, rows: list[NDArray[np.uint32]], sizes: list[Ints]) -> Partition:
-        """The partition whose classes are listed block by block: each block's rows, and the sizes of its classes."""
+        """The partition whose classes are listed block by block: each block's rows, which are freed, and the sizes of
+        its classes."""
         order = np.concatenate(rows) if rows else np.empty(0, np.uint32)
+        rows.clear()
         size = np.concatenate(sizes) if sizes else np.empty(0, np.int64)
         starts = starts_of(size)
         rank = np.argsort(order[starts[:-1]], kind="stable")
@@ -105,7 +107,9 @@ class Partition:
     def class_of(self, rows: int) -> NDArray[np.int32]:
         """(rows,) number of each row's class, -1 for a row of no class."""
         labels = np.full(rows, -1, np.int32)
-        labels[self.order] = np.repeat(np.arange(self.count, dtype=np.int32), self.sizes)
+        for first, stop in pairwise(_bounds(self.starts)):
+            numbers = np.arange(first, stop, dtype=np.int32)
+            labels[self.order[self.starts[first] : self.starts[stop]]] = np.repeat(numbers, self.sizes[first:stop])
         return labels
 
 

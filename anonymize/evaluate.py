@@ -39,6 +39,7 @@ from anonymize.request import Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
+from anonymize.threads import pool_of
 from anonymize.verify.risk import classes_block
 
 
@@ -52,7 +53,7 @@ class Evaluate:
     release the sensitive table, and the column of groups. `link`: which row of the original each released row is, as it
     was saved with the release. `parameters`, `method`: of a randomized release the file of its parameters, and how it
     is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
-    compared.
+    compared. `threads`: by how many of them it is measured.
     """
 
     spec: Spec
@@ -70,6 +71,7 @@ class Evaluate:
     method: Method | None = None
     models: Protocol | None = None
     tree: TreePlan | None = None
+    threads: int = 1
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
 
@@ -213,9 +215,11 @@ def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
 def _queries(request: Evaluate, table: Table) -> Queries:
     """The COUNT queries. Raises SpecError and UsageError for those that make no sense of this spec."""
     if request.query_file is None:
-        return drawn(table, replace(request.query_plan, number=request.queries, seed=request.seed))
-    selections = load_queries(request.spec, request.query_file)
-    return listed(request.spec, table, selections, request.query_plan.bound)
+        queries = drawn(table, replace(request.query_plan, number=request.queries, seed=request.seed))
+    else:
+        selections = load_queries(request.spec, request.query_file)
+        queries = listed(request.spec, table, selections, request.query_plan.bound)
+    return replace(queries, threads=request.threads)
 
 
 def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:
@@ -237,7 +241,9 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     if left_out:
         block["attributes"] = _known(block["attributes"], released)
     evidence = released.evidence(_queries(request, released.table))
-    block |= {name: measure.measure(evidence) for name, measure in MEASURES.items()}
+    with pool_of(request.threads) as pool:
+        measured = {name: pool.submit(measure.measure, evidence) for name, measure in MEASURES.items()}
+        block |= {name: each.result() for name, each in measured.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block
     report["left_out"] = left_out

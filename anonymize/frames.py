@@ -77,14 +77,26 @@ def of_kind(frame: pl.DataFrame, data: Frame) -> Frame:
 
 @contextmanager
 def saved_at(recoding: Mapping[str, Any] | str | os.PathLike[str]) -> Iterator[str]:
-    """A saved recoding as a path, as long as the block."""
-    if not isinstance(recoding, Mapping):
+    """A saved recoding as a path, as long as the block. Raises UsageError for what is none."""
+    if isinstance(recoding, str | os.PathLike):
         yield os.fspath(recoding)
         return
     with TemporaryDirectory(prefix="anonymize-") as folder:
         path = Path(folder, "recoding.json")
-        path.write_text(json.dumps(recoding))
+        path.write_text(_json(recoding))
         yield str(path)
+
+
+def _json(recoding: Mapping[str, Any]) -> str:
+    """Raises UsageError for what is no mapping, or has values that JSON does not have."""
+    try:
+        if isinstance(recoding, Mapping):
+            return json.dumps(recoding)
+    except (TypeError, ValueError):
+        pass
+    kind = f"{type(recoding).__module__}.{type(recoding).__qualname__}"
+    hint = "a path, or the `recoding` of a Release, None where classes are no function of the values"
+    raise UsageError(Problem(f"{kind} is not a saved recoding", hint=hint))
 
 
 def kept_at(output: str | os.PathLike[str] | None, *, in_series: bool) -> str | None:

@@ -14,8 +14,9 @@ A cell is compared by its text alone, so that whoever has only the file can reco
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,19 +30,28 @@ Ints: TypeAlias = NDArray[np.int64]
 WORD = 64
 SAMPLE = 50_000
 """Rows by which it is decided whether most texts of a column differ."""
+TOGETHER = 1 << 20
+"""Rows that are sorted at once, about; more where they have the same rank in the first column."""
 
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """A column whose cells have been ranked: `ranks` (rows,), each below `size`, equal for equal texts."""
+    """A column whose cells have been ranked: `ranks`, each below `size`, equal for equal texts. `codes` (rows,): whose
+    rank each row has; None: that of its own number."""
 
     ranks: NDArray[Any]
     size: int
+    codes: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, codes: NDArray[Any], texts: pl.Series, written: CellFormat | None = None) -> RankedColumn:
         """That of cells (rows,) that show `texts[codes]`, of distinct texts; see `cell_ranks`."""
-        return cls(cell_ranks(texts, written).astype(np.min_scalar_type(len(texts)))[codes], len(texts))
+        return cls(cell_ranks(texts, written).astype(np.min_scalar_type(len(texts))), len(texts), codes)
+
+    def of_rows(self, rows: slice | NDArray[np.uint32]) -> NDArray[Any]:
+        """The ranks of some rows."""
+        ranks: NDArray[Any] = self.ranks[rows if self.codes is None else self.codes[rows]]
+        return ranks
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,10 @@ class ComparedTexts:
 
     texts: pl.Series
     written: CellFormat | None = None
+
+    def of_rows(self, rows: NDArray[np.uint32]) -> ComparedTexts:
+        """The column of some rows."""
+        return ComparedTexts(self.texts.gather(rows), self.written)
 
 
 SortColumn: TypeAlias = RankedColumn | ComparedTexts
@@ -83,17 +97,86 @@ def most_differ(texts: pl.Series) -> bool:
     return len(sample) > 1000 and sample.n_unique() * 2 > len(sample)
 
 
-def sorted_rows(columns: Iterable[SortColumn], rows: int) -> Ints:
-    """(rows,) the rows in order of the columns, of which no more are asked for than are needed to tell rows apart."""
-    keys = _Keys(np.zeros(rows, np.uint64), 0)
+def sorted_rows(columns: Iterable[SortColumn], rows: int, together: int = TOGETHER) -> Iterator[NDArray[np.uint32]]:
+    """The rows in order of the columns, piece by piece; no more columns are asked for than are needed to tell rows
+    apart. `together`: see `TOGETHER`.
+
+    What comes before everything else in the first column does so in all of them: rows are parted by ranges of its
+    ranks, and each part is sorted by itself.
+    """
+    known = _Columns(iter(columns))
+    for part in _parted(next(iter(known), None), rows, together):
+        yield _sorted(known, part)
+
+
+@dataclass
+class _Columns:
+    """Columns that are asked for one by one, and remembered."""
+
+    source: Iterator[SortColumn]
+    known: list[SortColumn] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[SortColumn]:
+        place = 0
+        while True:
+            if place == len(self.known):
+                column = next(self.source, None)
+                if column is None:
+                    return
+                self.known.append(column)
+            yield self.known[place]
+            place += 1
+
+
+def _parted(first: SortColumn | None, rows: int, together: int) -> Iterator[NDArray[np.uint32]]:
+    """The rows by ranges of the ranks in the first column, ascending within each."""
+    if rows <= together or not isinstance(first, RankedColumn) or first.size > 2 * rows:
+        yield np.arange(rows, dtype=np.uint32)
+        return
+    chunks = [slice(start, min(start + together, rows)) for start in range(0, rows, together)]
+    counts = np.zeros(first.size, np.int64)
+    for chunk in chunks:
+        counts += np.bincount(first.of_rows(chunk), minlength=first.size)
+    part_of = (np.cumsum(counts) - counts) // together
+    sizes = np.bincount(part_of, counts).astype(np.int64)
+    order, starts = scattered((part_of[first.of_rows(chunk)] for chunk in chunks), sizes)
+    for start, stop in pairwise(starts.tolist()):
+        if stop > start:
+            yield order[start:stop]
+
+
+def scattered(parts: Iterable[Ints], sizes: Ints) -> tuple[NDArray[np.uint32], Ints]:
+    """(rows,) the rows part by part, ascending within each, and (parts + 1,) where each part begins. `parts`: the part
+    of each row, chunk by chunk; `sizes` (parts,): rows of each.
+
+    Within a chunk a stable sort puts the rows of a part side by side; each part goes on where it ended before.
+    """
+    starts = np.append(0, np.cumsum(sizes))
+    order, ends, done = np.empty(starts[-1], np.uint32), starts[:-1].copy(), 0
+    for part in parts:
+        by_part = np.argsort(part, kind="stable")
+        own = np.bincount(part, minlength=len(sizes))
+        within = np.arange(len(part)) - np.repeat(np.cumsum(own) - own, own)
+        order[np.repeat(ends, own) + within] = by_part + done
+        ends += own
+        done += len(part)
+    return order, starts
+
+
+def _sorted(columns: Iterable[SortColumn], rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Some rows, ascending, in order of the columns; equal ones stay as they come."""
+    keys = _Keys(np.zeros(len(rows), np.uint64), 0)
     for column in columns:
         bits = 0 if isinstance(column, ComparedTexts) else _bits(column.size)
-        if keys.width and keys.width + bits + _bits(rows) > WORD:
+        if keys.width and keys.width + bits + _bits(len(rows)) > WORD:
             keys = keys.condensed()
         if keys.all_different:
             break
-        keys = keys.refined(column) if isinstance(column, ComparedTexts) else keys.extended(column)
-    return keys.argsort()
+        if isinstance(column, ComparedTexts):
+            keys = keys.refined(column.of_rows(rows))
+        else:
+            keys = keys.extended(column.of_rows(rows), column.size)
+    return rows[keys.argsort()]
 
 
 @dataclass(frozen=True)
@@ -109,10 +192,10 @@ class _Keys:
     width: int
     all_different: bool = False
 
-    def extended(self, column: RankedColumn) -> _Keys:
-        """With a further column, by which rows of equal keys are told apart."""
-        bits = _bits(column.size)
-        return _Keys(self.keys << np.uint64(bits) | column.ranks.astype(np.uint64), self.width + bits)
+    def extended(self, ranks: NDArray[Any], size: int) -> _Keys:
+        """With the ranks in a further column, each below `size`, by which rows of equal keys are told apart."""
+        bits = _bits(size)
+        return _Keys(self.keys << np.uint64(bits) | ranks.astype(np.uint64), self.width + bits)
 
     def condensed(self) -> _Keys:
         """The dense ranks of the keys."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -33,6 +33,7 @@ from anonymize.attack import attack as attack_road
 from anonymize.audit import Against, Audit
 from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
+from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
@@ -44,7 +45,10 @@ from anonymize.names import FRAME
 from anonymize.recode import Recode
 from anonymize.recode import recode as recode_road
 from anonymize.release import release as release_road
+from anonymize.remake import Remake
+from anonymize.remake import remake as made_again
 from anonymize.request import Request
+from anonymize.results import Attacked, AuditReport, Evaluated, RecodedTable, Release
 
 
 class Spec:
@@ -77,77 +81,6 @@ def model_of(spec: SpecLike) -> specs.Spec:
     if isinstance(spec, specs.Spec):
         return spec
     return (spec if isinstance(spec, Spec) else Spec(spec)).model
-
-
-# --- what comes back -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class Reported:
-    """A result with a report, which notebooks show as the page that `-r report.html` writes."""
-
-    report: dict[str, Any]
-
-    def __repr__(self) -> str:
-        from anonymize.report.page import page
-
-        return f"<{type(self).__name__}: {page(self.report).verdict}>"
-
-    def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its style stays there; Markdown where the extra `html` is absent."""
-        from html import escape
-
-        from anonymize.report import RENDERERS
-
-        try:
-            page = RENDERERS[".html"](self.report)
-        except UsageError:
-            return f"<pre>{escape(RENDERERS['.md'](self.report))}</pre>"
-        style = "width:100%;height:40rem;border:0"
-        return f'<iframe title="Anonymization report" style="{style}" srcdoc="{escape(page)}"></iframe>'
-
-
-@dataclass(frozen=True, repr=False)
-class Release(Reported):
-    """A release that was verified.
-
-    `frame`: its rows, of the kind of frame that went in (polars for a file). `recoding`: the saved recoding, for
-    `recode`; None where an algorithm's recoding is no function of the values. It is private. `further`: the other files
-    of the release by their names: the sensitive table of `anatomy` as a frame, the parameters of `randomize` as a
-    mapping."""
-
-    frame: Frame
-    recoding: dict[str, Any] | None = None
-    further: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, repr=False)
-class RecodedTable(Reported):
-    """Rows that a saved recoding was applied to. Nothing was measured."""
-
-    frame: Frame
-
-
-@dataclass(frozen=True, repr=False)
-class JudgedReport(Reported):
-    """What was held against something. `satisfied`: None where nothing was required or something could not be shown.
-    `problems`: what is not met or could not be shown."""
-
-    satisfied: bool | None
-    problems: tuple[str, ...]
-
-
-class AuditReport(JudgedReport):
-    """A table that was measured."""
-
-
-class Attacked(JudgedReport):
-    """A release that was attacked. What is required is a `max_excess`."""
-
-
-@dataclass(frozen=True, repr=False)
-class Evaluated(Reported):
-    """A release beside its original."""
 
 
 # --- what is called --------------------------------------------------------------------------------------------------
@@ -226,9 +159,11 @@ def release(
 
 
 def audit(
-    data: Frame | str | os.PathLike[str],
+    data: Frame | str | os.PathLike[str] | None = None,
     spec: SpecLike | None = None,
     *,
+    series: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
     previous: Frame | str | os.PathLike[str] | None = None,
     by_position: bool = False,
     baseline: str | os.PathLike[str] | None = None,
@@ -243,12 +178,20 @@ def audit(
 
     `options`: those of the command by their names, among them `k`, `l`, `t`, `require`, `quasi_identifiers`,
     `sensitive`, `numeric`, `missing`, `unit`, `threshold`, `missing_as`. A table that does not meet its requirements
-    raises nothing: `satisfied` says so.
+    raises nothing: `satisfied` says so. Without `data` it is the spec's input that is measured.
+
+    `series`, `key`: the state of a series of releases and its key file, in place of `data`. All releases are measured,
+    by everybody's history; of the options `k`, `l`, `t` and `require` go with them.
 
     Raises UsageError, SpecError and DataError as the command does.
     """
     known = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
     _refuse_unknown("audit", options, known)
+    if series is not None or key is not None:
+        table = [data, previous, by_position, baseline, no_regress, subsets, sampling_fraction, population]
+        if any(each is not None and each is not False for each in table):
+            raise UsageError("series: all releases are measured, and not `data`, nor anything about one table")
+        return _series_audited(spec, path_of(series), path_of(key), options)
     with table_of(data) as path, table_of(previous) as earlier:
         against = Against(path_of(baseline), no_regress, earlier, by_position)
         further = Deeper(subsets, sampling_fraction, path_of(population))
@@ -256,6 +199,18 @@ def audit(
         result = audit_road(Audit(model, path, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
     return AuditReport(_without_paths(result.report, data), result.satisfied, problems)
+
+
+def _series_audited(
+    spec: SpecLike | None, series: str | None, key: str | None, options: Mapping[str, Any]
+) -> AuditReport:
+    """Raises UsageError where the spec, the state or the key is lacking, and for options about one table."""
+    _refuse_unknown("audit with series", options, ["k", "l", "t", "require"])
+    if spec is None or series is None or key is None:
+        raise UsageError("series: is measured by the spec of the releases, the state and its key, all three")
+    thresholds = {name: options[name] for name in ("k", "l", "t") if name in options}
+    result = audit_series(SeriesAudit(model_of(spec), series, key, thresholds, options.get("require", ())))
+    return AuditReport(result.report, result.satisfied, tuple(str(each) for each in result.problems))
 
 
 def evaluate(
@@ -275,7 +230,9 @@ def evaluate(
     """
     _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
     with table_of(released) as path, table_of(original) as source:
-        request = Evaluate(model_of(spec), path, source, queries=queries, seed=seed, **options)
+        request = Evaluate(
+            model_of(spec), path, source, queries=queries, seed=seed, threads=os.cpu_count() or 1, **options
+        )
         report = evaluate_road(request)
     return Evaluated(_without_paths(report, original))
 
@@ -287,9 +244,14 @@ def attack(
     *,
     control: Frame | str | os.PathLike[str] | None = None,
     previous: Frame | str | os.PathLike[str] | None = None,
+    series: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    remake: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Attacked:
-    """What attackers learn because of a release. `control`: people who are not in it. `previous`: an earlier release.
+    """What attackers learn because of a release. `control`: people who are not in it. `previous`: an earlier release;
+    `series`, with or without its `key`: the state of a series that `released`, a file, is in. `remake`: the report of
+    the release, or its path: it is made again without a fifth of the people, who are the control.
 
     `options`: those of the command by their names: `attackers`, `max_excess`, `targets`, `seed`, `link`, `st`, `group`,
     `parameters`. An excess above `max_excess` raises nothing: `satisfied` says so.
@@ -298,6 +260,7 @@ def attack(
     """
     known = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
     _refuse_unknown("attack", options, known)
+    options |= {"series": path_of(series), "key": path_of(key)}
     with (
         table_of(released) as path,
         table_of(original) as source,
@@ -306,8 +269,8 @@ def attack(
     ):
         assert path is not None
         request = Attack(model_of(spec), path, source, control=others, previous=earlier, **options)
-        result = attack_road(request)
-    report = _without_paths(result.report, released)
+        result = attack_road(request) if remake is None else made_again(Remake(request, remake))
+    report = result.report if remake is not None else _without_paths(result.report, released)
     if original is not None and not isinstance(original, str | os.PathLike):
         report["original"] = {**report["original"], "path": FRAME}
     return Attacked(report, result.satisfied, tuple(str(each) for each in result.problems))

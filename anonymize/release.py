@@ -76,7 +76,8 @@ def release(request: Request) -> dict[str, Any]:
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)
-            draft = family.draft(request, requirements, table, result)
+            draft = family.draft(request, requirements, table, result).held(room.arrays)
+            del result
         with timed("write"):
             draft.write(files)
             _write_link(files, table, draft.written)

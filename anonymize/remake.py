@@ -11,6 +11,7 @@ gives away where nobody was held out of the release itself.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
@@ -22,13 +23,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import as_written
 from anonymize.families import family_of
 from anonymize.formats import Concluded
-from anonymize.names import split
+from anonymize.names import FRAME, split
 from anonymize.publication import named_by, reported
 from anonymize.release import release
 from anonymize.request import Request
@@ -39,17 +41,17 @@ from anonymize.table.files import reason, sha256_of
 from anonymize.table.units import units_of
 
 HELD_OUT = 0.2
-REMADE = "<made again>"
+REMADE, GIVEN = "<made again>", "<report>"
 SAID = "attacked is not {}, but a release made in the same way without {} of {} people, who are the control"
 _THRESHOLDS = ("k", "l", "t", "suppression")
 
 
 @dataclass(frozen=True)
 class Remake:
-    """What was asked for. `attack`: of the release that is given, without a control. `report`: path of its report."""
+    """What was asked for. `attack`: of the release that is given, without a control. `report`: of it, or its path."""
 
     attack: Attack
-    report: str
+    report: str | os.PathLike[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def remake(request: Remake) -> Concluded:
     made_by = _made_by(request)
     inputs = [
         attack_request.released,
-        request.report,
+        None if isinstance(request.report, Mapping) else request.report,
         attack_request.original or attack_request.spec.input.path,
         *named_by(attack_request.spec),
     ]
@@ -87,8 +89,9 @@ def remake(request: Remake) -> Concluded:
 
 def _made_by(request: Remake) -> MadeBy:
     report = _report(request.report)
-    if report.get("output", {}).get("sha256") != sha256_of(request.attack.released):
-        raise DataError(Problem(f"is not the report of {request.attack.released}", request.report))
+    if not _is_about(report, request.attack.released):
+        place = None if isinstance(request.report, Mapping) else os.fspath(request.report)
+        raise DataError(Problem(f"is not the report of {request.attack.released}", place or GIVEN))
     if "series" in report:
         raise UsageError("--remake: a release of a series follows from those before it")
     algorithm = report["algorithm"]
@@ -102,10 +105,20 @@ def _made_by(request: Remake) -> MadeBy:
     return MadeBy(spec, algorithm["name"], options, algorithm.get("seed"))
 
 
-def _report(path: str) -> Mapping[str, Any]:
+def _is_about(report: Mapping[str, Any], released: str) -> bool:
+    """Whether a report is that of a release: by its hash; of a frame, which is no file, by its rows."""
+    output = report.get("output", {})
+    if temporary.is_own(released):
+        rows = pl.scan_ipc(released).select(pl.len()).collect(engine="streaming").item()
+        return bool(output.get("rows") == rows)
+    return bool(output.get("sha256") == sha256_of(released))
+
+
+def _report(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises DataError for what is not the JSON report of a release."""
+    path = GIVEN if isinstance(given, Mapping) else os.fspath(given)
     try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        report = given if isinstance(given, Mapping) else json.loads(Path(given).read_text(encoding="utf-8"))
         name, options, settings = report["algorithm"]["name"], report["algorithm"]["options"], report["settings"]
         if name in ALGORITHMS and isinstance(options, dict) and isinstance(settings, dict):
             return dict(report)
@@ -144,7 +157,8 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
     report = dict(result.report)
     report["input"] = report["input"] | {"path": REMADE}
     report["original"] = report["original"] | {"path": parts.name}
-    report["warnings"] = [SAID.format(attack_request.released, parts.held_out, parts.people), *report["warnings"]]
+    name = FRAME if temporary.is_own(attack_request.released) else attack_request.released
+    report["warnings"] = [SAID.format(name, parts.held_out, parts.people), *report["warnings"]]
     return replace(result, checked=replace(result.checked, report=report))
 
 
@@ -169,7 +183,8 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         source.check()
         held_out, people = _drawn(attack_request, source)
         frame = source.scan().collect(engine="streaming")
-        paths = [stack.enter_context(copied(frame.filter(rows), source)) for rows in (~held_out, held_out)]
+        parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
+        paths = [stack.enter_context(copied(part, source)) for part in parts]
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
         yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -32,9 +32,9 @@ class Written:
     """What the release does not show of the rows that have been written, piece by piece: which row of the input each
     is, from 0."""
 
-    pieces: list[NDArray[np.int64]] = field(default_factory=list)
+    pieces: list[NDArray[np.integer[Any]]] = field(default_factory=list)
 
-    def add(self, rows: slice | NDArray[np.int64], kept: NDArray[np.bool_] | None = None) -> None:
+    def add(self, rows: slice | NDArray[np.uint32], kept: NDArray[np.bool_] | None = None) -> None:
         """Takes the rows of the next piece, or those of them that are `kept`."""
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         self.pieces.append(numbers if kept is None else numbers[kept])
@@ -122,9 +122,9 @@ class ReleasedRows:
             if self.roles[name] == "quasi-identifier"
             for column in self.released.columns_of(name)
         ]
-        ranks = rows_ranked(cell_ranks(self.cells[c.name], written)[c.of_class] for c in released)
+        ranks = rows_ranked(cell_ranks(self.cells[c.name], written).astype(np.uint32)[c.of_class] for c in released)
         size = len(ranks) + 1
-        return RankedColumn(np.append(ranks, size - 1).astype(np.min_scalar_type(size))[self.released.class_of], size)
+        return RankedColumn(np.append(ranks, size - 1).astype(np.uint32), size, self.released.class_of)
 
 
 def null_text(spec: Spec, source: str, target: str) -> str | None:
@@ -169,7 +169,7 @@ def _with_texts(
 class Piece:
     """Some rows of the input, by number, and their columns that pass through."""
 
-    rows: slice | NDArray[np.int64]
+    rows: slice | NDArray[np.uint32]
     frame: pl.DataFrame
 
 
@@ -201,13 +201,14 @@ def pieces(
     read = hold(_passing(table, further, null)) if further else {}
     held = {name: kept[name] if name in kept else read[name] for name in passing}
     if request.spec.output.row_order == "sorted":
-        order = sorted_rows(sorting(held), table.rows)
+        arranged = sorted_rows(sorting(held), table.rows)
     else:
-        order = np.random.default_rng(request.seed).permutation(table.rows)
-    for start in range(0, table.rows, PIECE):
-        rows = order[start : start + PIECE]
-        columns = [column.gather(rows).alias(name) for name, column in held.items()]
-        yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
+        arranged = iter([np.random.default_rng(request.seed).permutation(np.arange(table.rows, dtype=np.uint32))])
+    for order in arranged:
+        for start in range(0, len(order), PIECE):
+            rows = order[start : start + PIECE]
+            columns = [column.gather(rows).alias(name) for name, column in held.items()]
+            yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
 
 
 def _as_they_come(
@@ -250,13 +251,13 @@ class HeldColumn:
     cells: pl.Series
     codes: Codes | None = None
 
-    def of(self, rows: NDArray[np.int64]) -> HeldColumn:
+    def of(self, rows: NDArray[np.integer[Any]]) -> HeldColumn:
         """The column of some rows."""
         if self.codes is None:
             return HeldColumn(self.cells.gather(rows))
         return HeldColumn(self.cells, self.codes[rows])
 
-    def gather(self, rows: NDArray[np.int64]) -> pl.Series:
+    def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
         """The cells of some rows."""
         return self.cells.gather(rows if self.codes is None else self.codes[rows])
 

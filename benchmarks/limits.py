@@ -16,7 +16,7 @@ from pathlib import Path
 
 from runs import DATA, TABLES, Run, Section, Tables, child, report_of
 
-LIMIT = "1250MB"
+LIMIT = "1GB"
 HEADER = ("options", "wall, s", "CPU, s", "CPU ratio", "search, s", "peak, MB", "bytes")
 
 

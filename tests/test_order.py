@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -77,10 +77,14 @@ def test_rows_are_sorted_column_by_column(data: st.DataObject) -> None:
     rows = data.draw(st.integers(0, 40))
     columns = [data.draw(st.lists(st.sampled_from(CELLS), min_size=rows, max_size=rows)) for _ in range(4)]
     given = [_sort_column(column, data) for column in columns]
-    order = sorted_rows(iter(given), rows)
+    order = arranged(iter(given), rows, data.draw(st.sampled_from([1, 5, 1 << 20])))
     assert sorted(order) == list(range(rows))
-    shown = [tuple(key(column[row]) for column in columns) for row in order]
-    assert shown == sorted(shown)
+    shown = [(*(key(column[row]) for column in columns), row) for row in order]
+    assert shown == sorted(shown)  # equal ones as they come
+
+
+def arranged(columns: Iterable[SortColumn], rows: int, together: int = 1 << 20) -> list[int]:
+    return [row for part in sorted_rows(columns, rows, together) for row in part.tolist()]
 
 
 def _sort_column(cells: list[str | None], data: st.DataObject) -> SortColumn:
@@ -91,7 +95,8 @@ def _sort_column(cells: list[str | None], data: st.DataObject) -> SortColumn:
     codes = np.array([distinct.index(cell) for cell in cells], np.int64)
     column = RankedColumn.of(codes, pl.Series(distinct, dtype=pl.String))
     apart = data.draw(st.sampled_from([1, 1 << 30, 1 << 40]))
-    return RankedColumn(column.ranks.astype(np.int64) * apart, column.size * apart)
+    ranks = column.ranks.astype(np.int64) * apart
+    return RankedColumn(ranks, column.size * apart, codes)
 
 
 def test_columns_are_not_asked_for_once_all_rows_differ() -> None:
@@ -102,13 +107,13 @@ def test_columns_are_not_asked_for_once_all_rows_differ() -> None:
             asked.append(number)
             yield ComparedTexts(pl.Series(["b", "c", "a"]))
 
-    assert sorted_rows(columns(), 3).tolist() == [2, 0, 1]  # type: ignore[arg-type]
+    assert arranged(columns(), 3) == [2, 0, 1]  # type: ignore[arg-type]
     assert asked == [0, 1]
 
 
 def test_ranks_that_are_all_used_are_not_all_different() -> None:
     last = RankedColumn(np.array([3, 3, 3, 3]), 4)
-    assert sorted_rows([last, RankedColumn(np.array([3, 2, 1, 0]), 4)], 4).tolist() == [3, 2, 1, 0]
+    assert arranged([last, RankedColumn(np.array([3, 2, 1, 0]), 4)], 4) == [3, 2, 1, 0]
 
 
 def test_rows_of_equal_ranks_have_one_rank() -> None:

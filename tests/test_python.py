@@ -129,6 +129,10 @@ def test_anatomy_and_randomize_give_what_else_they_write() -> None:
         (UsageError, lambda: anonymize.audit(PEOPLE, quasi=["age"])),
         (UsageError, lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, query=3)),
         (UsageError, lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, excess=3)),
+        (UsageError, lambda: anonymize.recode(PEOPLE, None)),  # type: ignore[arg-type]
+        (UsageError, lambda: anonymize.recode(PEOPLE, {"classes": PEOPLE})),
+        (SpecError, lambda: anonymize.recode(PEOPLE, {})),
+        (DataError, lambda: anonymize.recode(PEOPLE, "no-such-recoding.json")),
     ],
 )
 def test_errors_are_those_of_the_commands(error: type[Exception], call: Any) -> None:

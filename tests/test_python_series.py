@@ -16,6 +16,8 @@ from tests.test_python import PEOPLE, SPEC
 
 NIGHTLY: dict[str, Any] = SPEC | {"series": {"person": ["name"], "departures": "deferred", "wait": 0}}
 
+FILES = ("in.csv", "out.csv", "link.json")
+
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
@@ -46,6 +48,35 @@ def test_the_series_of_files_can_be_measured_again(tmp_path: Path, key: Path) ->
     assert anonymize.audit(names[1], {**SPEC, "identifiers": []}).satisfied is True
     again = anonymize.release(names[0], spec, after=names[3], key=key, output=names[1], save_link=names[2], force=True)
     assert again.report["series"]["again"] is True
+    everybody = anonymize.audit(spec=spec, series=names[3], key=key)
+    assert everybody.satisfied is True and everybody.problems == ()
+    assert everybody.report["series"]["verified"]["releases"][0]["origin"] == "original"
+    more = anonymize.audit(spec=spec, series=names[3], key=key, k=PEOPLE.height + 1)
+    assert more.satisfied is False and "k-anonymity" in more.problems[0]
+    for given in (
+        {},
+        {"key": key},
+        {"spec": spec, "key": key, "data": names[1]},
+        {"spec": spec, "key": key, "unit": "x"},
+    ):
+        with pytest.raises(UsageError, match="series"):
+            anonymize.audit(series=names[3], **given)
+
+
+def test_a_release_of_a_series_is_attacked_with_those_before_it(tmp_path: Path, key: Path) -> None:
+    state, names = tmp_path / "state", [[tmp_path / f"{night}.{each}" for each in FILES] for night in (0, 1)]
+    for night, (original, output, link) in enumerate(names):
+        PEOPLE.slice(2 * night).write_csv(original)
+        series: dict[str, Any] = {"after" if night else "start_series": state, "key": key}
+        anonymize.release(original, NIGHTLY, "mondrian", output=output, save_link=link, **series)
+    original, output, _ = names[1]
+    chosen: dict[str, Any] = {"attackers": ["histories"], "series": state}
+    report = anonymize.attack(output, NIGHTLY, original, key=key, **chosen).report
+    assert report["input"]["path"] == str(output) and len(report["attacks"]["results"]) == 2
+    with pytest.raises(UsageError, match="nothing for him to attack"):  # which rows belong together, the key says
+        anonymize.attack(output, NIGHTLY, original, **chosen)
+    with pytest.raises(UsageError, match="none of this series"):
+        anonymize.attack(PEOPLE, NIGHTLY, PEOPLE, **chosen)
 
 
 def test_a_release_that_is_kept_is_that_of_the_frame(tmp_path: Path) -> None:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
+import anonymize
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
+from anonymize.errors import DataError, UsageError
 
 SPEC = """version: 1
 identifiers: [name]
@@ -103,3 +106,29 @@ def test_the_gate_is_that_of_any_attack(tmp_path: Path) -> None:
     arguments = made(tmp_path, spec=SPEC.replace("k: 5", "k: 2"))
     assert outcome(lambda: run([*arguments, "--max-excess", "0.01", "--attackers", "prosecutor"])) == 1
     assert outcome(lambda: run([*arguments, "--max-excess", "1", "--attackers", "prosecutor"])) == 0
+
+
+def test_it_is_made_again_from_python(tmp_path: Path) -> None:
+    table, spec = people(), {key: value for key, value in yaml.safe_load(SPEC).items() if key != "version"}
+    released = anonymize.release(table, spec, "mondrian", k=9)
+    chosen: dict[str, Any] = {"attackers": ["prosecutor"], "remake": released.report}
+    attacked = anonymize.attack(released.frame, spec, table, **chosen)
+    assert attacked.report["original"]["rows"] == 400 and attacked.report["original"]["path"] == "<frame>"
+    assert attacked.report["input"]["path"] == "<made again>"
+    assert "attacked is not <frame>" in attacked.report["warnings"][0]
+    assert attacked.report["attacks"]["results"][0]["rate"]["value"] <= 1 / 9
+    with pytest.raises(DataError, match="is not the report of <frame>"):
+        anonymize.attack(released.frame.tail(400), spec, table, **chosen)
+    with pytest.raises(DataError, match="is not the JSON report of a release"):
+        anonymize.attack(released.frame, spec, table, remake={"algorithm": {}})
+    with pytest.raises(UsageError, match="--control"):
+        anonymize.attack(released.frame, spec, table, control=table, **chosen)
+
+
+def test_a_file_and_its_report_go_together_in_python(tmp_path: Path) -> None:
+    arguments = made(tmp_path)
+    files = [str(tmp_path / name) for name in ("released.csv", "spec.yaml", "table.csv")]
+    attacked = anonymize.attack(*files, remake=tmp_path / "report.json", attackers=["prosecutor"])
+    assert attacked.report["original"]["path"] == arguments[4]
+    with pytest.raises(DataError, match="is not the report of"):
+        anonymize.attack(files[2], *files[1:], remake=tmp_path / "report.json")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from anonymize.auditing.pseudonyms import FollowedRows, followed, followed_on_record
 from anonymize.auditing.table import Audited, opened
 from anonymize.errors import DataError
 from anonymize.link import load as load_link
@@ -49,12 +50,14 @@ def key_of(path: str, state: State) -> Key:
 class RetracedRelease:
     """A release of a series. `people`: with whom its rows are about; `file`: it was found and read, None where it was
     not; `matches`: whether the state has on record what was found, None where there is nothing to compare it with;
-    `lacking`: what was not found, or was another file."""
+    `lacking`: what was not found, or was another file; `followed`: the pseudonyms of its rows, where it was read and is
+    to have some."""
 
     people: ReleasedAt
     file: Audited | None
     matches: bool | None
     lacking: tuple[str, ...]
+    followed: FollowedRows | None = None
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,29 @@ class SeriesFiles:
         if people is None:
             unknown = pl.int_range(release.rows, dtype=pl.UInt32, eager=True)
             same = _same_classes(self._read(audited, release.path, unknown), recorded)
-            return RetracedRelease(recorded, audited, same, lacking)
+            return RetracedRelease(recorded, audited, same, lacking, self._followed(release, audited, recorded.people))
         from_files = self._read(audited, release.path, people)
-        return RetracedRelease(from_files, audited, _same_people(from_files, recorded), ())
+        same = _same_people(from_files, recorded)
+        return RetracedRelease(from_files, audited, same, (), self._followed(release, audited, None, people))
+
+    def _followed(
+        self, release: SeriesRelease, audited: Audited, on_record: pl.Series | None, people: pl.Series | None = None
+    ) -> FollowedRows | None:
+        """The pseudonyms of a release. `people` (rows,): whom each row is about; or `on_record`: who is in it."""
+        name = self.spec.output.pseudonym or self.state.fixed.get("output", {}).get("pseudonym")
+        if name is None:
+            return None
+        if name not in audited.source.columns:
+            return FollowedRows(name, release.rows)
+        texts = audited.source.scan().select(column(name).cast(pl.String)).collect(engine="streaming").to_series()
+        if on_record is not None:
+            return followed_on_record(texts, on_record, self.secrets, self.state.series)
+
+        def whose(secrets: Sequence[bytes]) -> pl.Series | None:
+            whole = len(secrets) == len(self.secrets)
+            return people if whole else replace(self, secrets=secrets).people(release)[0]
+
+        return followed(texts, whose, self.secrets, self.state.series)
 
     def _read(self, audited: Audited, name: str, people: pl.Series) -> ReleasedAt:
         spec, missing = self.spec, audited.missing

@@ -34,6 +34,8 @@ from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult,
 from anonymize.verify.verdict import said
 
 DIFFERS = "{}: the state has something else on record than the files say"
+FOLLOWS_NOBODY = "{}: in {} rows {} is not the pseudonym of whom the row is about"
+UNFOLLOWED = "{}: that {} is the pseudonym of whom a row is about could not be shown"
 UNBOUNDED = "{}: of each release alone, and not bounded over time"
 COMPANY = (
     "{} of {} people who left one release to the next left in company of fewer than k: that they did is not hidden"
@@ -130,6 +132,7 @@ class _Facts:
             for each in self.releases
             if each.matches is False
         ]
+        findings += [finding for each in self.releases for finding in _of_pseudonyms(each)]
         return (*findings, *(Finding("warning", "warning", text, "warning") for text in self.warnings))
 
     @property
@@ -185,6 +188,7 @@ class _Facts:
         block = self.verdict.block()
         for release, each in zip(block["releases"], self.releases, strict=True):
             release |= {"origin": each.people.origin, "lacking": list(each.lacking), "matches_state": each.matches}
+            release |= {} if each.followed is None else {"pseudonym": each.followed.block()}
         return block
 
     def _beside(self) -> dict[str, Any]:
@@ -199,6 +203,15 @@ class _Facts:
         ]
         invariant = [invariance(people, (name, False)).block() for name in self.spec.sensitive]
         return {"bcf_anonymity": bcf, "m_invariance": invariant}
+
+
+def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
+    """That the rows of a release do not say whom they are about, or not that they do."""
+    column, name, rule = release.followed, release.people.name, "series-pseudonym"
+    if column is not None and column.wrong:
+        yield Finding(rule, rule, FOLLOWS_NOBODY.format(name, column.wrong, column.column), "error")
+    elif column is not None and column.wrong is None:
+        yield Finding(rule, rule, UNFOLLOWED.format(name, column.column), "error", known=False)
 
 
 def _of_place(release: ReleaseVerdict, place: int) -> list[ValuesResult]:

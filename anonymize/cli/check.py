@@ -310,7 +310,15 @@ def evaluate(
     models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
     with progress(quiet) as report_progress:
         request = Evaluate(
-            loaded, released, input_path, models=models, query_plan=plan, tree=tree, progress=report_progress, **given
+            loaded,
+            released,
+            input_path,
+            models=models,
+            query_plan=plan,
+            tree=tree,
+            threads=count,
+            progress=report_progress,
+            **given,
         )
         report = walk(request)
     if form == "json":

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from anonymize import __version__
-from anonymize.cli import exits
+from anonymize.cli import early, exits
 from anonymize.cli.following import note_next
 from anonymize.errors import AnonymizeError
 
@@ -149,6 +149,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def main() -> None:
     """The console script; answers a shell that asks for completions."""
+    early.spare_memory()
     if instruction := os.environ.get(COMPLETE):
         sys.exit(shell_complete(cli, {}, "anonymize", COMPLETE, instruction))
     exits.run(lambda: run(sys.argv[1:]))

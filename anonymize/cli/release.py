@@ -32,6 +32,9 @@ from anonymize.cli.options import (
 if TYPE_CHECKING:
     from anonymize.request import Request
 
+JUDGED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
+UNJUDGED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
+
 COMMON_OPTIONS = (
     INPUT,
     click.option("-o", "--output", default="-", help=f"The release: {PLACES}"),
@@ -173,6 +176,8 @@ def _release(
     if not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose)
+            if "public" in report and report["privacy"]["satisfied"] is None:
+                click.echo(UNJUDGED if request.allow_unsafe else JUDGED, err=True)
         if "classes" in report:
             _say_next(request, spec_path)
 

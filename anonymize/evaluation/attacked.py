@@ -101,7 +101,7 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
-    with copied(both, source) as path, Source.open(as_written(spec), path) as opened:
+    with copied(both.lazy(), source) as path, Source.open(as_written(spec), path) as opened:
         yield opened
 
 

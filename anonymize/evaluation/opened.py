@@ -13,6 +13,7 @@ from anonymize.evaluation.typed import with_suppressed
 from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Spec
 from anonymize.table import Source
+from anonymize.table.named import column
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,8 @@ def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     spec = as_written(original)
     source = stack.enter_context(Source.open(spec, path))
     columns = columns_of(spec, source.columns, source.name)
-    source.check()
-    batches = list(source.batches(source.columns))
+    batches = list(source.examine([column(name) for name in source.columns]))
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
-    texts = frame.select(as_text(column, spec, source.format) for column in frame.iter_columns())
+    texts = frame.select(as_text(each, spec, source.format) for each in frame.iter_columns())
     numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
     return ReleasedSource(source, with_suppressed(spec, texts, columns, numbers), columns)

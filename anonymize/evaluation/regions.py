@@ -96,6 +96,8 @@ class DistinctTexts:
     @cached_property
     def equal(self) -> Bools:
         """(n,) whether there is one text and not two."""
+        if self.low is self.high:
+            return np.ones(len(self.low), np.bool_)
         return np.array([a == b for a, b in zip(self.low, self.high, strict=True)], np.bool_)
 
 
@@ -164,11 +166,12 @@ class _Numbers:
 
     def _labels(self) -> tuple[Ints, Bools]:
         """(n,) the node of each label, -1 for none, and whether another node of that label costs something else."""
-        nodes = [
-            self.nodes.widest(text) if same else (-1, False)
-            for text, same in zip(self.texts.low, self.texts.equal.tolist(), strict=True)
-        ]
-        return np.array([node for node, _ in nodes], np.int64), np.array([more for _, more in nodes], np.bool_)
+        labels, same = self.nodes.by_label, self.texts.equal
+        nodes, several = np.full(len(same), -1, np.int64), np.zeros(len(same), np.bool_)
+        for index in [index for index, text in enumerate(self.texts.low) if (text or "") in labels]:
+            if same[index]:
+                nodes[index], several[index] = self.nodes.widest(self.texts.low[index])
+        return nodes, several
 
     def regions(self) -> TextRegions:
         texts, missing = self.texts, self.domain.missing

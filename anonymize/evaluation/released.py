@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools, Floats, Ints, Partition
+from anonymize.classes import Bools, Floats, Ints, Partition, mixed_radix
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
@@ -51,10 +51,7 @@ class ReleasedTable:
     @cached_property
     def partition(self) -> Partition:
         """Rows that read the same in every quasi-identifier."""
-        labels = np.zeros(self.frame.height, np.int64)
-        for column, texts in zip(self.regions, self.text_of, strict=True):
-            labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
-        return Partition.of_labels(labels)
+        return Partition.of_labels(mixed_radix([*self.text_of], [max(len(each.first), 1) for each in self.regions])[0])
 
     @cached_property
     def text_of_class(self) -> Ints:
@@ -195,7 +192,7 @@ class ReleasedTable:
         for name in names:
             here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
             values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
-            codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            codes = _ranks(values).fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
             columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
         return columns
@@ -220,6 +217,14 @@ class ReleasedTable:
             elif target.name in self.frame.columns:
                 columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
         return columns
+
+
+def _ranks(values: pl.Series) -> pl.Series:
+    """Dense ranks, from 1; of texts, which are few in most columns, those of the distinct ones are looked up."""
+    if values.dtype != pl.String:
+        return values.rank("dense")
+    texts = values.drop_nulls().unique().sort()
+    return values.replace_strict(texts, pl.int_range(1, len(texts) + 1, eager=True), default=None)
 
 
 def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
@@ -323,8 +328,11 @@ def _distinct(
     (rows,) which of them each row has."""
     beside = name + MISSING
     third = {"maybe": frame[beside]} if low != high and beside in frame.columns else {}
-    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
+    bounds = {"high": frame[high]} if low != high else {}
+    cells = pl.DataFrame({"low": frame[low], **bounds, **third})
     distinct = cells.unique(maintain_order=True).with_row_index("text")
     texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
     maybe = distinct["maybe"].to_list() if third else None
-    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)
+    lows = distinct["low"].to_list()
+    highs = distinct["high"].to_list() if bounds else lows
+    return lows, highs, maybe, texts.to_numpy().astype(np.int64)

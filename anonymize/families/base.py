@@ -15,6 +15,7 @@ from anonymize.request import Request
 from anonymize.rows import Written
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.scratch import Arrays
 from anonymize.verify import Verdict
 
 
@@ -43,6 +44,10 @@ class Draft(ABC):
     def groups_in(self) -> str | None:
         """The column of groups of a bucketized release; None of others."""
         return None
+
+    def held(self, arrays: Arrays) -> Draft:
+        """The same, with what it has of each row where `arrays` are."""
+        return self
 
     @abstractmethod
     def write(self, files: Files) -> None:

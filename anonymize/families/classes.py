@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
-from anonymize.classes import Bools
+from anonymize.classes import Bools, Partition
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, check_suppression, numbers_of, suppression_limit, with_passing
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
-from anonymize.recoding import Recoding, Released
+from anonymize.recoding import Recoding, Regions, Released
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
@@ -24,6 +27,7 @@ from anonymize.request import Request
 from anonymize.rows import frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
+from anonymize.table.scratch import Arrays
 from anonymize.verify import SharedNumbers, Verdict
 
 
@@ -45,9 +49,9 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
     """
     assert isinstance(result, Recoding)
     drawn = _drawn(request, requirements, table, result)
-    whole = result.whole()
-    if whole is not None and drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
-        drawn = _drawn(request, requirements, table, whole)
+    if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+        whole = result.whole()
+        drawn = drawn if whole is None else _drawn(request, requirements, table, whole)
     check_suppression(request, table.rows, drawn.released.suppressed_rows)
     return drawn
 
@@ -65,6 +69,16 @@ class ClassedDraft(Draft):
     recoding: Recoding
     released: Released
     drop: bool
+
+    def held(self, arrays: Arrays) -> ClassedDraft:
+        """The same, with the class of each row, and the rows of regions, where `arrays` are."""
+        if arrays is np.empty:
+            return self
+        released = replace(self.released, class_of=_copied(self.released.class_of, arrays))
+        if not isinstance(self.recoding, Regions):
+            return replace(self, released=released)
+        partition = Partition(_copied(self.recoding.partition.order, arrays), self.recoding.partition.starts)
+        return replace(self, released=released, recoding=replace(self.recoding, partition=partition))
 
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""
@@ -155,6 +169,12 @@ class ClassedDraft(Draft):
         attributes = {check.attribute for check in checks if check.needs_tree}
         trees = {column.name: column.paths for column in self.table.sensitive if column.name in attributes}
         return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
+
+
+def _copied(array: NDArray[Any], arrays: Arrays) -> NDArray[Any]:
+    copy = arrays(len(array), array.dtype)
+    copy[:] = array
+    return copy
 
 
 # --- suppressed rows -------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
 from anonymize.fidelity.bins import named_bins, unnamed_bins
 from anonymize.fidelity.spread import ColumnCells
@@ -99,15 +99,16 @@ class _ShownShares:
     class."""
 
     shares: Floats
-    of_class: Ints
+    of_class: Integers
 
     def filled(self, weights: Floats) -> _ShownShares:
-        """The same, texts that show nothing being what the others show together. `weights` (classes,): rows."""
+        """The same, texts that show nothing being what the others show together: in place, as of many texts the shares
+        are large. `weights` (classes,): rows."""
         total = np.bincount(self.of_class, weights, minlength=len(self.shares)) @ self.shares
         hidden = self.shares.sum(axis=1) == 0
-        if not hidden.any() or not total.sum():
-            return self
-        return _ShownShares(np.where(hidden[:, None], total / total.sum(), self.shares), self.of_class)
+        if hidden.any() and total.sum():
+            self.shares[hidden] = total / total.sum()
+        return self
 
 
 def associations(table: Table, released: Released, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools, Floats, Ints
+from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, read_cells, unescaped
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
@@ -22,6 +22,9 @@ from anonymize.fidelity.bins import Bins
 from anonymize.recoding import Released
 from anonymize.spec import Spec
 from anonymize.table import Attribute
+
+TOGETHER = 1 << 16
+"""Cells whose widths are worked out at once."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class ColumnCells:
     attribute: Attribute
     low: pl.Series
     high: pl.Series
-    of_class: Ints
+    of_class: Integers
     spec: Spec
 
     @classmethod
@@ -67,7 +70,7 @@ class ColumnCells:
         """How the cells lie over bins."""
         shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
         total = shares.sum(axis=1, keepdims=True)
-        return Spread(np.divide(shares, total, out=np.zeros_like(shares), where=total > 0), total[:, 0] == 0)
+        return Spread(np.divide(shares, total, out=shares, where=total > 0), total[:, 0] == 0)
 
     @cached_property
     def read(self) -> ReadCells:
@@ -86,7 +89,10 @@ class ColumnCells:
         least, most = float(domain.values[0]), float(domain.values[-1])
         low, high = (np.clip(ends, least, most) for ends in self._ends)
         shares = np.zeros((len(low), bins.count))
-        shares[:, : len(bins.edges) + 1] = _widths(low, high, bins.edges, 1.0 if domain.whole else 0.0)
+        for start in range(0, len(low), TOGETHER):
+            some = slice(start, start + TOGETHER)
+            widths = _widths(low[some], high[some], bins.edges, 1.0 if domain.whole else 0.0)
+            shares[some, : len(bins.edges) + 1] = widths
         shares[~self._shows] = 0.0
         if bins.missing is not None:
             shares[self.read.of_kind(CellKind.MISSING), bins.missing] = 1.0

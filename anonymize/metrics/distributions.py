@@ -120,8 +120,13 @@ def uncertainties(table: Floats) -> dict[tuple[int, int], float]:
 def uncertainty(pair: Floats) -> float:
     """U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) of a joint distribution (X, Y): how much X tells of Y; 0 where Y has
     one value."""
+    return both_ways(pair)[0]
+
+
+def both_ways(pair: Floats) -> tuple[float, float]:
+    """U(X, Y) and U(Y, X), see `uncertainty`."""
     x, y, both = _entropy(pair.sum(axis=1)), _entropy(pair.sum(axis=0)), _entropy(pair)
-    return (x + y - both) / y if y > 0 else 0.0
+    return (x + y - both) / y if y > 0 else 0.0, (x + y - both) / x if x > 0 else 0.0
 
 
 def _entropy(p: Floats) -> float:

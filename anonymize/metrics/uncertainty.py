@@ -30,7 +30,6 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
-from anonymize.classes import Floats
 from anonymize.metrics import distributions
 from anonymize.metrics.evidence import Evidence, OfClasses
 from anonymize.metrics.joint import MOST_CELLS, Joint
@@ -63,9 +62,6 @@ def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | 
     tables = joint.tables(pair)
     if not all((table > 0).any() for table in tables):
         return None, None
-    before, after = (distributions.distribution(table) for table in tables)
-    return _coefficients(before, after), _coefficients(before.T, after.T)
-
-
-def _coefficients(before: Floats, after: Floats) -> dict[str, float]:
-    return {"original": distributions.uncertainty(before), "released": distributions.uncertainty(after)}
+    before, after = (distributions.both_ways(distributions.distribution(table)) for table in tables)
+    there, back = ({"original": one, "released": other} for one, other in zip(before, after, strict=True))
+    return there, back

@@ -32,6 +32,8 @@ TEXTS = 400
 """So many distinct texts of the sample say what form a column's values have."""
 BATCH = 200_000
 MEMORY = 1 << 30
+PLACES = 1 << 14
+"""Values of a column that are known again where they come again; a power of 2."""
 _TYPED = (pl.Date, pl.Datetime, pl.Time)
 
 
@@ -169,7 +171,7 @@ class _RowCount:
         self._dtype = source.schema[name]
         self._text = is_text(self._dtype)
         self._pieces: list[Hashes] = []
-        self._range = _Range()
+        self._range, self._seen = _Range(), _Seen()
         self._words = _hashed_words()
         self.hashes: Hashes | None = None
         self.unknown: frozenset[str] = frozenset()
@@ -179,9 +181,10 @@ class _RowCount:
         plain = unnamed(values).cast(pl.String) if self._text else unnamed(values)
         if not self._pieces:
             self._numeric = _reads_as_numbers(plain.head(HEAD))
-        self._pieces.append(plain.hash().to_numpy())
+        hashes = plain.hash().to_numpy()
+        self._pieces.append(hashes)
         if self._numeric and not self._range.wrong:
-            self._range.add(plain)
+            self._range.add(self._seen.others(plain, hashes))
 
     def finish(self, *, keep: bool) -> None:
         """Counts; `keep`: the hashes are kept."""
@@ -236,6 +239,31 @@ def _hashed_words() -> Mapping[str, int]:
 def _among(value: int, ordered: Hashes) -> bool:
     place = int(np.searchsorted(ordered, np.uint64(value)))
     return place < len(ordered) and int(ordered[place]) == value
+
+
+class _Seen:
+    """Values that have been looked at, by their hashes: each in the place that its last bits name, one in each place.
+
+    Where a column has few values, nearly all rows have one that was there before, and looking it up takes a fraction of
+    the time of reading it as a number. What has lost its place to another one is looked at again.
+    """
+
+    def __init__(self) -> None:
+        self._places: Hashes | None = np.zeros(PLACES, np.uint64)
+        self._rows = 0
+
+    def others(self, values: pl.Series, hashes: Hashes) -> pl.Series:
+        """Those of some values that have no place yet; all of them where most have none, from then on."""
+        if self._places is None:
+            return values
+        own = hashes & np.uint64(PLACES - 1)
+        unseen = self._places[own] != hashes
+        self._places[own[unseen]] = hashes[unseen]
+        fresh, self._rows = self._rows == 0, self._rows + len(values)
+        if not fresh and unseen.sum() > len(values) // 2:
+            self._places = None
+            return values
+        return values if fresh else values.filter(pl.Series(unseen))
 
 
 class _Range:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Integers, Ints
 
 ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 """Distinct texts, and which of them each class shows (classes,)."""
@@ -17,12 +17,13 @@ ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 
 @dataclass(frozen=True)
 class ReleasedColumn:
-    """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows."""
+    """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows, in
+    few bytes."""
 
     name: str
     attribute: str
     texts: pl.Series
-    of_class: Ints
+    of_class: Integers
 
 
 @dataclass(frozen=True)
@@ -66,5 +67,6 @@ def released_columns(
             numbers = distinct.to_frame().with_row_index("number")
             of_text = cells.to_frame().join(numbers, on="text", how="left", maintain_order="left")["number"]
             of_class = of_text.to_numpy().astype(np.int64)[of_class]
-        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct.alias(""), of_class))
+        narrow = of_class.astype(np.min_scalar_type(len(distinct)))
+        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct.alias(""), narrow))
     return columns

@@ -108,7 +108,7 @@ def _verdict(report: Report) -> tuple[State, str]:
         return "neutral", "evaluated, not judged" if "seed" in report else "recoded, not measured"
     privacy = report["privacy"]
     if privacy["satisfied"] is None:
-        return ("unknown" if "unknown" in privacy else "neutral"), verdict_of(privacy)
+        return ("unknown" if "unknown" in privacy else "neutral"), verdict_of(privacy, public="public" in report)
     return ("met" if privacy["satisfied"] else "unmet"), verdict_of(privacy)
 
 

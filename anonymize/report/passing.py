@@ -39,10 +39,10 @@ class PassingText:
         fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
         if not columns.passing:
             nothing = {"smallest": [], "max_size": 0, "left_out": []}
-            return replace(uniqueness({}, columns), sets=nothing)
+            return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most, sets=nothing)
         text = TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
         numbers = numbers_of(text, columns)
-        codes = pl.DataFrame([numbers[name].of_row.alias(name) for name in columns.passing])
+        codes = pl.DataFrame([own.of_row.alias(name) for name, own in numbers.passing.items()])
         sets = singling_out(codes.lazy(), columns.passing, units=self.units)
         return replace(uniqueness(numbers, columns, self.units), sets=sets)
 

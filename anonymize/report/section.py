@@ -56,10 +56,13 @@ def called(recommended: dict[str, Any]) -> str:
     return " ".join([recommended["algorithm"], *flags])
 
 
-def verdict_of(privacy: dict[str, Any]) -> str:
-    """The block `privacy` in one sentence."""
+UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
+UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
+
+
+def verdict_of(privacy: dict[str, Any], *, public: bool = False) -> str:
+    """The block `privacy` of a report, `public` or not, in one sentence."""
     if privacy["satisfied"] is None:
-        return (
-            "NOT SHOWN: a requirement could not be shown to be met" if "unknown" in privacy else "nothing was required"
-        )
+        unshown = UNSHOWN_HERE if public else UNSHOWN
+        return unshown if "unknown" in privacy else "nothing was required"
     return "every requirement is met" if privacy["satisfied"] else "NOT SAFE: a requirement is not met"

@@ -52,7 +52,7 @@ def _verdict(report: dict[str, Any]) -> tuple[str, str]:
         return "bold", "Compared, and nothing published."
     if "privacy" not in report:
         return "bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured."
-    privacy, sentence = report["privacy"], verdict_of(report["privacy"])
+    privacy, sentence = report["privacy"], verdict_of(report["privacy"], public="public" in report)
     if privacy["satisfied"] is None and "unknown" not in privacy:
         return "bold", f"Measured; {sentence}."
     return "bold green" if privacy["satisfied"] else "bold red", f"{sentence[0].upper()}{sentence[1:]}."

@@ -68,9 +68,9 @@ def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs:
     columns = [named.alias(name) if name in naming else _column(source, name, kept) for name in source.columns]
     texts = [column(name).cast(pl.String) if name in naming else column(name) for name in source.columns]
     earlier = tuple((inputs[number], row) for number, row in kept.select("release", "row").iter_rows())
-    own = source.scan().select(texts).collect(engine="streaming")
+    both_tables = pl.concat([source.scan().select(texts), pl.LazyFrame(columns)])
     try:
-        with copied(pl.concat([own, pl.DataFrame(columns)]), source) as path:
+        with copied(both_tables, source) as path:
             form = source.format if source.format == "csv" else "arrow"
             source.unchanged()
             both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)

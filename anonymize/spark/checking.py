@@ -46,16 +46,25 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float) -> dict[str, An
 
 
 def _refuse(spec: Spec) -> None:
-    beyond = {
+    refuse(beyond(spec), "audit the table on one machine")
+
+
+def beyond(spec: Spec) -> dict[str, object]:
+    """What a spec may ask for, and neither a release nor a check on an engine does."""
+    return {
         "unit": spec.unit is not None,
         "sampling_weight": spec.sampling_weight is not None,
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
         "output.pseudonym": spec.output.pseudonym is not None,
         "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
     }
-    wrong = [f"{what}: not on an engine" for what, given in beyond.items() if given]
+
+
+def refuse(given: Mapping[str, object], hint: str) -> None:
+    """Raises UsageError with all that is given and that an engine does not do."""
+    wrong = [f"{what}: not on an engine" for what, present in given.items() if present]
     if wrong:
-        raise UsageError([Problem(each, hint="audit the table on one machine") for each in wrong])
+        raise UsageError([Problem(each, hint=hint) for each in wrong])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from anonymize.errors import DataError, InfeasibleError, Problem, UnsafeError, U
 from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.report import Clock
-from anonymize.spark.checking import passing_of, reading_of
+from anonymize.spark.checking import beyond, passing_of, reading_of, refuse
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, polars_schema
 from anonymize.spark.growing import EngineColumns, Plan, as_one_class, boxes_of, released_rows
@@ -52,7 +52,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     clock = Clock()
     spec = resolve(request.spec, df.columns)
     requirements = privacy.requirements(spec)
-    refuse(spec, requirements, df)
+    check_spec(spec, requirements, df)
     _check_rule(request.cut)
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
@@ -95,7 +95,7 @@ def _made(rows: DataFrame, plan: Plan, request: EngineRequest, clock: Clock) -> 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-def refuse(spec: Spec, requirements: Sequence[Requirement], df: DataFrame) -> None:
+def check_spec(spec: Spec, requirements: Sequence[Requirement], df: DataFrame) -> None:
     """Raises UsageError for what an engine does not do, all of it at once, and DataError for columns without a role."""
     lacking = [name for name in spec.roles() if name not in df.columns]
     strange = [name for name in df.columns if name not in spec.roles()]
@@ -106,9 +106,7 @@ def refuse(spec: Spec, requirements: Sequence[Requirement], df: DataFrame) -> No
     nested = [name for name in nested if name not in spec.identifiers]
     if nested:
         raise DataError([f"column {name!r} is of a type that is not supported" for name in nested])
-    wrong = [f"{what}: not on an engine" for what, given in _beyond(spec, requirements).items() if given]
-    if wrong:
-        raise UsageError([Problem(each, hint="make the release on one machine") for each in wrong])
+    refuse(_beyond(spec, requirements), "make the release on one machine")
 
 
 def _beyond(spec: Spec, requirements: Sequence[Requirement]) -> Mapping[str, object]:
@@ -116,20 +114,16 @@ def _beyond(spec: Spec, requirements: Sequence[Requirement]) -> Mapping[str, obj
     definitions = {**spec.quasi_identifiers, **spec.sensitive}
     models = [(MODELS[each.model], each.parameters) for each in requirements]
     return {
-        "unit": spec.unit is not None,
-        "sampling_weight": spec.sampling_weight is not None,
+        **beyond(spec),
         "weights: correlation": spec.weights == "correlation",
         "workload": spec.workload.targets or spec.workload.selections,
         "risk: attacks": spec.risk.attacks,
         "a population": any(each.population is not None for each in requirements),
         "a model that asks something of the table as a whole": any(m.asks_table(given) for m, given in models),
-        "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
         "hierarchy: rare": any(isinstance(each.hierarchy, Rare) for each in definitions.values()),
         f"output.numeric: {spec.output.numeric}": spec.output.numeric != "interval",
         f"output.categorical: {spec.output.categorical}": spec.output.categorical == "bounds",
         "output.suppressed_rows: drop": spec.output.suppressed_rows == "drop",
-        "output.pseudonym": spec.output.pseudonym is not None,
-        "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
     }
 
 

@@ -13,17 +13,17 @@ from anonymize.table.source import Source
 
 
 @contextmanager
-def copied(frame: pl.DataFrame, source: Source) -> Iterator[Path]:
+def copied(frame: pl.LazyFrame, source: Source) -> Iterator[Path]:
     """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with the
     source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the frame's
-    types. Raises OSError."""
+    types. It is written piece by piece. Raises OSError."""
     is_csv = source.format == "csv"
     path = temporary.unnamed("anonymize-", ".csv" if is_csv else ".arrow")
     try:
         if is_csv:
-            frame.write_csv(path, separator=source.separator)
+            frame.sink_csv(path, separator=source.separator)
         else:
-            frame.write_ipc(path, compression="uncompressed")
+            frame.sink_ipc(path, compression="uncompressed")
         yield path
     finally:
         temporary.remove(path)

@@ -7,6 +7,9 @@ import polars as pl
 from anonymize.spec.missing import ODD, UNKNOWN, Missing, normalized, remarks
 from anonymize.table.named import unnamed
 
+PROBE = 10_000
+"""Of so many first rows the distinct ones say whether a column has few, which are looked at in place of all rows."""
+
 
 def compared(texts: pl.Series, missing: Missing) -> pl.Series:
     """(n,) what texts are compared as; null where they mean missing. Pass distinct texts where there are many rows."""
@@ -18,6 +21,9 @@ def compared(texts: pl.Series, missing: Missing) -> pl.Series:
 def tidy(texts: pl.Series) -> pl.Series:
     """(n,) texts, normalized; a null stays one. Few need work in most columns, and only these are touched."""
     plain = unnamed(texts)
+    few = len(plain) > PROBE and plain.head(PROBE).n_unique() < PROBE // 10
+    if few and not plain.unique().str.contains(ODD).any():
+        return texts
     odd = plain.str.contains(ODD).fill_null(False)
     if not odd.any():
         return texts

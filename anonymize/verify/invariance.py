@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from anonymize.verify.numbering import whole
 from anonymize.verify.series import Followed, ReleasedAt
-from anonymize.verify.table import entries_of, whole
+from anonymize.verify.table import entries_of
 from anonymize.verify.verdict import Subject
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import polars as pl
 
 from anonymize.verify.distances import Overall
+from anonymize.verify.numbering import whole
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
 from anonymize.verify.table import (
     SharedNumbers,
@@ -19,7 +20,6 @@ from anonymize.verify.table import (
     plain,
     read,
     texts_of_classes,
-    whole,
 )
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound

@@ -33,3 +33,12 @@ def pseudonyms(
     for secret in secrets:
         digests = [hmac.digest(secret, message, "sha256")[:LENGTH] for message in digests]
     return pl.Series(digests, dtype=pl.Binary)
+
+
+def published(people: pl.Series, secret: bytes, series: str) -> pl.Series:
+    """(rows,) what recipients follow people by: 32 hexadecimal digits, the first 16 bytes of HMAC-SHA256 under `secret`
+    of the text of the `series`, a space, and the person's pseudonym; null for null."""
+    digests = [
+        None if each is None else hmac.digest(secret, series.encode() + b" " + each, "sha256") for each in people
+    ]
+    return pl.Series([None if each is None else each[:LENGTH].hex() for each in digests], dtype=pl.String)

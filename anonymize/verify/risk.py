@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from anonymize.verify.table import whole
+from anonymize.verify.numbering import whole
 from anonymize.verify.verdict import Figures
 
 WORSE: dict[str, Literal["higher", "lower"]] = {

@@ -23,18 +23,8 @@ import polars as pl
 from anonymize.errors import DataError
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_within
-from anonymize.verify.table import (
-    NumberedColumn,
-    Numbering,
-    TextRows,
-    TextTable,
-    entries_of,
-    pair,
-    plain,
-    read,
-    texts_of,
-    whole,
-)
+from anonymize.verify.numbering import Numbering, pair, whole
+from anonymize.verify.table import NumberedColumn, TextRows, TextTable, entries_of, plain, read, texts_of
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Result, Subject, Tree, met
 

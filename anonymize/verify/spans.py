@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from anonymize.verify.cells import CellTemplates, ends_of
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable, pair
+from anonymize.verify.numbering import pair
+from anonymize.verify.table import NumberedColumn, TextRows, TextTable
 
 _LAST = "\U0010ffff"
 """Behind every character of a text."""

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.spec import UNKNOWN, remarks
+from anonymize.verify.numbering import Numbering, pair, together, whole
 from anonymize.verify.verdict import Subject
 
-_MOST = 2**63
 _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
 """Types of numbers, and what these have to be below."""
 
-BATCH = 250_000
+BATCH = 100_000
 """Rows whose text is in memory at once."""
+
+_CASELESS = r"^[ -@\[-`{-~]*$"
+"""Texts of ASCII without letters, as most numbers and intervals are: they differ from others in more than case."""
 
 CSV = ("csv", "csv.gz")
 """The formats in which a null is an empty field."""
@@ -83,34 +87,6 @@ def plain(text: pl.Expr) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class Numbering:
-    """(rows,) numbers below `span`: two rows have the same one where what is numbered is the same."""
-
-    of_row: pl.Series
-    span: int
-
-    @property
-    def dense(self) -> Numbering:
-        """The same in the same order, without gaps."""
-        ranks = self.of_row.rank("dense") - 1
-        return Numbering(ranks, whole(ranks.max()) + 1 if len(ranks) else 1)
-
-    def runs(self) -> pl.DataFrame:
-        """The different numbers, ascending (`value`), and how many rows have each (`len`)."""
-        return self.of_row.sort().rle().struct.unnest()
-
-
-def pair(first: Numbering, second: Numbering) -> tuple[Numbering, int]:
-    """Numbers of both together, ordered by the first, then the second; and what parts them: first * span + second."""
-    if first.span * second.span >= _MOST:
-        first = first.dense
-    if first.span * second.span >= _MOST:
-        second = second.dense
-    joined = first.of_row.cast(pl.UInt64) * second.span + second.of_row
-    return Numbering(joined, first.span * second.span), second.span
-
-
-@dataclass(frozen=True)
 class NumberedColumn:
     """A column of texts: 0 for a null, else 1 + the position among `texts`."""
 
@@ -154,9 +130,9 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     """
     columns = numbered(table, [*table.quasi_identifiers, *attributes])
     released = columns[: len(table.quasi_identifiers)]
-    classes = released[0].numbers
-    for column in released[1:]:
-        classes = pair(classes, column.numbers)[0]
+    own = [column.numbers for column in released]
+    shared = _shared(table)
+    classes = together(own) if shared is None else shared.together(table, table.quasi_identifiers)
     values = dict(zip(attributes, columns[len(released) :], strict=True))
     typed = [name in table.numbers for name in table.quasi_identifiers]
     hidden, units = _hidden(released, suppressed, typed, classes), _units(table, len(classes.of_row))
@@ -172,32 +148,49 @@ def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
     if not table.normalize:
         return []
     texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))
+    cased = ~pl.col("text").str.contains(_CASELESS)
     alike = (
-        texts.group_by(pl.col("text").str.to_lowercase())
+        texts.filter(cased)
+        .group_by(pl.col("text").str.to_lowercase())
         .len()
         .select(unknown=pl.col("text").is_in(list(UNKNOWN)), n="len")
     )
-    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), int(alike.filter("unknown")["n"].sum()))
+    plain_unknown = int(texts.filter(~cased)["text"].is_in(list(UNKNOWN)).sum())
+    unknown = plain_unknown + int(alike.filter("unknown")["n"].sum())
+    return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), unknown)
+
+
+_ReadAs: TypeAlias = tuple[str, str | None, bool]
+"""The name of a column, the text that a null is read as, whether texts are compared as `plain` has them."""
+
+
+def _read_as(table: TextTable, name: str) -> _ReadAs:
+    return name, None if name in table.numbers else table.fill, table.normalize
 
 
 @dataclass(frozen=True)
 class SharedNumbers:
     """The columns of one frame as numbers, each read once, however many measures look at it.
 
-    `names`: columns that will all be looked at, and are read in the first pass. `columns`: those that have been read,
-    by name, by the text that a null is read as, and whether texts are compared as `plain` has them.
+    `names`: columns that will all be looked at, and are read in the first pass. `columns`: those that have been read.
     """
 
     frame: pl.LazyFrame
     names: Sequence[str] = ()
-    columns: dict[tuple[str, str | None, bool], NumberedColumn] = field(default_factory=dict)
+    columns: dict[_ReadAs, NumberedColumn] = field(default_factory=dict)
+    combined: dict[tuple[_ReadAs, ...], Numbering] = field(default_factory=dict)
+    """What several columns show together, by how each is read."""
+
+    def together(self, table: TextTable, names: Sequence[str]) -> Numbering:
+        """What columns of a table of the same frame show together."""
+        read_as = tuple(_read_as(table, name) for name in names)
+        if read_as not in self.combined:
+            self.combined[read_as] = together([column.numbers for column in self.of(table, names)])
+        return self.combined[read_as]
 
     def of(self, table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
         """The columns of a table of the same frame."""
-
-        def key(name: str) -> tuple[str, str | None, bool]:
-            return name, None if name in table.numbers else table.fill, table.normalize
-
+        key = partial(_read_as, table)
         lacking = list(dict.fromkeys(name for name in (*names, *self.names) if key(name) not in self.columns))
         if not self.columns.keys() >= set(map(key, names)):
             read = zip(lacking, _numbered(table, lacking), strict=True)
@@ -207,8 +200,21 @@ class SharedNumbers:
 
 def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
-    shared = table.shared
-    return _numbered(table, names) if shared is None or shared.frame is not table.frame else shared.of(table, names)
+    shared = _shared(table)
+    return _numbered(table, names) if shared is None else shared.of(table, names)
+
+
+def numbered_together(table: TextTable, names: Sequence[str]) -> Numbering:
+    """What the columns show together, as dense numbers with their counts."""
+    shared = _shared(table)
+    return (
+        together([each.numbers for each in numbered(table, names)]) if shared is None else shared.together(table, names)
+    )
+
+
+def _shared(table: TextTable) -> SharedNumbers | None:
+    """What has been read of the table's own frame."""
+    return None if table.shared is None or table.shared.frame is not table.frame else table.shared
 
 
 def _numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
@@ -218,13 +224,21 @@ def _numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
         (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(number))
         for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
-    batches = table.frame.select(queries).collect_batches(chunk_size=BATCH)
-    pieces = [[_narrow(codes) for codes in batch.iter_columns()] for batch in batches]
-    texts = [each.to_series().cast(pl.String).drop_nulls() for each in categories]
-    codes = [_joined([piece[place] for piece in pieces]) for place in range(len(names))]
-    pairs = zip(codes, texts, strict=True)
-    numbered = [NumberedColumn(Numbering(own, len(known) + 1), known) for own, known in pairs]
+    pieces: list[list[pl.Series]] = [[] for _ in names]
+    for batch in table.frame.select(queries).collect_batches(chunk_size=BATCH):
+        for own, codes in zip(pieces, batch.iter_columns(), strict=True):
+            own.append(_narrow(codes))
+    numbered = [_column(own, kind) for own, kind in zip(pieces, kinds, strict=True)]
     return [_merged(column) for column in numbered] if table.normalize else numbered
+
+
+def _column(pieces: list[pl.Series], kind: pl.Categorical) -> NumberedColumn:
+    """The column of pieces, which are freed; every category of its kind is in one of them."""
+    codes = _joined(pieces)
+    pieces.clear()
+    most = whole(codes.max()) if len(codes) else 0
+    texts = pl.int_range(most, dtype=pl.UInt32, eager=True).cat.to(kind).cast(pl.String)
+    return NumberedColumn(Numbering(codes, most + 1), texts)
 
 
 def _narrow(codes: pl.Series) -> pl.Series:
@@ -376,9 +390,3 @@ def _numbers(column: NumberedColumn, missing: Sequence[str], attribute: str) -> 
         raise DataError(f"column {attribute} is numeric, and {rows} of its values are not numbers")
     chosen = whole_ones if whole_ones.null_count() == numbers.null_count() else numbers
     return pl.DataFrame({"rank": chosen.rank("dense").fill_null(0).cast(pl.UInt32), "number": chosen})
-
-
-def whole(value: object) -> int:
-    """A figure of polars that is a whole number."""
-    assert isinstance(value, int)
-    return value

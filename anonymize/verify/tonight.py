@@ -14,6 +14,7 @@ from functools import partial
 import polars as pl
 
 from anonymize.verify.distances import Overall
+from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.series import (
     COMPARING,
     Past,
@@ -25,7 +26,7 @@ from anonymize.verify.series import (
     over_time,
     results_of,
 )
-from anonymize.verify.table import NumberedColumn, Numbering, TextRows, TextTable, entries_of, numbered, pair, whole
+from anonymize.verify.table import NumberedColumn, TextRows, TextTable, entries_of, numbered
 from anonymize.verify.verdict import Check, Subject, Tree
 
 TONIGHT = "this release"

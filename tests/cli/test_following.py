@@ -28,6 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["mondrian", "spec.yaml", "-i", "t.csv", "-o", "o t.csv"], 0, "evaluate spec.yaml 'o t.csv' -i t.csv"),
         (["mondrian", "spec.yaml", "-k", "5", "-o", "out.csv"], 4, "explain 4"),
         (["audit", "spec.yaml", "-i", "none.csv"], 3, "explain 3"),
+        (["validate", "spec.yaml"], 0, "release spec.yaml -o released.csv -r report.html"),
+        (["validate", "spec.yaml", "-i", "t.csv"], 0, "release spec.yaml -i t.csv -o released.csv -r report.html"),
         (["mondrian", "wrong.yaml"], 2, "validate wrong.yaml"),
         (["example", "survey", "-o", "try"], 0, "validate try/survey.yaml"),
         (["example", "adult"], 0, "validate adult/adult.yaml -i adult.csv"),
@@ -39,7 +41,8 @@ def test_the_next_command(
     (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
     assert outcome(lambda: run(arguments)) == code
     assert capsys.readouterr().err.splitlines()[-1] == f"next: anonymize {following}"
-    assert outcome(lambda: run([*arguments, "-q", *(["--force"] if code == 0 else [])])) == code
+    again = ["--force"] if code == 0 and arguments[0] != "validate" else []
+    assert outcome(lambda: run([*arguments, "-q", *again])) == code
     assert "next: " not in capsys.readouterr().err
 
 

@@ -274,6 +274,20 @@ def test_a_public_report(desk: Desk, call: Call, suffix: str) -> None:
     assert [secret for secret in secrets if secret in text.replace("\\", "")] == []
 
 
+def test_what_a_public_report_cannot_show_was_checked_all_the_same(desk: Desk, call: Call) -> None:
+    """Of individuals: with a line that says so, and another one where the check was overruled."""
+    desk.fill(spec=SPEC.replace("identifiers: [name]", "unit: name"))
+    arguments = ("mondrian", desk.spec, "-o", "out.csv", "-r", "r.md", "--public-report", "--force")
+    made = call(*arguments)
+    assert made.code == 0 and "NOT SHOWN by this public report" in made.err
+    assert "Every requirement is met: the release was checked" in made.err
+    assert "NOT SHOWN by this public report" in (desk.folder / "r.md").read_text(encoding="utf-8")
+    allowed = call(*arguments, "--allow-unsafe")
+    assert "is written whatever came of it" in allowed.err and "requirement is met:" not in allowed.err
+    desk.fill()
+    assert "checked with its input" not in call(*arguments).err
+
+
 def test_where_settings_come_from(desk: Desk, call: Call) -> None:
     settings = report_of(call, desk, "-k", 4)["settings"]
     assert settings["k"] == {"value": 4, "from": "command line"}

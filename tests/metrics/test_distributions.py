@@ -82,6 +82,9 @@ def test_query_errors_by_hand() -> None:
 
 def test_uncertainty_of_what_is_known_and_what_is_independent() -> None:
     assert distributions.uncertainty(np.diag([0.5, 0.3, 0.2])) == pytest.approx(1)
+    lopsided = np.array([[0.5, 0.25], [0.0, 0.25]])
+    ways = [distributions.uncertainty(lopsided), distributions.uncertainty(lopsided.T)]
+    assert distributions.both_ways(lopsided) == pytest.approx(ways)
     assert distributions.uncertainty(np.outer([0.4, 0.6], [0.1, 0.9])) == pytest.approx(0, abs=1e-12)
     assert distributions.uncertainty(np.array([[0.4], [0.6]])) == 0
     joint = np.random.default_rng(1).random((2, 3, 4))

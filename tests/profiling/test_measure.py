@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.measure import SAMPLE, TableFacts, Thinned, measure
+from anonymize.profiling.measure import BATCH, SAMPLE, TableFacts, Thinned, measure
 from anonymize.spec import make
 from anonymize.table import Source
 from tests.examples import some
@@ -64,3 +64,13 @@ def test_a_sample_has_rows_at_equal_distances(sizes: list[int]) -> None:
     assert len(rows) <= 2 * SAMPLE and (start <= 2 * SAMPLE) == (len(rows) == start)
     if rows:
         assert rows[0] == 0 and len(set(pl.Series(rows).diff().drop_nulls())) <= 1
+
+
+def test_values_that_come_again_are_looked_at_once_and_all_others() -> None:
+    """A column of few values, with one in its last row that is no number; and one of values that are all different."""
+    few = [str(row % 7) for row in range(3 * BATCH)]
+    table = pl.DataFrame({"few": few, "bad": [*few[:-1], "seven"], "many": range(3 * BATCH)})
+    facts = facts_of(table).columns
+    assert facts["few"].numbers is not None and facts["few"].numbers.largest == 6
+    assert facts["bad"].numbers is None and facts["bad"].bad == 1
+    assert facts["many"].numbers is not None and facts["many"].numbers.largest == 3 * BATCH - 1

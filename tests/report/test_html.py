@@ -12,8 +12,9 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
-from anonymize.report.html import html
-from anonymize.report.page import page
+from anonymize.report import pictures
+from anonymize.report.html import described, html
+from anonymize.report.page import Curves, Picture, page
 from tests.report.test_report import REPORT
 
 pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
@@ -50,6 +51,14 @@ def test_the_loss_is_said_in_a_sentence_where_it_was_measured() -> None:
     assert "The quasi-identifiers lost 25 % of their precision." in Reading(html(report)).text
     del report["utility"]["gcp"]
     assert "of their precision." not in Reading(html(report)).text
+
+
+def test_a_picture_is_said_in_words() -> None:
+    bars = Picture("Loss", ["age", "job"], {"before": [0.25, None], "after": [12345.6, 0.0]}, ".2f")
+    assert described(bars) == "Bar chart. Loss. age: before 0.25, after 12,346; job: before unknown, after 0."
+    assert pictures._rectangles(bars.series)["value"] == [0.25, 12345.6, 0.0], "what is unknown has no bar"
+    lines = Curves("loss", {"mondrian": [(0.2, 0.5), (0.1, 0.75)]}, "risk", "loss")
+    assert described(lines) == "Lines. risk and loss. mondrian: 0.2 and 0.5, 0.1 and 0.75."
 
 
 def test_what_there_is_nothing_of_has_no_chapter() -> None:

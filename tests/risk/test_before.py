@@ -32,4 +32,5 @@ def test_classes_are_of_equal_values_and_individuals_count_once(
     with Source.open(spec, None) as source:
         table = read(spec, source)
         threshold = 0.4 if unit is None else 0.5
-        assert risk_before(table, threshold) == pytest.approx(expected)
+        for together in (1, 2, 1 << 20):
+            assert risk_before(table, threshold, together) == pytest.approx(expected)

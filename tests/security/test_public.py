@@ -274,6 +274,16 @@ def test_what_is_about_individuals_is_not_measured_in_rows(tmp_path: Path) -> No
     assert "individuals" in report["privacy"]["unknown"][0]
 
 
+def test_what_passes_through_is_not_judged_in_rows_either(tmp_path: Path) -> None:
+    """Three rows that differ may be one individual's: whether anybody is alone in the ward is not shown."""
+    privacy = {"k": 2, "passing": {"uniques": 0.1}}
+    more = {"insensitive": ["ward"], "privacy": privacy}
+    report = measured(tmp_path, "age,ward\n7,a\n7,b\n7,c\n", AGE, unit="whom", **more)
+    assert report["privacy"]["satisfied"] is None and report["risk"]["passing"]["satisfied"] is None
+    report = measured(tmp_path, "age,ward\n7,a\n7,b\n7,c\n", AGE, **more)
+    assert report["privacy"]["satisfied"] is False and report["risk"]["passing"]["satisfied"] is False
+
+
 def test_nor_is_what_is_about_a_population(tmp_path: Path) -> None:
     models = [{"model": "k-map", "k": 2, "population": "all.csv"}]
     report = measured(tmp_path, "age\n7\n7\n7\n", AGE, privacy={"k": 2, "models": models})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.series.state import load
+from anonymize.table.files import sha256_of
 from tests.series.nights import QUASI, SPEC, Nights
 from tests.series.test_departures import DEFERRED, audited, check, shown
 
@@ -110,3 +112,75 @@ def test_a_release_with_pseudonyms_can_be_audited_and_attacked(tmp_path: Path) -
     book = json.loads((tmp_path / "night1.json").read_text())["codebook"]["columns"]
     assert [each["name"] for each in book] == [*QUASI, "disease", "who"]
     run(["series", "show", f"{tmp_path}/state"])
+
+
+def replaced(nights: Nights, name: str, rows: list[dict[str, str]]) -> None:
+    """Writes other rows under the name of a release, and their hash into the state and the link."""
+    path, before = nights.folder / f"{name}.csv", sha256_of(nights.folder / f"{name}.csv")
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    link = nights.folder / f"{name}.link.json"
+    link.write_text(link.read_text().replace(before, sha256_of(path)))
+    state = load(nights.folder / "state")
+    own = [each.path == str(path) for each in state.releases]
+    releases = [
+        replace(each, sha256=sha256_of(path)) if it else each for each, it in zip(state.releases, own, strict=True)
+    ]
+    (nights.folder / "state").write_bytes(replace(state, releases=tuple(releases)).as_bytes())
+
+
+def exchanged(nights: Nights, name: str) -> None:
+    """Exchanges the pseudonyms of the first two rows of a release."""
+    rows = list(csv.DictReader((nights.folder / f"{name}.csv").read_text().splitlines()))
+    rows[0]["who"], rows[1]["who"] = rows[1]["who"], rows[0]["who"]
+    replaced(nights, name, rows)
+
+
+def measured(nights: Nights) -> tuple[int, list[Any]]:
+    """The exit code of an audit of the series, and what it says of the pseudonyms of each release."""
+    report = nights.folder / "series.json"
+    code = audited(nights, "-r", str(report), "--force")
+    releases = json.loads(report.read_text())["series"]["verified"]["releases"]
+    return code, [each["pseudonym"]["wrong_rows"] for each in releases]
+
+
+def test_an_audit_holds_pseudonyms_against_whom_rows_are_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = several(tmp_path, 2)
+    assert measured(nights) == (0, [0, 0])
+    exchanged(nights, "night1")
+    assert measured(nights) == (1, [0, 2])
+    assert "night1.csv: in 2 rows who is not the pseudonym of whom the row is about" in capsys.readouterr().err
+
+
+def test_a_release_without_its_pseudonyms_is_seen(tmp_path: Path) -> None:
+    nights = several(tmp_path, 1)
+    rows = list(csv.DictReader((tmp_path / "night0.csv").read_text().splitlines()))
+    replaced(nights, "night0", [{name: text for name, text in row.items() if name != "who"} for row in rows])
+    assert measured(nights) == (1, [len(rows)])
+
+
+def test_pseudonyms_from_before_a_key_was_rotated_are_right(tmp_path: Path) -> None:
+    nights = several(tmp_path, 1)
+    run(["key", "rotate", str(tmp_path / "state"), str(tmp_path / "new"), "--key", str(tmp_path / "key"), "-q"])
+    (tmp_path / "new").rename(tmp_path / "key")
+    nights.leave(3)
+    nights.release()
+    assert measured(nights) == (0, [0, 0])
+    exchanged(nights, "night0")
+    assert measured(nights) == (1, [2, 0])
+
+
+def test_without_originals_it_is_not_shown_and_strangers_are_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = several(tmp_path, 1)
+    (tmp_path / "night0.in.csv").unlink()
+    assert measured(nights) == (1, [None])
+    assert "could not be shown" in capsys.readouterr().err
+    rows = list(csv.DictReader((tmp_path / "night0.csv").read_text().splitlines()))
+    replaced(nights, "night0", [{**rows[0], "who": "0" * 32}, *rows[1:]])
+    assert measured(nights) == (1, [1])

@@ -39,12 +39,17 @@ def least(request: Request) -> int:
     return FIXED + rows * (PER_ROW_IN_FILES + PER_CELL_IN_FILES * 3)
 
 
-@pytest.mark.parametrize("order", ["sorted", "keep"])
-def test_the_release_does_not_depend_on_the_limit(request_of: Request, tmp_path: Path, order: str) -> None:
+@pytest.mark.parametrize(
+    ("order", "algorithm"),
+    [("sorted", "mondrian"), ("keep", "mondrian"), ("shuffle", "mondrian"), ("sorted", "datafly")],
+)
+def test_the_release_does_not_depend_on_the_limit(
+    request_of: Request, tmp_path: Path, order: str, algorithm: str
+) -> None:
     spec = request_of.spec
-    request = replace(
-        request_of, spec=spec.model_copy(update={"output": spec.output.model_copy(update={"row_order": order})})
-    )
+    spec = spec.model_copy(update={"output": spec.output.model_copy(update={"row_order": order})})
+    options = ALGORITHMS[algorithm].Options()
+    request = replace(request_of, spec=spec, algorithm=algorithm, options=options, seed=7, reports=[])
     release(request)
     limited = replace(request, output=str(tmp_path / "limited.csv"), memory_limit=least(request), tmp=str(tmp_path))
     release(limited)

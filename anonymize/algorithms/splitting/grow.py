@@ -6,9 +6,8 @@ rows alone, so neither the size of a batch nor the number of threads shows in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +17,8 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
 from anonymize.algorithms.splitting.history import History
 from anonymize.classes import Bools, Ints, Partition, starts_of
+from anonymize.table.memory import give_back
+from anonymize.threads import pool_of
 
 BATCH_ROWS = 1 << 18
 
@@ -33,17 +34,6 @@ Allowed = Callable[[Batch, Ints, int], Bools]
 """(batch, part of each row (n,), number of parts) -> (parts,) whether every privacy model holds in the part."""
 
 Finished = tuple[NDArray[np.uint32], Ints]
-
-
-@contextmanager
-def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads whose further work is given up where an error, or an interruption, comes out of the block."""
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def grow(
@@ -73,7 +63,16 @@ def grow(
                 running |= {pool.submit(work, batch) for batch in batches}
                 blocks += finished
                 progress(sum(len(rows) for rows, _ in finished))
-    return Partition.of_blocks([rows for rows, _ in blocks], [sizes for _, sizes in blocks])
+    return assembled(blocks)
+
+
+def assembled(blocks: list[Finished]) -> Partition:
+    """The partition of finished classes, which are freed. What the threads have freed is given back before: it is
+    several times as much as the partition takes."""
+    give_back()
+    rows, sizes = [each for each, _ in blocks], [each for _, each in blocks]
+    blocks.clear()
+    return Partition.of_blocks(rows, sizes)
 
 
 def grown(batch: Batch, rule: SplitRule) -> list[Finished]:

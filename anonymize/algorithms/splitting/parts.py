@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Finished, SplitRule, grown, pool_of
+from anonymize.algorithms.splitting.grow import Finished, SplitRule, assembled, grown
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
-from anonymize.classes import Codes, Ints, Partition, Runs, starts_of
+from anonymize.classes import Codes, Ints, Partition, Runs
+from anonymize.order import scattered
+from anonymize.threads import pool_of
 
 PART_ROWS = 1 << 20
 """Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""
@@ -94,16 +96,10 @@ class CodedRows:
         """The rows part by part, ascending within each, and (parts + 1,) where each begins; `parts`: their numbers."""
         place = np.zeros(int(parts.max(initial=0)) + 1, np.int64)
         place[parts] = np.arange(len(parts))
-        starts = starts_of(np.bincount(self.labels, minlength=len(place))[parts])
-        order, ends = np.empty(self.rows, np.uint32), starts[:-1].copy()
+        sizes = np.zeros(len(place), np.int64)
         for chunk in self._chunks():
-            part = place[self.labels[chunk]]
-            by_part = np.argsort(part, kind="stable")
-            sizes = np.bincount(part, minlength=len(parts))
-            within = np.arange(len(part)) - np.repeat(starts_of(sizes)[:-1], sizes)
-            order[np.repeat(ends, sizes) + within] = by_part + chunk.start
-            ends += sizes
-        return order, starts
+            sizes += np.bincount(self.labels[chunk], minlength=len(place))
+        return scattered((place[self.labels[chunk]] for chunk in self._chunks()), sizes[parts])
 
     def _chunks(self) -> Iterator[slice]:
         for start in range(0, self.rows, self.chunk):
@@ -130,7 +126,7 @@ def grow_by_parts(
         for finished in pool.map(grown_parts.grow, range(len(parts.numbers))):
             blocks += finished
             progress(sum(len(rows) for rows, _ in finished))
-    return Partition.of_blocks([rows for rows, _ in blocks], [each for _, each in blocks])
+    return assembled(blocks)
 
 
 @dataclass(frozen=True)

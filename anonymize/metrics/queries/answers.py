@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 
 from anonymize.classes import Floats, Ints
 from anonymize.metrics.queries.batch import Queries
 from anonymize.metrics.queries.bits import positions
-from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, blocks, meeting, restricted_attributes
+from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
 from anonymize.metrics.queries.spreads import Spreads
+from anonymize.threads import in_parts
 
 
 def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block: int = BLOCK) -> Floats:
@@ -26,7 +30,17 @@ def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block:
         Spreads.of(start[:, index], stop[:, index], weights, bool(queries.whole[index])) for index in attributes
     ]
     before = [each.before(queries.low[:, index], queries.high[:, index]) for index, each in enumerate(distinct)]
-    several = []
+    several: list[tuple[int, list[int], list[int]]] = []
+
+    def add(begin: int, bits: list[MetItems], part: Sequence[tuple[int, list[int], list[int]]]) -> None:
+        for box, restricted, spread in part:
+            met = begin + positions(meeting(bits, box, restricted))
+            expected = weights[met]
+            for index in spread:
+                low, high = queries.low[box, index], queries.high[box, index]
+                expected *= distinct[index].shares(low, high, int(before[index][box]), met)
+            of_boxes[box] += expected.sum()
+
     for box, restricted in enumerate(restricted_attributes(queries)):
         if len(restricted) > 1:
             several.append((box, restricted, [index for index in restricted if not distinct[index].points]))
@@ -35,13 +49,7 @@ def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block:
             of_boxes[box] = distinct[index].expected(queries.low[box, index], queries.high[box, index])
     ends = [ItemEnds.of_regions(start[:, index], stop[:, index], queries, index) for index in attributes]
     for begin, bits in blocks(ends, len(sizes) if several else 0, block):
-        for box, restricted, spread in several:
-            met = begin + positions(meeting(bits, box, restricted))
-            expected = weights[met]
-            for index in spread:
-                low, high = queries.low[box, index], queries.high[box, index]
-                expected *= distinct[index].shares(low, high, int(before[index][box]), met)
-            of_boxes[box] += expected.sum()
+        in_parts(partial(add, begin, bits), several, queries.threads)
     return queries.totals(of_boxes)
 
 

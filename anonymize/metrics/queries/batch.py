@@ -23,6 +23,7 @@ class Queries:
     `whole` (attributes,): whether these are whole numbers. `query` (boxes,): which query each box is of. `dimensions`
     (queries,): how many quasi-identifiers each restricts. `repeat` (queries,): of which seed each is, from 0. `bound`:
     rows below which no true count is taken to be, 0 for none. `settings`: how they were made, as the report says it.
+    `threads`: by how many of them the queries are answered.
     """
 
     restricted: Bools
@@ -36,6 +37,7 @@ class Queries:
     repeat: Ints
     bound: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    threads: int = 1
 
     @property
     def count(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,10 +18,15 @@ from anonymize.metrics.queries.answers import summed
 from anonymize.metrics.queries.batch import Queries
 from anonymize.metrics.queries.bits import FIRST, Words
 from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
+from anonymize.threads import in_parts
 
 CELLS = 1 << 20
 """Cells of a joint table at the most."""
 WORD = 64
+
+_InOrder = tuple[int, list[int], int, int]
+"""A box, the attributes that it restricts but for the one by which rows are sorted, and its rows as far as that says:
+the first, and the one behind the last."""
 
 
 def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, cells: int = CELLS) -> Ints:
@@ -79,7 +85,7 @@ def _add_in_rows(
     order = np.argsort(columns[main], kind="stable")
     along = columns[main][order].astype(np.int64)
     begin, until = np.searchsorted(along, queries.first[:, main]), np.searchsorted(along, queries.last[:, main] + 1)
-    wanted = []
+    wanted: list[_InOrder] = []
     for box in boxes:
         others = [index for index in restricted[box] if index != main]
         first, stop = (int(begin[box]), int(until[box])) if queries.restricted[box, main] else (0, len(order))
@@ -89,11 +95,16 @@ def _add_in_rows(
             of_boxes[box] = stop - first
     ends = [ItemEnds.of(codes, codes, queries, index) for index, codes in enumerate(each[order] for each in columns)]
     for start, bits in blocks(ends, len(order), block):
-        stop_of_block = min(start + block, len(order))
-        for box, others, first, stop in wanted:
-            low, high = max(first, start) - start, min(stop, stop_of_block) - start
-            if low < high:
-                of_boxes[box] += _count(bits, box, others, low, high)
+        in_parts(partial(_add_block, bits, (start, min(start + block, len(order))), of_boxes), wanted, queries.threads)
+
+
+def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints, wanted: Sequence[_InOrder]) -> None:
+    """Adds the rows of some boxes that are in a block to theirs."""
+    start, end = block
+    for box, others, first, stop in wanted:
+        low, high = max(first, start) - start, min(stop, end) - start
+        if low < high:
+            of_boxes[box] += _count(bits, box, others, low, high)
 
 
 def _main(queries: Queries, boxes: Sequence[int]) -> int:

@@ -38,7 +38,7 @@ def saved_columns(released: Released, class_of: Callable[[str], Ints]) -> tuple[
     for column in released.columns:
         classes = class_of(column.attribute)
         none: Bools = classes < 0
-        texts = np.where(none, -1, column.of_class[classes])
+        texts = np.where(none, -1, column.of_class[classes].astype(np.int64))
         columns.append(
             SavedColumn(
                 name=column.name,

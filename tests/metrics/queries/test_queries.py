@@ -88,6 +88,8 @@ def test_counts_are_those_of_a_loop(people: tuple[Any, Table], plan: QueryPlan) 
     assert queries.count == plan.number * plan.repeats
     for block, cells in ((77, 1), (64, 200), (1000, 1), (1000, 10_000), (100, 1 << 20)):
         assert counted(columns(people[1]), queries, block, cells).tolist() == rows_of(people[1], queries)
+    in_threads = replace(queries, threads=3)
+    assert counted(columns(people[1]), in_threads, 64, 1).tolist() == rows_of(people[1], queries)
 
 
 @pytest.mark.parametrize("cells", [1, 200, 1 << 20])
@@ -127,6 +129,7 @@ def test_estimates_are_those_of_a_loop(people: tuple[Any, Table], plan: QueryPla
     for block in (33, 1000):
         found = estimated(start, stop, sizes, queries, block)
         np.testing.assert_allclose(found, expected_of(start, stop, sizes, queries), atol=1e-9)
+        assert estimated(start, stop, sizes, replace(queries, threads=3), block).tolist() == found.tolist()
 
 
 def test_sums_of_a_joint_table_are_counts_of_its_rows(people: tuple[Any, Table]) -> None:
