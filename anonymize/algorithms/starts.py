@@ -35,7 +35,8 @@ WHOLE_ROWS = 10_000
 TRIAL_ROWS = 100_000
 """Of more rows, starts are compared as they are, and only Mondrian's with that of the method."""
 TRIALS = (3, 5)
-"""Passes of a trial at most, and the share of all passes that it takes: one in so many."""
+"""Passes of a trial at most, and the share of all passes that it takes: one in so many. Where that is less than one,
+starts are compared as they are."""
 NEAR = 0.03
 """Starts that lose by no more than this share more than the least are refined once more before one is chosen."""
 
@@ -135,8 +136,8 @@ class Trial:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
         total, made = self.options.passes or passes_of(rows), 0
-        if len(tried) > 1 and rows <= TRIAL_ROWS:
-            passes = max(min(TRIALS[0], total // TRIALS[1]), 1)
+        passes = min(TRIALS[0], total // TRIALS[1])
+        if len(tried) > 1 and rows <= TRIAL_ROWS and passes:
             for _ in range(2):
                 least = min(map(self._loss, tried.values()))
                 near = [name for name in tried if not made or self._loss(tried[name]) <= (1 + NEAR) * least]
