@@ -11,7 +11,7 @@ from tests.examples import THOROUGH
 
 _A_PASS: dict[str, Any] = {} if THOROUGH else {"passes": 1, "sweeps": 1}
 LIMITED: dict[str, dict[str, Any]] = {
-    "k-optimize": {"work": 5},
+    "k-optimize": {"work": 5 if THOROUGH else 1},
     "release": {"effort": 0.001 if THOROUGH else 0.0001},
     "top-down": _A_PASS,
     "bottom-up": _A_PASS,

