@@ -24,6 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat, numbers, read_cells
+from anonymize.scattering import occurrences, scattered
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -134,33 +135,13 @@ def _parted(first: SortColumn | None, rows: int, together: int) -> Iterator[NDAr
         yield np.arange(rows, dtype=np.uint32)
         return
     chunks = [slice(start, min(start + together, rows)) for start in range(0, rows, together)]
-    counts = np.zeros(first.size, np.int64)
-    for chunk in chunks:
-        counts += np.bincount(first.of_rows(chunk), minlength=first.size)
+    counts = occurrences((first.of_rows(chunk) for chunk in chunks), first.size)
     part_of = (np.cumsum(counts) - counts) // together
     sizes = np.bincount(part_of, counts).astype(np.int64)
     order, starts = scattered((part_of[first.of_rows(chunk)] for chunk in chunks), sizes)
     for start, stop in pairwise(starts.tolist()):
         if stop > start:
             yield order[start:stop]
-
-
-def scattered(parts: Iterable[Ints], sizes: Ints) -> tuple[NDArray[np.uint32], Ints]:
-    """(rows,) the rows part by part, ascending within each, and (parts + 1,) where each part begins. `parts`: the part
-    of each row, chunk by chunk; `sizes` (parts,): rows of each.
-
-    Within a chunk a stable sort puts the rows of a part side by side; each part goes on where it ended before.
-    """
-    starts = np.append(0, np.cumsum(sizes))
-    order, ends, done = np.empty(starts[-1], np.uint32), starts[:-1].copy(), 0
-    for part in parts:
-        by_part = np.argsort(part, kind="stable")
-        own = np.bincount(part, minlength=len(sizes))
-        within = np.arange(len(part)) - np.repeat(np.cumsum(own) - own, own)
-        order[np.repeat(ends, own) + within] = by_part + done
-        ends += own
-        done += len(part)
-    return order, starts
 
 
 def _sorted(columns: Iterable[SortColumn], rows: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -39,15 +39,12 @@ figure 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
-from anonymize.algorithms.clustering.ncp import Corners, Penalty
-from anonymize.algorithms.clustering.parts import STARTS, in_parts, parts
-from anonymize.algorithms.clustering.upward import bottom_up
+from anonymize.algorithms.clustering.parts import STARTS
 from anonymize.algorithms.refining.refine import Refinable
-from anonymize.classes import Partition
+from anonymize.algorithms.starts import bottom_up_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -66,11 +63,5 @@ class Options(Refinable):
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that rows are merged into."""
-
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
-        if options.start == "whole":
-            return bottom_up(penalty, codes, k, context.threads, context.progress)
-        inside = partial(bottom_up, penalty, k=k, progress=context.progress)
-        return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
-
+    method = bottom_up_of(context, options.start == "mondrian")
     return clustered(table, requirements, ID, method, options if options.refine else None, context)

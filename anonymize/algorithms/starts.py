@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.downward import top_down
+from anonymize.algorithms.clustering.downward import RISE, ROUNDS, top_down
 from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weighted_ncp
 from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
@@ -50,12 +50,12 @@ ANOTHER = 1 << 20
 Start = Callable[[Context], Regions]
 
 
-def top_down_of(context: Context, within: bool) -> Method:
+def top_down_of(context: Context, within: bool, rounds: int = ROUNDS, join: str = RISE) -> Method:
     """The groups of top-down; `within`: Mondrian's parts."""
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
         start = parts(penalty, codes, k, context.threads) if within else None
-        return top_down(penalty, codes, k, context.seed or 0, context.threads, start)
+        return top_down(penalty, codes, k, context.seed or 0, context.threads, start, context.progress, rounds, join)
 
     return method
 
@@ -65,10 +65,9 @@ def bottom_up_of(context: Context, within: bool) -> Method:
 
     def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
         if not within:
-            return bottom_up(penalty, codes, k, context.threads)
-        return in_parts(
-            partial(bottom_up, penalty, k=k), codes, parts(penalty, codes, k, context.threads), context.threads
-        )
+            return bottom_up(penalty, codes, k, context.threads, context.progress)
+        inside = partial(bottom_up, penalty, k=k, progress=context.progress)
+        return in_parts(inside, codes, parts(penalty, codes, k, context.threads), context.threads)
 
     return method
 
@@ -137,15 +136,16 @@ class Trial:
         rows = len(next(iter(tried.values())).partition.order)
         total, made = self.options.passes or passes_of(rows), 0
         passes = min(TRIALS[0], total // TRIALS[1])
+        losses = {name: self._loss(regions) for name, regions in tried.items()}
         if len(tried) > 1 and rows <= TRIAL_ROWS and passes:
             for _ in range(2):
-                least = min(map(self._loss, tried.values()))
-                near = [name for name in tried if not made or self._loss(tried[name]) <= (1 + NEAR) * least]
+                most = (1 + NEAR) * min(losses.values())
+                near = [name for name in tried if not made or losses[name] <= most]
                 if (made and len(near) == 1) or time.monotonic() - begin > limit / 3:
                     break
                 tried |= {name: self._refined(tried[name], passes, limit / 9, context, made) for name in near}
+                losses |= {name: self._loss(tried[name]) for name in near}
                 made += passes
-        losses = {name: self._loss(regions) for name, regions in tried.items()}
         chosen = min(losses, key=lambda name: losses[name])
         left = replace(self.options, passes=max(total - made, 1))
         if self.options.time_limit:

@@ -40,11 +40,10 @@ from dataclasses import dataclass
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.bisect import JOINS
-from anonymize.algorithms.clustering.downward import RISE, ROUNDS, top_down
-from anonymize.algorithms.clustering.ncp import Corners, Penalty
-from anonymize.algorithms.clustering.parts import STARTS, parts
+from anonymize.algorithms.clustering.downward import RISE, ROUNDS
+from anonymize.algorithms.clustering.parts import STARTS
 from anonymize.algorithms.refining.refine import Refinable
-from anonymize.classes import Partition
+from anonymize.algorithms.starts import top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -69,10 +68,5 @@ class Options(Refinable):
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that the table is cut into."""
-
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
-        start = None if options.start == "whole" else parts(penalty, codes, k, context.threads)
-        how, seed = (options.rounds, options.join), context.seed or 0
-        return top_down(penalty, codes, k, seed, context.threads, start, context.progress, *how)
-
+    method = top_down_of(context, options.start == "mondrian", options.rounds, options.join)
     return clustered(table, requirements, ID, method, options if options.refine else None, context)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import first_of_each, mixed_radix, run_starts
-from anonymize.table import Codes, Table
+from anonymize.scattering import occurrences
+from anonymize.table import Table
 
 TOGETHER = 1 << 20
 """Rows that are counted at once, about; more where they have the same code in the attribute of most codes."""
@@ -51,19 +52,14 @@ def _parts(table: Table, together: int) -> Iterator[slice | NDArray[np.int64]]:
     if table.rows <= together:
         yield slice(None)
         return
-    counts = _counts(leader.codes, leader.domain.size, together)
+    pieces = (leader.codes[start : start + together] for start in range(0, table.rows, together))
+    counts = occurrences(pieces, leader.domain.size)
     part_of = (np.cumsum(counts) - counts) // together
     starts = run_starts(part_of)
     for start, stop in zip(starts.tolist(), np.append(starts[1:], len(counts)).tolist(), strict=True):
         rows = np.flatnonzero((leader.codes >= start) & (leader.codes < stop))
         if len(rows):
             yield rows
-
-
-def _counts(codes: Codes, size: int, together: int) -> NDArray[np.int64]:
-    """(size,) how many rows have each code."""
-    pieces = (codes[start : start + together] for start in range(0, len(codes), together))
-    return sum((np.bincount(piece, minlength=size) for piece in pieces), np.zeros(size, np.int64))
 
 
 def _sizes(table: Table, rows: slice | NDArray[np.int64]) -> Sizes:

@@ -17,7 +17,7 @@ from anonymize.algorithms.splitting.grow import Finished, SplitRule, assembled, 
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses, upper_parts
 from anonymize.classes import Codes, Ints, Partition, Runs
-from anonymize.order import scattered
+from anonymize.scattering import occurrences, scattered
 from anonymize.threads import pool_of
 
 PART_ROWS = 1 << 20
@@ -96,9 +96,7 @@ class CodedRows:
         """The rows part by part, ascending within each, and (parts + 1,) where each begins; `parts`: their numbers."""
         place = np.zeros(int(parts.max(initial=0)) + 1, np.int64)
         place[parts] = np.arange(len(parts))
-        sizes = np.zeros(len(place), np.int64)
-        for chunk in self._chunks():
-            sizes += np.bincount(self.labels[chunk], minlength=len(place))
+        sizes = occurrences((self.labels[chunk] for chunk in self._chunks()), len(place))
         return scattered((place[self.labels[chunk]] for chunk in self._chunks()), sizes[parts])
 
     def _chunks(self) -> Iterator[slice]:
