@@ -21,6 +21,7 @@ from anonymize.algorithms.optimize import halves
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.explore import explore
+from anonymize.algorithms.optimize.moves import cells_of
 from anonymize.algorithms.optimize.outlook import Outlook, wanted
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.starts import begin
@@ -303,7 +304,7 @@ def test_all_attributes_at_once_are_the_same_as_one_by_one(table: Table, rng: An
     head = rng.random(problem.splits.count) < 0.3
     allset = head | (rng.random(problem.splits.count) < 0.6)
     above = problem.view(head, np.ones_like(head))
-    quick, slow = problem.view(head, allset, above), problem.full(head, allset)
+    quick, slow = problem.view(head, allset, cells_of(above)), problem.full(head, allset)
     assert [isinstance(each, SizedView) for each in (quick, slow)] == [True, False]
     assert (quick.cost, quick.suppressed, quick.hopeless, quick.bound) == (
         slow.cost,

@@ -9,9 +9,9 @@ A node is a head and a tail: the sets below it have all splits of the head and s
 - a split of the tail moves to the head where the bound without it is no better than the best set known;
 
 over again, as every such step raises the bound. Then the tree branches: with and without the split of the tail that
-parts the most pairs of rows and, left out, raises the bound most. As an order of the tail that is chosen anew at every node, this is the published tree with
-dynamic rearrangement; that splits are forced into the head is added. The cells of a node are made of those of the node
-above, which are fewer than those of the table.
+parts the most pairs of rows and, left out, raises the bound most. As an order of the tail that is chosen anew at every
+node, this is the published tree with dynamic rearrangement; that splits are forced into the head is added. The cells of
+a node are made of those of the node above, which are fewer than those of the table.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 from anonymize.algorithms.optimize.additions import Additions
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
-from anonymize.algorithms.optimize.moves import SplitProblem, View
-from anonymize.algorithms.optimize.sized_view import SizedView
+from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
+from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.classes import Bools, Floats, Ints
 
 ENOUGH = 4
@@ -92,14 +92,14 @@ def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
 
 @dataclass
 class Subtree:
-    """Open nodes, each with the view of the node above."""
+    """Open nodes, each with the cells of the node above, as far as its splits are open still."""
 
     problem: SplitProblem
     best: BestSplits
-    open: list[tuple[int, int, SplitNode, View | None]] = field(default_factory=list)
+    open: list[tuple[int, int, SplitNode, SizedCells | None]] = field(default_factory=list)
     _pushed: int = 0
 
-    def push(self, node: SplitNode, above: View | None) -> None:
+    def push(self, node: SplitNode, above: SizedCells | None) -> None:
         """Opens a node that may be better than the best set."""
         if not self.best.reached(node.bound):
             self._pushed += 1
@@ -107,11 +107,12 @@ class Subtree:
 
     def step(self) -> None:
         """Looks at the open node of the lowest bound; ties go to the most recent."""
-        *_, node, view = heapq.heappop(self.open)
+        *_, node, cells = heapq.heappop(self.open)
         head, tail = node.masks(self.problem.splits.count)
         bound = node.bound
         while True:
-            view = self.problem.view(head, head | tail, view)
+            view = self.problem.view(head, head | tail, cells)
+            cells = cells_of(view)
             self.best.work += view.work
             bound = max(bound, view.floor)
             if self.best.reached(bound) or view.hopeless > self.problem.allowed:
@@ -127,19 +128,22 @@ class Subtree:
                 head, kept = head | forced, kept & ~forced
             tail = kept
         if kept.any():
-            bound, spared = self._along(bound, view, head, kept)
+            if cells is not None:
+                self.best.work += len(cells.counts) * len(cells.places)
+                cells = cells.fewer(head | kept)
+            bound, spared = self._along(bound, cells, head, kept)
             if not self.best.reached(bound):
                 settled = self._settled(view, added, without)
                 chosen = int(np.argmax(np.where(kept & ~spared, settled, -1.0)))
-                self._branch(bound, (head, kept), view, chosen, (added.within, without))
+                self._branch(bound, (head, kept), cells, chosen, (added.within, without))
 
-    def _along(self, bound: int, view: View, head: Bools, tail: Bools) -> tuple[int, Bools]:
+    def _along(self, bound: int, cells: SizedCells | None, head: Bools, tail: Bools) -> tuple[int, Bools]:
         """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those
         of it, which are branched at only where no others are left."""
         owner = self.problem.splits.attribute
         attribute = int(np.bincount(owner[tail]).argmax())
         own = owner == attribute
-        line = self._line(view, head, tail, attribute)
+        line = None if cells is None else Line.of(self.problem.rules, cells, head, attribute)
         if line is None:
             return bound, np.zeros_like(tail)
         cost, splits = line.best()
@@ -151,13 +155,6 @@ class Subtree:
                 self.best.offer(chosen.cost, mask)
         alone = not (tail & ~own).any()
         return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else own
-
-    def _line(self, view: View, head: Bools, tail: Bools, attribute: int) -> Line | None:
-        if not isinstance(view, SizedView):
-            return None
-        cells = view.cells.joined(head | tail)[0]
-        self.best.work += len(view.cells.counts) * len(cells.places)
-        return Line.of(self.problem.rules, cells, head, attribute)
 
     def _forced(self, tail: Bools, without: Ints) -> Bools:
         """(splits,) those without which no set is better."""
@@ -188,13 +185,15 @@ class Subtree:
         by the cells rises."""
         return _at_least_one(added.apart) * _at_least_one(without - view.bound)
 
-    def _branch(self, bound: int, masks: tuple[Bools, Bools], view: View, chosen: int, bounds: Bounds) -> None:
+    def _branch(
+        self, bound: int, masks: tuple[Bools, Bools], cells: SizedCells | None, chosen: int, bounds: Bounds
+    ) -> None:
         """With and without a split of the tail; `masks`: head and tail."""
         (head, tail), (within, without) = masks, bounds
         rest, more = tail.copy(), head.copy()
         rest[chosen], more[chosen] = False, True
-        self.push(SplitNode.of(max(bound, int(without[chosen])), head, rest), view)
-        self.push(SplitNode.of(max(bound, int(within[chosen])), more, rest), view)
+        self.push(SplitNode.of(max(bound, int(without[chosen])), head, rest), cells)
+        self.push(SplitNode.of(max(bound, int(within[chosen])), more, rest), cells)
 
 
 Bounds: TypeAlias = tuple[Ints, Ints]

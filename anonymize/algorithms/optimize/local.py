@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.optimize.moves import View
+from anonymize.algorithms.optimize.moves import View, cells_of
 from anonymize.algorithms.optimize.walk import LocalWalk
 from anonymize.classes import Bools, Ints
 
@@ -45,7 +45,7 @@ class Local(LocalWalk):
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
         every = self.problem.view(self.mask, self.allset)
-        own = self.problem.view(self.mask, self.mask, every)
+        own = self.problem.view(self.mask, self.mask, cells_of(every))
         self.best.work += every.work + own.work
         self.idle += 1
         self._offer(own, 0, 0, self.mask)

@@ -64,14 +64,12 @@ class SplitProblem:
         """What is known of a class by its size."""
         return Rules(self.judge.minimum, self.cost, self.allowed)
 
-    def view(self, head: Bools, allset: Bools, within: View | None = None) -> View:
-        """The node of a head and an allset, which has all splits of the head; quicker `within` a node whose allset has
-        all splits of this one."""
+    def view(self, head: Bools, allset: Bools, within: SizedCells | None = None) -> View:
+        """The node of a head and an allset, which has all splits of the head; quicker `within` the cells of a node
+        whose allset has all splits of this one."""
         if self.sized is None:
             return self.full(head, allset)
-        cells = within.cells if isinstance(within, SizedView) else self.sized
-        if np.count_nonzero(allset) < len(cells.inner):
-            cells = cells.joined(allset)[0]
+        cells = (within or self.sized).fewer(allset)
         classes, class_of = cells.joined(head)
         if len(classes.counts) * cells.intervals * (cells.labels.shape[1] + 1) > DENSE:
             return self.full(head, allset)
@@ -289,3 +287,8 @@ class SplitView:
                 one.rows * other.rows,
             ]
         )
+
+
+def cells_of(view: View | None) -> SizedCells | None:
+    """The cells of a node, from which those of nodes with fewer splits are made; None where they are made anew."""
+    return view.cells if isinstance(view, SizedView) else None

@@ -77,22 +77,30 @@ class SizedCells:
 
     def joined(self, kept: Bools) -> tuple[SizedCells, Ints]:
         """The cells of fewer splits: of all splits there are, which stay. And (m,) the new cell of each."""
+        cells, grouping = self._joined(kept)
+        return cells, grouping.group
+
+    def fewer(self, kept: Bools) -> SizedCells:
+        """The cells of fewer splits, as `joined` has them."""
+        return self if np.count_nonzero(kept) == len(self.inner) else self._joined(kept)[0]
+
+    def _joined(self, kept: Bools) -> tuple[SizedCells, KeyGroups]:
         begins = self._starting.copy()
         begins[self.inner] = kept[self.split[self.inner]]
         number = np.cumsum(begins) - 1
         first = np.concatenate((number[self.first[:-1]], number[-1:] + 1))
-        keys = _weights(first)[number][self.places].sum(axis=0)
+        keys = _weights(first)[number].take(self.places).sum(axis=0)
         grouping = KeyGroups.of(keys, math.prod((first[1:] - first[:-1]).tolist()))
         one = grouping.first
         cells = SizedCells(
-            places=number[self.places[:, one]],
+            places=number.take(self.places.take(one, axis=1)),
             first=first,
             split=self.split[begins],
             keys=keys[one],
             counts=np.add.reduceat(self.counts[grouping.order], grouping.starts),
             labels=self._labels_of(grouping),
         )
-        return cells, grouping.group
+        return cells, grouping
 
     def _labels_of(self, grouping: KeyGroups) -> Ints:
         if not self.labels.shape[1]:

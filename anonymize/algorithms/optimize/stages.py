@@ -21,17 +21,21 @@ from anonymize.algorithms.optimize.tree import SplitTree
 from anonymize.classes import Bools
 
 STEPS = 24
-"""Steps of each kind of local search in a round."""
+"""Steps of each kind of local search in a round that has some."""
+EAGER, RARE = 4, 4
+"""The first rounds have some, and of later ones one in so many: what is left then is the proof, more often than not."""
 
 
 @dataclass
 class Stage:
-    """The sets within an `allset`, under the limit of a problem. `below`: the stages whose sets it may have too."""
+    """The sets within an `allset`, under the limit of a problem. `below`: the stages whose sets it may have too.
+    `rounds`: how many there were."""
 
     problem: SplitProblem
     allset: Bools
     below: Sequence[Stage]
     best: BestSplits = field(default_factory=BestSplits)
+    rounds: int = 0
 
     def __post_init__(self) -> None:
         self.tree = SplitTree(self.allset, self.best)
@@ -73,7 +77,8 @@ class Stage:
         if self.done:
             return
         self.tree.round(lambda tasks: explored(self, tasks))
-        for walk in self.walks:
+        self.rounds += 1
+        for walk in self.walks if self.rounds <= EAGER or self.rounds % RARE == 0 else ():
             for _ in range(STEPS):
                 if walk.stuck or self.done or not left():
                     break

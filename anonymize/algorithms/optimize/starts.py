@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from anonymize.algorithms.optimize.best import BestSplits
-from anonymize.algorithms.optimize.moves import SplitProblem
+from anonymize.algorithms.optimize.moves import SplitProblem, cells_of
 from anonymize.classes import Bools, Ints
 
 VECTORS = 128
@@ -44,7 +44,7 @@ def specialized(problem: SplitProblem, allset: Bools, best: BestSplits) -> None:
     _offer(problem, mask, best)
     view = None
     while True:
-        view = problem.view(mask, allset, view)
+        view = problem.view(mask, allset, cells_of(view))
         best.work += view.work
         cost, suppressed = view.changes()
         fine = np.flatnonzero(allset & ~mask & (cost < 0) & (view.suppressed + suppressed <= problem.allowed))
@@ -60,7 +60,7 @@ def generalized(problem: SplitProblem, allset: Bools, best: BestSplits) -> None:
     as long as the cost falls. The first of several."""
     mask, view = allset.copy(), None
     while True:
-        view = problem.view(mask, mask, view)
+        view = problem.view(mask, mask, cells_of(view))
         best.work += view.work
         if view.suppressed <= problem.allowed:
             best.offer(view.cost, mask)
