@@ -93,10 +93,10 @@ def _cells(points: Ints, left: Bools, nodes: Sequence[Ints]) -> tuple[Ints, Ints
     """(classes, points) the combination of nodes that each point has, numbered from 0 in each class, those that are not
     left behind the others; (classes,) how many different ones are left."""
     owner = np.repeat(np.arange(len(points)), points.shape[1])
-    shown = [node[points[:, :, column]].ravel() for column, node in enumerate(nodes)]
-    order = np.lexsort([*shown, ~left.ravel(), owner])
+    node_of = [node[points[:, :, column]].ravel() for column, node in enumerate(nodes)]
+    order = np.lexsort([*node_of, ~left.ravel(), owner])
     changes = np.zeros(len(order), np.bool_)
-    for each in (owner, left.ravel(), *shown):
+    for each in (owner, left.ravel(), *node_of):
         changes[1:] |= each[order][1:] != each[order][:-1]
     running = changes.cumsum()
     starts = running.reshape(points.shape[:2])[:, 0]  # owners come first in the order, each with as many points
