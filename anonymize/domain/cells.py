@@ -121,7 +121,9 @@ def read_cells(
     frame = frame.with_columns(suffixed=pl.lit(False))
     if numeric:
         frame = _without_suffix(frame, written)
-    cells = _by_shape(frame, _shapes(written, numeric=numeric))
+    cells = _by_shape(frame, _shapes(written, numeric=numeric, one=low is high))
+    if maybe is None and not cells["suffixed"].any():
+        return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], np.zeros(cells.height, np.bool_))
     shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
     cells = cells.with_columns(
         kind=pl.when(pl.col("suffixed") & ~shows).then(pl.lit(CellKind.LABEL.value, pl.UInt8)).otherwise("kind"),
@@ -163,6 +165,8 @@ def _have_digits(texts: pl.Series) -> bool:
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
     """The cells without ` or ?`, and which of them had it (`suffixed`)."""
+    if not frame["low"].str.contains(" or ", literal=True).any():
+        return frame
     texts = {*written.missing, *written.or_missing, BLANK}
     words = "|".join(re.escape(word) for word in sorted(texts, key=len, reverse=True) if word)
     bare = pl.when(_ONE_TEXT).then(pl.col("low").str.extract(f"(?s)^(.*) or (?:{words})$"))
@@ -218,27 +222,30 @@ def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
 
 
 @lru_cache(64)
-def _shapes(written: CellFormat, *, numeric: bool) -> list[_Shape]:
-    """Every way for cells to read, the last of which fits them all."""
-    empty = [
-        _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))),
-        _Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing)))),
-    ]
+def _shapes(written: CellFormat, *, numeric: bool, one: bool) -> list[_Shape]:
+    """Every way for cells to read, the last of which fits them all. `one`: cells of one column, where two ends that are
+    numbers are a number, and no end is empty by itself."""
+    empty = [_Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing))))]
+    if written.suppressed is not None:
+        empty.insert(0, _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))))
     label = _Shape(CellKind.LABEL, pl.lit(True))
     if not numeric:
         return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$")) & _ONE_TEXT), label]
     low, high = (_number_text(side) for side in ("low", "high"))
     closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
+    two_columns = [
+        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
+        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
+    ]
     return [
         *empty,
         _Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high))),
-        _Shape.of_ends(CellKind.INTERVAL, _pair(low, high)),
+        *([] if one else [_Shape.of_ends(CellKind.INTERVAL, _pair(low, high))]),
         _Shape.of_ends(CellKind.INTERVAL, closed),
         _Shape.of_ends(CellKind.HALF_OPEN, half_open),
         _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
         _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
-        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
-        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
+        *([] if one else two_columns),
         label,
     ]
 
