@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.classes import mixed_radix
 from anonymize.domain.cells import CellFormat, numbers, read_cells
 from anonymize.scattering import occurrences, scattered
 
@@ -73,23 +74,42 @@ SortColumn: TypeAlias = RankedColumn | ComparedTexts
 def cell_ranks(texts: pl.Series, written: CellFormat | None = None) -> Ints:
     """(n,) the dense rank of each text among all: what reads the same has the same rank. `written`: how intervals read
     in a quasi-identifier; None in other columns, where there are none."""
-    frame = _parts(texts, written)
-    order = frame.select(pl.arg_sort_by(*frame.columns)).to_series()
-    arranged = frame["text"].gather(order)
+    cells = _parts(texts, written)
+    ranks = _ranks_by_ends(cells) if len(cells.columns) > 1 else None
+    return _ranks_by_all(cells) if ranks is None else ranks
+
+
+def _ranks_by_all(cells: pl.DataFrame) -> Ints:
+    """(n,) the dense ranks of cells by all columns, the last of which is their `text`."""
+    order = cells.select(pl.arg_sort_by(*cells.columns)).to_series()
+    arranged = cells["text"].gather(order)
     changes = arranged.ne_missing(arranged.shift(1))[1:]
     ranks = np.empty(len(order), np.int64)
     ranks[order.to_numpy()] = np.append(0, np.cumsum(changes.to_numpy()))[: len(order)]
     return ranks
 
 
+def _ranks_by_ends(cells: pl.DataFrame) -> Ints | None:
+    """The same where no two numbers or intervals have the same ends, so that their texts need not be compared; else
+    None. They come between nulls and other texts, which are sorted by themselves: most often there are few."""
+    numeric = (~cells["other"]).fill_null(False)
+    shown, others = cells.filter(numeric), cells.filter(~numeric)
+    order = shown.select(pl.arg_sort_by("low", "high")).to_series()
+    low, high = (shown[end].gather(order).to_numpy() for end in ("low", "high"))
+    if ((low[1:] == low[:-1]) & (high[1:] == high[:-1])).any():
+        return None
+    ranks, shows = np.empty(len(cells), np.int64), numeric.to_numpy()
+    null = others["text"].is_null().to_numpy()
+    ranks[np.flatnonzero(shows)[order.to_numpy()]] = np.arange(len(shown)) + bool(null.any())
+    ranks[~shows] = _ranks_by_all(others) + np.where(null, 0, len(shown))
+    return ranks
+
+
 def rows_ranked(columns: Iterable[NDArray[Any]]) -> Ints:
     """(n,) the dense rank of each of n rows by their ranks (n,) in all columns, of which there is at least one."""
-    table = np.stack(list(columns))
-    order = np.lexsort(table[::-1])
-    changes = (np.diff(table[:, order], axis=1) != 0).any(axis=0)
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.append(0, np.cumsum(changes))[: len(order)]
-    return ranks
+    own = list(columns)
+    keys, _ = mixed_radix(own, [int(ranks.max(initial=0)) + 1 for ranks in own])
+    return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
 def most_differ(texts: pl.Series) -> bool:
@@ -228,7 +248,7 @@ def _parts(texts: pl.Series, written: CellFormat | None) -> pl.DataFrame:
         numeric = low.is_not_null()
     else:
         cells = read_cells(text, text, written, numeric=True)
-        low, high, numeric = numbers(cells.low), numbers(cells.high), pl.Series(cells.numeric)
+        (low, high), numeric = cells.ends, pl.Series(cells.numeric)
     if not numeric.any():
         return text.to_frame()
     ends = {"low": low.fill_null(-np.inf), "high": high.fill_null(np.inf)}
