@@ -23,7 +23,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import mixed_radix
 from anonymize.domain.cells import CellFormat, numbers, read_cells
 from anonymize.scattering import occurrences, scattered
 
@@ -93,23 +92,26 @@ def _ranks_by_ends(cells: pl.DataFrame) -> Ints | None:
     """The same where no two numbers or intervals have the same ends, so that their texts need not be compared; else
     None. They come between nulls and other texts, which are sorted by themselves: most often there are few."""
     numeric = (~cells["other"]).fill_null(False)
-    shown, others = cells.filter(numeric), cells.filter(~numeric)
-    order = shown.select(pl.arg_sort_by("low", "high")).to_series()
-    low, high = (shown[end].gather(order).to_numpy() for end in ("low", "high"))
+    numeric_cells, others = cells.filter(numeric), cells.filter(~numeric)
+    order = numeric_cells.select(pl.arg_sort_by("low", "high")).to_series()
+    low, high = (numeric_cells[end].gather(order).to_numpy() for end in ("low", "high"))
     if ((low[1:] == low[:-1]) & (high[1:] == high[:-1])).any():
         return None
     ranks, shows = np.empty(len(cells), np.int64), numeric.to_numpy()
     null = others["text"].is_null().to_numpy()
-    ranks[np.flatnonzero(shows)[order.to_numpy()]] = np.arange(len(shown)) + bool(null.any())
-    ranks[~shows] = _ranks_by_all(others) + np.where(null, 0, len(shown))
+    ranks[np.flatnonzero(shows)[order.to_numpy()]] = np.arange(len(numeric_cells)) + bool(null.any())
+    ranks[~shows] = _ranks_by_all(others) + np.where(null, 0, len(numeric_cells))
     return ranks
 
 
 def rows_ranked(columns: Iterable[NDArray[Any]]) -> Ints:
     """(n,) the dense rank of each of n rows by their ranks (n,) in all columns, of which there is at least one."""
     own = list(columns)
-    keys, _ = mixed_radix(own, [int(ranks.max(initial=0)) + 1 for ranks in own])
-    return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    keys = _Keys(np.zeros(len(own[0]), np.uint64), 0)
+    for ranks in own:
+        size = int(ranks.max(initial=0)) + 1
+        keys = keys.with_room(_bits(size)).extended(ranks, size)
+    return keys.condensed().keys.astype(np.int64)
 
 
 def most_differ(texts: pl.Series) -> bool:
@@ -169,8 +171,7 @@ def _sorted(columns: Iterable[SortColumn], rows: NDArray[np.uint32]) -> NDArray[
     keys = _Keys(np.zeros(len(rows), np.uint64), 0)
     for column in columns:
         bits = 0 if isinstance(column, ComparedTexts) else _bits(column.size)
-        if keys.width and keys.width + bits + _bits(len(rows)) > WORD:
-            keys = keys.condensed()
+        keys = keys.with_room(bits)
         if keys.all_different:
             break
         if isinstance(column, ComparedTexts):
@@ -192,6 +193,11 @@ class _Keys:
     keys: NDArray[np.uint64]
     width: int
     all_different: bool = False
+
+    def with_room(self, bits: int) -> _Keys:
+        """The same, or their dense ranks, with room for so many bits more, and for the number of a row."""
+        fits = not self.width or self.width + bits + _bits(len(self.keys)) <= WORD
+        return self if fits else self.condensed()
 
     def extended(self, ranks: NDArray[Any], size: int) -> _Keys:
         """With the ranks in a further column, each below `size`, by which rows of equal keys are told apart."""
