@@ -274,6 +274,10 @@ def test_what_is_worse_is_named(desk: Desk, released: Path, call: Call) -> None:
         assert (told in ended.err) == ("and was 1" not in told)
     changes = json.loads(gate(call, *compared, "--json").out)["baseline"]["changes"]
     assert {"figure": "k-anonymity k", "was": 4, "now": 2, "worse": True} in changes
+    for more, level in (((), "warning"), (("--no-regress",), "error")):
+        (run,) = json.loads(gate(call, *compared, *more, "--format", "sarif").out)["runs"]
+        levels = {each["level"] for each in run["results"] if each["ruleId"] == "regression"}
+        assert levels == {level}
 
 
 def test_what_is_better_passes(desk: Desk, released: Path, call: Call) -> None:
