@@ -38,8 +38,8 @@ terminal and writes nothing: `--time-limit` is the way to have what is found by 
 
 How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
 sets are possible, fewer still where no row may be suppressed. Of 30,162 rows, with eight attributes and 156 splits, the
-least discernibility is proved within 2,500 nodes for k of 250 and more, with suppression and without, and within
-6,000 for k of 100 without. With rows that all differ and a small k no proof is in reach, and the gap stays wide. With
+least discernibility is proved within 2,500 nodes for k of 250 and more, and within 10,000 for k of 100, with
+suppression and without. With rows that all differ and a small k no proof is in reach, and the gap stays wide. With
 models beyond k-anonymity only the published bound is known, and a node takes longer.
 
 Processes. A round parts the tree into tasks that know nothing of each other. Once the search is long, `--threads`
