@@ -546,3 +546,17 @@ def test_a_report_never_takes_the_place_of_what_is_read(desk: Desk, call: Call, 
     ended = call(*command, option, "out.json", "-r", "./out.json", "--force")
     assert ended.code == 2 and "out.json: is read by this run" in ended.err
     assert (desk.folder / "out.json").read_bytes() == before
+
+
+def test_bounds_beside_a_column_are_columns_of_their_own(desk: Desk, call: Call) -> None:
+    """Without a spec nothing says that they are the column's; where it is there, it is what is meant."""
+    (desk.folder / "table.csv").write_text("age,age_low,age_high\n4,1,2\n4,3,4\n4,5,6\n")
+    report = json.loads(call("audit", "-i", "table.csv", "--qi", "age", "--json").out)
+    assert report["classes"]["count"] == 1 and report["risk"]["passing"]["columns"] == ["age_low", "age_high"]
+
+
+def test_what_is_required_is_said_to_the_last_digit(released: Path, call: Call) -> None:
+    ended = gate(call, "-k", 12345678)
+    assert ended.code == 1 and "k-anonymity (k=12345678) is not met" in ended.err
+    met = gate(call, "--require", "entropy-l-diversity l=1.23456789", "--format", "junit")
+    assert b"entropy-l-diversity (l=1.23456789)" in met.out
