@@ -239,8 +239,6 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     for a control that cannot be read.
     """
     risk = request.spec.risk
-    if not risk.attacks:
-        return ReleaseTrial()
     if request.public and risk.max_excess is None:
         return ReleaseTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)

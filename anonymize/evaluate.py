@@ -28,7 +28,8 @@ from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, as_written, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
-from anonymize.metrics import MEASURES, utility
+from anonymize.metrics import utility
+from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.publication import Paths, opened

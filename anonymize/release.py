@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
-from anonymize.attack import try_release
 from anonymize.calling import make_callable
-from anonymize.families import check_bound, family_of
+from anonymize.families import Draft, check_bound, family_of
 from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
@@ -27,9 +26,12 @@ from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.rows import Written
-from anonymize.series.night import following
+from anonymize.series.following import following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
+
+if TYPE_CHECKING:
+    from anonymize.attack import ReleaseTrial
 
 
 def release(request: Request) -> dict[str, Any]:
@@ -84,16 +86,25 @@ def release(request: Request) -> dict[str, Any]:
         with timed("verify"), files.sealing():
             measured = draft.measure(files)
         check_satisfied(request, measured.verdict)
-        trial = try_release(request, files, table, draft)
+        trial = _tried(request, files, table, draft)
         series.check(draft, files)
         if request.public:
             report = public_report(published(request, files))
         else:
             report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
-        report = trial.added(report)
+        report = report if trial is None else trial.added(report)
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
+
+
+def _tried(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial | None:
+    """What the attackers that the spec names made of the release; None, and their room not imported, without any."""
+    if not request.spec.risk.attacks:
+        return None
+    from anonymize.attack import try_release
+
+    return try_release(request, files, table, draft)
 
 
 def _write_link(files: Files, table: Table, written: Written) -> None:

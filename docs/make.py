@@ -25,7 +25,8 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.metrics import MEASURES, METRICS
+from anonymize.metrics import METRICS
+from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema

@@ -53,7 +53,8 @@ def _manuals() -> dict[str, dict[str, str]]:
     from anonymize.algorithms import ALGORITHMS
     from anonymize.algorithms.cuts import RULES
     from anonymize.attacks import ATTACKERS
-    from anonymize.metrics import MEASURES, METRICS
+    from anonymize.metrics import METRICS
+    from anonymize.metrics.measures import MEASURES
     from anonymize.privacy import ALL
 
     return {

@@ -135,6 +135,8 @@ def read_cells(
     if numeric and _any_has(frame["low"], _SUFFIX):
         frame = _without_suffix(frame, written)
     cells = _by_shape(frame, _shapes(written, numeric=numeric, alone=alone))
+    if maybe is None and not cells["suffixed"].any():
+        return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], np.zeros(cells.height, np.bool_))
     shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
     cells = cells.with_columns(
         kind=pl.when(pl.col("suffixed") & ~shows).then(pl.lit(CellKind.LABEL.value, pl.UInt8)).otherwise("kind"),
@@ -179,6 +181,8 @@ def _any_has(texts: pl.Series, pattern: str) -> bool:
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
     """The cells without ` or ?`, and which of them had it (`suffixed`)."""
+    if not frame["low"].str.contains(" or ", literal=True).any():
+        return frame
     texts = {*written.missing, *written.or_missing, BLANK}
     words = "|".join(re.escape(word) for word in sorted(texts, key=len, reverse=True) if word)
     bare = pl.when(_ONE_TEXT).then(pl.col("low").str.extract(f"(?s)^(.*) or (?:{words})$"))
@@ -240,11 +244,11 @@ def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
 
 @lru_cache(64)
 def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
-    """Every way for cells to read, the last of which fits them all. `alone`: both texts of every cell are the same."""
-    empty = [
-        _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))),
-        _Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing)))),
-    ]
+    """Every way for cells to read, the last of which fits them all. `alone`: cells of one column, whose two texts are
+    the same; where both ends are numbers that is a number, and no end is empty by itself."""
+    empty = [_Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing))))]
+    if written.suppressed is not None:
+        empty.insert(0, _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))))
     label = _Shape(CellKind.LABEL, pl.lit(True))
     if not numeric:
         return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$")) & _ONE_TEXT), label]
@@ -253,6 +257,10 @@ def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
     pairs = [_Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high)))]
     pairs.append(_Shape.of_ends(CellKind.INTERVAL, _pair(low, high)))
     closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
+    two_columns = [
+        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
+        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
+    ]
     return [
         *empty,
         *([number] if alone else pairs),
@@ -260,8 +268,7 @@ def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
         _Shape.of_ends(CellKind.HALF_OPEN, half_open),
         _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
         _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
-        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
-        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
+        *([] if alone else two_columns),
         label,
     ]
 

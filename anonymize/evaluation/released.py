@@ -20,8 +20,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
 from anonymize.link import released_row_of
-from anonymize.metrics import Evidence, View
-from anonymize.metrics.evidence import Shared
+from anonymize.metrics import View
+from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.queries import Queries
 from anonymize.recoding.appearance import MISSING
 from anonymize.recoding.spans import Spans

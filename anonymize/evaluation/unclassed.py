@@ -18,8 +18,9 @@ import polars as pl
 from anonymize.classes import Floats, Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import as_written
-from anonymize.metrics import MEASURES, METRICS, View, distances, joint, query_error, uncertainty, utility
+from anonymize.metrics import METRICS, View, distances, joint, query_error, uncertainty, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
+from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
 from anonymize.names import parameters_of, sensitive_table_of
 from anonymize.randomization.estimate import Method

@@ -1,23 +1,14 @@
 """Utility metrics: what a release has lost. One metric, one file; metrics of one to three lines share `formulas`.
 
-`METRICS` are those that every report has. `MEASURES` need the original, and are what `evaluate` adds.
+`METRICS` are those that every report has. What `evaluate` adds needs the original, and is in `measures`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from anonymize.metrics import (
-    average_class_size,
-    distances,
-    imprecision,
-    query_error,
-    research_value,
-    targets,
-    uncertainty,
-)
+from anonymize.metrics import research_value
 from anonymize.metrics.base import Metric, View
-from anonymize.metrics.evidence import Evidence, OriginalMeasure
 from anonymize.metrics.formulas import (
     CertaintyPenalty,
     CertaintyPenaltyOfSets,
@@ -31,7 +22,7 @@ from anonymize.metrics.formulas import (
     WeightedCertaintyPenalty,
 )
 
-__all__ = ["MEASURES", "METRICS", "Evidence", "Metric", "OriginalMeasure", "View", "utility"]
+__all__ = ["METRICS", "Metric", "View", "utility"]
 
 METRICS: dict[str, Metric] = {
     metric.ID: metric
@@ -48,15 +39,6 @@ METRICS: dict[str, Metric] = {
         research_value,
         SuppressedShare(),
     )
-}
-
-MEASURES: dict[str, OriginalMeasure] = {
-    average_class_size.ID: average_class_size,
-    targets.ID: targets,
-    imprecision.ID: imprecision,
-    query_error.ID: query_error,
-    distances.ID: distances,
-    uncertainty.ID: uncertainty,
 }
 
 

@@ -10,9 +10,6 @@ from typing import Any
 
 from anonymize.errors import UsageError
 from anonymize.report.data import Clock, release_report
-from anonymize.report.html import html
-from anonymize.report.markdown import markdown
-from anonymize.report.pictures import missing_library
 
 __all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
 
@@ -22,7 +19,20 @@ def as_json(report: dict[str, Any]) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md": markdown, ".html": html}
+def _markdown(report: dict[str, Any]) -> str:
+    from anonymize.report.markdown import markdown
+
+    return markdown(report)
+
+
+def _html(report: dict[str, Any]) -> str:
+    from anonymize.report.html import html
+
+    return html(report)
+
+
+RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": as_json, ".md": _markdown, ".html": _html}
+"""By suffix. The page and its templates are imported when one is rendered."""
 
 
 def kind_of(path: str) -> str:
@@ -32,5 +42,7 @@ def kind_of(path: str) -> str:
     if suffix not in RENDERERS:
         raise UsageError(f"{path}: a report is one of {', '.join(RENDERERS)} by its suffix")
     if suffix == ".html" and find_spec("lets_plot") is None:
+        from anonymize.report.pictures import missing_library
+
         raise missing_library()
     return suffix

@@ -7,9 +7,12 @@ where a terminal has no room for one column beside the names; nothing is ever cu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
-from rich.table import Table
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from anonymize.report.section import Section
@@ -19,7 +22,7 @@ LEAST_TEXT = 16
 GAP = 2
 
 
-def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[Table]:
+def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[FittedTable]:
     """The section's table, or its parts one after the other, each at most `width` characters wide.
 
     `right`: names of columns whose cells stand on the right.
@@ -69,11 +72,48 @@ def _widths(least: Sequence[int], wanted: Sequence[int], width: int) -> list[int
     return widths
 
 
-def _table(section: Section, part: Sequence[int], widths: Sequence[int], right: frozenset[str]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for index, column in zip(part, widths, strict=True):
-        name = section.header[index]
-        table.add_column(name, justify="right" if name in right else "left", width=column, overflow="fold")
-    for row in section.rows:
-        table.add_row(*(Text(row[index]) for index in part))
-    return table
+@dataclass(frozen=True)
+class FittedTable:
+    """A table whose widths are settled: `cells`, the header first, row by row, as many as there are `widths`; `right`:
+    whether those of each column stand on the right.
+
+    rich lays a table out anew and pads, crops and styles every cell, which takes longer than a small release; here all
+    that is left to do is to fold.
+    """
+
+    cells: Sequence[Sequence[str]]
+    widths: Sequence[int]
+    right: Sequence[bool]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        header, plain = console.get_style("table.header"), Style.null()
+        for number, row in enumerate(self.cells):
+            for line in self._lines(console, row, bottom=not number):
+                yield Segment(line, plain if number else header)
+                yield Segment.line()
+
+    def _lines(self, console: Console, row: Sequence[str], *, bottom: bool) -> list[str]:
+        """A row, folded: one line where every cell fits its column. `bottom`: a cell of fewer lines stands there."""
+        columns = list(zip(row, self.widths, self.right, strict=True))
+        folded = [_folded(console, cell, width, right=right) for cell, width, right in columns]
+        height = max(map(len, folded), default=0)
+        blank = [[""] * (height - len(pieces)) for pieces in folded]
+        full = [[*empty, *pieces] if bottom else [*pieces, *empty] for pieces, empty in zip(folded, blank, strict=True)]
+        padded = (
+            [piece + " " * (width - cell_len(piece)) for piece in pieces]
+            for pieces, width in zip(full, self.widths, strict=True)
+        )
+        return [(" " * GAP).join(pieces) for pieces in zip(*padded, strict=True)]
+
+
+def _folded(console: Console, cell: str, width: int, *, right: bool) -> list[str]:
+    """The lines of a cell, each at most `width` wide, those on the right with blanks before them."""
+    if not cell.isprintable() or cell_len(cell) > width:
+        lines = Text(cell).wrap(console, width, justify="right" if right else "left", overflow="fold")
+        return [line.plain for line in lines]
+    return [" " * (width - cell_len(cell.rstrip())) + cell.rstrip() if right else cell]
+
+
+def _table(section: Section, part: Sequence[int], widths: Sequence[int], right: frozenset[str]) -> FittedTable:
+    rows = ([row[index] for index in part] for row in (section.header, *section.rows))
+    return FittedTable(list(rows), widths, [section.header[index] in right for index in part])

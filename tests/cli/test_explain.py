@@ -13,7 +13,8 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
 from anonymize.cli.explain import explain
-from anonymize.metrics import MEASURES, METRICS
+from anonymize.metrics import METRICS
+from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL
 
 KINDS: dict[str, Iterable[str | int]] = {

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics import (
-    MEASURES,
-    Evidence,
-    average_class_size,
-    distances,
-    imprecision,
-    query_error,
-    targets,
-    uncertainty,
-)
-from anonymize.metrics.evidence import Shared
+from anonymize.metrics import average_class_size, distances, imprecision, query_error, targets, uncertainty
+from anonymize.metrics.evidence import Evidence, Shared
+from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import QueryPlan, counted, drawn, estimated
 from anonymize.metrics.queries.batch import Queries, values, whole
 from anonymize.table import Attribute, Selection, Table, TargetColumn
