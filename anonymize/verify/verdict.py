@@ -60,7 +60,7 @@ def said(value: float | int | str | list[str] | None) -> str:
     """A parameter, or what is achieved of it."""
     if isinstance(value, list):
         return f"[{', '.join(value)}]"
-    return "none" if value is None else value if isinstance(value, str) else format(value, ".6g")
+    return "none" if value is None else format(value, ".6g") if isinstance(value, float) else str(value)
 
 
 def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:

@@ -553,3 +553,10 @@ def test_bounds_beside_a_column_are_columns_of_their_own(desk: Desk, call: Call)
     (desk.folder / "table.csv").write_text("age,age_low,age_high\n4,1,2\n4,3,4\n4,5,6\n")
     report = json.loads(call("audit", "-i", "table.csv", "--qi", "age", "--json").out)
     assert report["classes"]["count"] == 1 and report["risk"]["passing"]["columns"] == ["age_low", "age_high"]
+
+
+def test_what_is_required_is_said_to_the_last_digit(released: Path, call: Call) -> None:
+    ended = gate(call, "-k", 12345678)
+    assert ended.code == 1 and "k-anonymity (k=12345678) is not met" in ended.err
+    met = gate(call, "--require", "entropy-l-diversity l=1.23456789", "--format", "junit")
+    assert b"entropy-l-diversity (l=1.23456789)" in met.out
