@@ -23,7 +23,7 @@ from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Codes, Table
 from anonymize.table.lines import CSV, Lines, quoted
-from anonymize.table.named import unnamed
+from anonymize.table.named import cells_at, unnamed
 
 PIECE = 1 << 17
 """Rows of a piece of a release that is not in the input's order; as texts they take far more memory than as codes."""
@@ -133,7 +133,7 @@ class ReleasedRows:
         columns = [
             passing[place]
             if isinstance(place, str)
-            else self.cells[place.name].gather(place.of_class[class_of]).alias(place.name)
+            else cells_at(self.cells[place.name], place.of_class[class_of]).alias(place.name)
             for place in self.places
         ]
         frame = pl.DataFrame(columns if pseudonym is None else [*columns, pseudonym])
@@ -237,7 +237,8 @@ def pieces(
     for order in arranged:
         for start in range(0, len(order), PIECE):
             rows = order[start : start + PIECE]
-            columns = [column.gather(rows).alias(name) for name, column in spelled.items()]
+            places = rows.astype(np.int64)  # numpy's own type for places
+            columns = [column.gather(places).alias(name) for name, column in spelled.items()]
             yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
 
 
@@ -300,11 +301,11 @@ class HeldColumn:
 
     def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
         """The cells of some rows."""
-        return self.cells.gather(rows if self.codes is None else self.codes[rows])
+        return cells_at(self.cells, rows if self.codes is None else self.codes[rows])
 
     def part(self, rows: slice) -> pl.Series:
         """The cells of neighbouring rows."""
-        return self.cells[rows] if self.codes is None else self.cells.gather(self.codes[rows])
+        return self.cells[rows] if self.codes is None else cells_at(self.cells, self.codes[rows])
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""

@@ -6,9 +6,10 @@ many threads there were: each piece is worked on as if it were alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -23,6 +24,24 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def ahead(items: Iterator[Item], threads: int) -> Generator[Item]:
+    """The items; with several threads, the next one is made in a thread of its own while the last one is used. Raises
+    what making one raises, in the place of that item."""
+    if threads < 2:
+        yield from items
+        return
+    with pool_of(1) as pool:
+        coming = pool.submit(_next, items)
+        while piece := coming.result():
+            coming = pool.submit(_next, items)
+            yield from piece
+
+
+def _next(items: Iterator[Item]) -> list[Item]:
+    """The next item; none at the end."""
+    return list(islice(items, 1))
 
 
 def in_parts(work: Callable[[Sequence[Item]], None], items: Sequence[Item], threads: int) -> None:

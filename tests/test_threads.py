@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import pytest
 
-from anonymize.threads import in_parts
+from anonymize.threads import ahead, in_parts
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
@@ -25,3 +27,46 @@ def test_an_error_comes_out() -> None:
 
     with pytest.raises(ValueError, match="three"):
         in_parts(work, range(5), 2)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_items_come_in_order_whoever_makes_them(threads: int) -> None:
+    assert list(ahead(iter(range(5)), threads)) == list(range(5))
+    assert list(ahead(iter(()), threads)) == []
+
+
+def test_the_next_item_is_made_while_the_last_one_is_used() -> None:
+    made = [threading.Event() for _ in range(3)]
+
+    def items() -> Iterator[int]:
+        for number, event in enumerate(made):
+            event.set()
+            yield number
+
+    for number in ahead(items(), 2):
+        assert number == 2 or made[number + 1].wait(10)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_takes_the_place_of_its_item(threads: int) -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ValueError("no second one")
+
+    pieces = ahead(items(), threads)
+    assert next(pieces) == 1
+    with pytest.raises(ValueError, match="no second one"):
+        next(pieces)
+
+
+def test_pieces_that_nobody_asks_for_are_not_made() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(9):
+            made.append(number)
+            yield number
+
+    with closing(ahead(items(), 2)) as pieces:
+        assert next(pieces) == 0
+    assert len(made) <= 2

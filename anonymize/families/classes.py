@@ -24,10 +24,11 @@ from anonymize.recoding.typed import NumberColumns
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
-from anonymize.rows import frames
+from anonymize.rows import PIECE, frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
+from anonymize.threads import ahead
 from anonymize.verify import SharedNumbers, Verdict
 
 
@@ -93,7 +94,8 @@ class ClassedDraft(Draft):
         wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
         written = self.written if wanted or request.in_series else None
         target = files.table
-        target.write(frames(self.request, self.table, self.released, target.format, written, target.separator))
+        pieces = frames(self.request, self.table, self.released, target.format, written, target.separator)
+        target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class."""

@@ -117,12 +117,15 @@ def associations(table: Table, released: Released, cells: Mapping[str, ColumnCel
     step = -(-table.rows // ROWS)
     looked = slice(None, None, max(step, 1))
     class_of = released.class_of[looked]
+    classes, class_of = _occurring(class_of, len(released.sizes) + 1)
     numerous: tuple[Attribute | SensitiveColumn, ...] = (*table.attributes, *table.sensitive)
     columns: list[_Column] = [
-        _quasi_identifier(cells[each.name], looked) if isinstance(each, Attribute) else _sensitive(each, looked)
+        _quasi_identifier(cells[each.name], looked, classes)
+        if isinstance(each, Attribute)
+        else _sensitive(each, looked)
         for each in numerous[:COLUMNS]
     ]
-    after = _JointCounts(class_of, len(released.sizes) + 1).joint(columns)
+    after = _JointCounts(class_of, len(classes)).joint(columns)
     pairs = [
         {
             "columns": [columns[a].name, columns[b].name],
@@ -134,10 +137,19 @@ def associations(table: Table, released: Released, cells: Mapping[str, ColumnCel
     return {"rows": len(class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
 
 
-def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
+def _occurring(class_of: NDArray[np.int32], classes: int) -> tuple[Ints, NDArray[np.int32]]:
+    """The classes that rows (rows,) are in, ascending, and the place among them of the class of each row; -1 for one of
+    none. In a large table that is a part of the `classes`."""
+    occurs = np.zeros(classes + 1, np.bool_)
+    occurs[class_of] = True
+    places = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs[:-1]), np.append(places, np.int32(-1))[class_of]
+
+
+def _quasi_identifier(column: ColumnCells, looked: slice, classes: Ints) -> _Column:
     attribute = column.attribute
     bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
-    after = _ShownShares(column.over(bins).shares, column.of_class)
+    after = _ShownShares(column.over(bins).shares, column.of_class[classes])
     return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Ints, run_starts
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.table.lines import Lines, quoted, side_by_side
+from anonymize.table.named import cells_at
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class ReleasedLines:
 
     def _shown(self, group: Sequence[ReleasedColumn], neighbours: _Neighbours) -> pl.Series:
         """What some columns show, of rows."""
-        cells = [self._quoted[column.name].gather(column.of_class[neighbours.classes]) for column in group]
-        return side_by_side(cells, self.separator).gather(neighbours.of_row)
+        cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
+        return cells_at(side_by_side(cells, self.separator), neighbours.of_row)
 
 
 @dataclass(frozen=True)

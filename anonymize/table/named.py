@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars import selectors
 
 
@@ -22,3 +26,13 @@ def unnamed(series: pl.Series) -> pl.Series:
     ['a', 'b']
     """
     return series.alias("")
+
+
+def cells_at(cells: pl.Series, places: NDArray[np.integer[Any]]) -> pl.Series:
+    """The cells at some places, none of which is negative. Numbers of polars' own type for places are taken as they
+    are, in half the time.
+
+    >>> cells_at(pl.Series("*", ["a", None, "b"]), np.array([2, 1, 2])).to_list()
+    ['b', None, 'b']
+    """
+    return cells.gather(pl.Series(places.astype(np.uint32, copy=False)))

@@ -118,11 +118,18 @@ def _starts(columns: Sequence[Numbering], piece: int) -> range:
 
 
 def _key(columns: Sequence[Numbering], start: int = 0, length: int | None = None) -> pl.Series:
-    """The numbers of some neighbouring rows side by side in one."""
-    key = columns[0].of_row.slice(start, length).cast(pl.UInt64)
+    """The numbers of some neighbouring rows side by side in one, of 32 bits as long as that is enough: it takes a third
+    of the time."""
+    key, span = columns[0].of_row.slice(start, length).cast(_type(columns[0].span)), columns[0].span
     for column in columns[1:]:
-        key = key * column.span + column.of_row.slice(start, length)
+        span *= column.span
+        kind = _type(span)
+        key = key.cast(kind) * column.span + column.of_row.slice(start, length).cast(kind)
     return key
+
+
+def _type(span: int) -> type[pl.UInt32 | pl.UInt64]:
+    return pl.UInt32 if span < 1 << 32 else pl.UInt64
 
 
 def _runs(key: pl.Series) -> pl.DataFrame:
@@ -130,7 +137,7 @@ def _runs(key: pl.Series) -> pl.DataFrame:
     runs = key.rle().struct.unnest()
     if _neighbours_differ(runs.height, len(key)):
         runs = key.sort().rle().struct.unnest()
-    return runs.select("value", pl.col("len").cast(pl.UInt32))
+    return runs.select(pl.col("value").cast(pl.UInt64), pl.col("len").cast(pl.UInt32))
 
 
 def _neighbours_differ(runs: int, rows: int) -> bool:
@@ -156,8 +163,8 @@ def _ranks(key: pl.Series, values: pl.Series) -> pl.Series:
     """The place of each number among the values."""
     runs = key.rle().struct.field("value")
     if _neighbours_differ(len(runs), len(key)):
-        return values.search_sorted(key).cast(pl.UInt32)
-    return values.search_sorted(runs).cast(pl.UInt32).gather(key.rle_id())
+        return values.search_sorted(key.cast(pl.UInt64)).cast(pl.UInt32)
+    return values.search_sorted(runs.cast(pl.UInt64)).cast(pl.UInt32).gather(key.rle_id())
 
 
 def whole(value: object) -> int:
