@@ -73,23 +73,45 @@ SortColumn: TypeAlias = RankedColumn | ComparedTexts
 def cell_ranks(texts: pl.Series, written: CellFormat | None = None) -> Ints:
     """(n,) the dense rank of each text among all: what reads the same has the same rank. `written`: how intervals read
     in a quasi-identifier; None in other columns, where there are none."""
-    frame = _parts(texts, written)
-    order = frame.select(pl.arg_sort_by(*frame.columns)).to_series()
-    arranged = frame["text"].gather(order)
+    cells = _parts(texts, written)
+    ranks = _ranks_by_ends(cells) if len(cells.columns) > 1 else None
+    return _ranks_by_all(cells) if ranks is None else ranks
+
+
+def _ranks_by_all(cells: pl.DataFrame) -> Ints:
+    """(n,) the dense ranks of cells by all columns, the last of which is their `text`."""
+    order = cells.select(pl.arg_sort_by(*cells.columns)).to_series()
+    arranged = cells["text"].gather(order)
     changes = arranged.ne_missing(arranged.shift(1))[1:]
     ranks = np.empty(len(order), np.int64)
     ranks[order.to_numpy()] = np.append(0, np.cumsum(changes.to_numpy()))[: len(order)]
     return ranks
 
 
+def _ranks_by_ends(cells: pl.DataFrame) -> Ints | None:
+    """The same where no two numbers or intervals have the same ends, so that their texts need not be compared; else
+    None. They come between nulls and other texts, which are sorted by themselves: most often there are few."""
+    numeric = (~cells["other"]).fill_null(False)
+    numeric_cells, others = cells.filter(numeric), cells.filter(~numeric)
+    order = numeric_cells.select(pl.arg_sort_by("low", "high")).to_series()
+    low, high = (numeric_cells[end].gather(order).to_numpy() for end in ("low", "high"))
+    if ((low[1:] == low[:-1]) & (high[1:] == high[:-1])).any():
+        return None
+    ranks, shows = np.empty(len(cells), np.int64), numeric.to_numpy()
+    null = others["text"].is_null().to_numpy()
+    ranks[np.flatnonzero(shows)[order.to_numpy()]] = np.arange(len(numeric_cells)) + bool(null.any())
+    ranks[~shows] = _ranks_by_all(others) + np.where(null, 0, len(numeric_cells))
+    return ranks
+
+
 def rows_ranked(columns: Iterable[NDArray[Any]]) -> Ints:
     """(n,) the dense rank of each of n rows by their ranks (n,) in all columns, of which there is at least one."""
-    table = np.stack(list(columns))
-    order = np.lexsort(table[::-1])
-    changes = (np.diff(table[:, order], axis=1) != 0).any(axis=0)
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.append(0, np.cumsum(changes))[: len(order)]
-    return ranks
+    own = list(columns)
+    keys = _Keys(np.zeros(len(own[0]), np.uint64), 0)
+    for ranks in own:
+        size = int(ranks.max(initial=0)) + 1
+        keys = keys.with_room(_bits(size)).extended(ranks, size)
+    return keys.condensed().keys.astype(np.int64)
 
 
 def most_differ(texts: pl.Series) -> bool:
@@ -149,8 +171,7 @@ def _sorted(columns: Iterable[SortColumn], rows: NDArray[np.uint32]) -> NDArray[
     keys = _Keys(np.zeros(len(rows), np.uint64), 0)
     for column in columns:
         bits = 0 if isinstance(column, ComparedTexts) else _bits(column.size)
-        if keys.width and keys.width + bits + _bits(len(rows)) > WORD:
-            keys = keys.condensed()
+        keys = keys.with_room(bits)
         if keys.all_different:
             break
         if isinstance(column, ComparedTexts):
@@ -172,6 +193,11 @@ class _Keys:
     keys: NDArray[np.uint64]
     width: int
     all_different: bool = False
+
+    def with_room(self, bits: int) -> _Keys:
+        """The same, or their dense ranks, with room for so many bits more, and for the number of a row."""
+        fits = not self.width or self.width + bits + _bits(len(self.keys)) <= WORD
+        return self if fits else self.condensed()
 
     def extended(self, ranks: NDArray[Any], size: int) -> _Keys:
         """With the ranks in a further column, each below `size`, by which rows of equal keys are told apart."""
@@ -228,7 +254,7 @@ def _parts(texts: pl.Series, written: CellFormat | None) -> pl.DataFrame:
         numeric = low.is_not_null()
     else:
         cells = read_cells(text, text, written, numeric=True)
-        low, high, numeric = numbers(cells.low), numbers(cells.high), pl.Series(cells.numeric)
+        (low, high), numeric = cells.ends, pl.Series(cells.numeric)
     if not numeric.any():
         return text.to_frame()
     ends = {"low": low.fill_null(-np.inf), "high": high.fill_null(np.inf)}

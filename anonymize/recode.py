@@ -67,7 +67,9 @@ def recode(request: Recode) -> dict[str, Any]:
         with clock("write"):
             table = Table(source.rows or 0, (), (), source.columns, source, ())
             written = Request(spec, saved.algorithm, None, seed=request.seed, progress=request.progress)
-            files.table.write(rows.frames(written, table, recoded.released, files.table.format))
+            target = files.table
+            frames = rows.frames(written, table, recoded.released, target.format, separator=target.separator)
+            target.write(frames)
         report = _report(request.recoding, saved, files, recoded, clock)
         files.publish(report)
     return report

@@ -16,11 +16,13 @@ from anonymize.domain.numeric import Numeric
 from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
+from anonymize.recoding.lines import ReleasedLines
 from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Codes, Table
+from anonymize.table.lines import CSV, Lines, quoted
 from anonymize.table.named import unnamed
 
 PIECE = 1 << 17
@@ -46,12 +48,17 @@ class Written:
 
 
 def frames(
-    request: Request, table: Table, released: Released, form: str, written: Written | None = None
-) -> Iterator[pl.DataFrame]:
+    request: Request,
+    table: Table,
+    released: Released,
+    form: str,
+    written: Written | None = None,
+    separator: str | None = None,
+) -> Iterator[pl.DataFrame | Lines]:
     """The release in pieces: the generalized columns beside what passes through, in the input's column order.
 
     `form`: the format that is written, in which a null may not mean what it means in the input. `written` is told which
-    rows they are.
+    rows they are. `separator`: of a CSV, which is made of lines where it can be; None: of data frames.
     """
     roles = request.spec.roles()
     null = null_text(request.spec, table.source.format, form)
@@ -65,14 +72,24 @@ def frames(
         if table.pseudonym is not None:
             yield HeldColumn(table.pseudonym).sorting()
 
-    done = 0
-    for batch in pieces(request, table, passing, sorting, null):
+    done, lines = 0, _lines(reading, table, form, separator)
+    for batch in pieces(request, table, passing, sorting, null, None if lines is None else separator):
         class_of = released.class_of[batch.rows]
         if written is not None:
             written.add(batch.rows, class_of >= 0)
-        yield reading.piece(batch.frame, class_of, None if table.pseudonym is None else table.pseudonym[batch.rows])
+        pseudonym = None if table.pseudonym is None else table.pseudonym[batch.rows]
+        yield (reading if lines is None else lines).piece(batch.frame, class_of, pseudonym)
         done += batch.frame.height
         request.progress("write", done, table.rows)
+
+
+def _lines(reading: ReleasedRows, table: Table, form: str, separator: str | None) -> ReleasedLines | None:
+    """How rows read as lines of a CSV; None where not all of what passes through is known to be text."""
+    texts = table.source.format == "csv" and (table.pseudonym is None or table.pseudonym.dtype == pl.String)
+    if separator is None or form not in CSV or not texts:
+        return None
+    lines = ReleasedLines(reading.released, reading.places, reading.cells, separator)
+    return lines if lines.possible else None
 
 
 @dataclass(frozen=True)
@@ -97,18 +114,28 @@ class ReleasedRows:
             return numbers
         return column.texts if self.null == "" else column.texts.replace("", None)
 
+    @cached_property
+    def places(self) -> list[ReleasedColumn | str]:
+        """The columns of the release, in their order; those that pass through by their names alone."""
+        places: list[ReleasedColumn | str] = []
+        for name in self.columns:
+            if self.roles[name] == "quasi-identifier":
+                places += self.released.columns_of(name)
+            elif self.roles[name] not in WITHHELD:
+                places.append(name)
+        return places
+
     def piece(
         self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None
     ) -> pl.DataFrame:
         """Some rows: the columns that pass through, and the classes (rows,); rows of none are left out. `pseudonym`: a
         further column."""
-        columns: list[pl.Series] = []
-        for name in self.columns:
-            if self.roles[name] == "quasi-identifier":
-                released = self.released.columns_of(name)
-                columns += [self.cells[c.name].gather(c.of_class[class_of]).alias(c.name) for c in released]
-            elif self.roles[name] not in WITHHELD:
-                columns.append(passing[name])
+        columns = [
+            passing[place]
+            if isinstance(place, str)
+            else self.cells[place.name].gather(place.of_class[class_of]).alias(place.name)
+            for place in self.places
+        ]
         frame = pl.DataFrame(columns if pseudonym is None else [*columns, pseudonym])
         complete = not self.released.dropped_rows and not self.released.left_out
         return frame if complete else frame.filter(pl.Series(class_of >= 0))
@@ -116,12 +143,7 @@ class ReleasedRows:
     def ranked(self, written: CellFormat) -> RankedColumn:
         """The quasi-identifiers of the rows: the rank of each row's class by what the class shows; rows that are left
         out come last."""
-        released = [
-            column
-            for name in self.columns
-            if self.roles[name] == "quasi-identifier"
-            for column in self.released.columns_of(name)
-        ]
+        released = [place for place in self.places if isinstance(place, ReleasedColumn)]
         ranks = rows_ranked(cell_ranks(self.cells[c.name], written).astype(np.uint32)[c.of_class] for c in released)
         size = len(ranks) + 1
         return RankedColumn(np.append(ranks, size - 1).astype(np.uint32), size, self.released.class_of)
@@ -185,10 +207,16 @@ def comparing(spec: Spec) -> CellFormat:
 
 
 def pieces(
-    request: Request, table: Table, passing: Sequence[str], sorting: Sorting, null: str | None = None
+    request: Request,
+    table: Table,
+    passing: Sequence[str],
+    sorting: Sorting,
+    null: str | None = None,
+    separator: str | None = None,
 ) -> Iterator[Piece]:
     """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
-    in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`."""
+    in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`. `separator`: of
+    a CSV, for which the columns, which are texts, come quoted; None: as they are."""
     kept = {
         name: HeldColumn(passing_column(own.cells, null), own.codes)
         for name, own in table.kept.items()
@@ -196,7 +224,8 @@ def pieces(
     }
     further = [name for name in passing if name not in kept]
     if request.spec.output.row_order == "keep":
-        yield from _as_they_come(table, passing, kept, _passing(table, further, null) if further else _blank(table))
+        batches = _passing(table, further, null) if further else _blank(table)
+        yield from _as_they_come(table, passing, kept, batches, separator)
         return
     read = hold(_passing(table, further, null)) if further else {}
     held = {name: kept[name] if name in kept else read[name] for name in passing}
@@ -204,23 +233,31 @@ def pieces(
         arranged = sorted_rows(sorting(held), table.rows)
     else:
         arranged = iter([np.random.default_rng(request.seed).permutation(np.arange(table.rows, dtype=np.uint32))])
+    spelled = {name: column.quoted(separator) for name, column in held.items()}
     for order in arranged:
         for start in range(0, len(order), PIECE):
             rows = order[start : start + PIECE]
-            columns = [column.gather(rows).alias(name) for name, column in held.items()]
+            columns = [column.gather(rows).alias(name) for name, column in spelled.items()]
             yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
 
 
 def _as_they_come(
-    table: Table, passing: Sequence[str], kept: HeldColumns, batches: Iterable[pl.DataFrame]
+    table: Table, passing: Sequence[str], kept: HeldColumns, batches: Iterable[pl.DataFrame], separator: str | None
 ) -> Iterator[Piece]:
     """Rows in the input's order, the columns that are kept beside those of the batches."""
-    done = 0
+    done, spelled = 0, {name: column.quoted(separator) for name, column in kept.items()}
     for frame in batches:
         rows = slice(done, done + frame.height)
-        columns = [kept[name].part(rows).alias(name) if name in kept else frame[name] for name in passing]
+        columns = [
+            spelled[name].part(rows).alias(name) if name in spelled else _quoted(frame[name], separator)
+            for name in passing
+        ]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)
         done = rows.stop
+
+
+def _quoted(cells: pl.Series, separator: str | None) -> pl.Series:
+    return cells if separator is None else quoted(cells, separator)
 
 
 def _blank(table: Table) -> Iterator[pl.DataFrame]:
@@ -256,6 +293,10 @@ class HeldColumn:
         if self.codes is None:
             return HeldColumn(self.cells.gather(rows))
         return HeldColumn(self.cells, self.codes[rows])
+
+    def quoted(self, separator: str | None) -> HeldColumn:
+        """The column of texts as a CSV has it; None: as it is."""
+        return HeldColumn(_quoted(self.cells, separator), self.codes)
 
     def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
         """The cells of some rows."""

@@ -51,7 +51,7 @@ METHODS = (
     "bottom-up",
     "bug",
     "research-value",
-    "k-optimize",
+    "k-optimize level=1",
     "mingen",
 )
 MODELS: dict[str, dict[str, Any]] = {

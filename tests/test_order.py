@@ -58,6 +58,13 @@ def test_what_may_be_missing_is_sorted_by_its_numbers() -> None:
     assert [cells[place] for place in np.argsort(ranks)] == expected
 
 
+def test_ends_alone_tell_cells_apart_where_no_two_have_the_same() -> None:
+    cells = ["z", "[9-12]", None, "3", "[3-4]", "*", "2.5", None]
+    written = CellFormat(INTERVAL, None, frozenset())
+    assert cell_ranks(pl.Series(cells), written).tolist() == [6, 4, 0, 2, 3, 5, 1, 0]
+    assert cell_ranks(pl.Series(["[9-12]", "3"]), written).tolist() == [1, 0]
+
+
 def test_no_cells_have_no_ranks() -> None:
     assert not len(cell_ranks(pl.Series([], dtype=pl.String), CellFormat(INTERVAL, None, frozenset())))
 

@@ -10,7 +10,7 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, cluster
 from anonymize.algorithms.refining.options import Refinable
-from anonymize.algorithms.starts import Trial, starts_of
+from anonymize.algorithms.starts import Trial, starts_by_name
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -29,7 +29,7 @@ def clustered(
     regions = cluster(table, requirements, method, context)
     if refinement is None or not regions.partition.count:
         return regions
-    starts = starts_of(table, requirements, np.sort(regions.partition.order), regions.suppressed)
+    starts = starts_by_name(table, requirements, np.sort(regions.partition.order), regions.suppressed)
     best = Trial(table, requirements, refinement, context).best(starts | {name: lambda context: regions})
     story = {"ncp_weighted_before": weighted_ncp(table.attributes, regions.partition), "start": best.name}
     made = best.regions

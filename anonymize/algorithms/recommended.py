@@ -50,7 +50,7 @@ from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
-from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_of, top_down_of
+from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
 from anonymize.table import Table
@@ -174,7 +174,7 @@ class Recommendation:
         if passes < PLENTY:
             whole = min(int(passes * 2 / 3), passes_of(len(self.rows)))
             some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(len(self.rows))))
-        starts = starts_of(self.table, self.requirements, self.rows, self.first.suppressed)
+        starts = starts_by_name(self.table, self.requirements, self.rows, self.first.suppressed)
         best = Trial(self.table, self.requirements, some, self.context).best(starts)
         options = {each.name: each.options for each in CANDIDATES}[best.name]
         account = {"algorithm": best.name, "options": options if best.name == mondrian.ID else {}}

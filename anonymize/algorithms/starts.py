@@ -73,7 +73,7 @@ def bottom_up_of(context: Context, within: bool) -> Method:
     return method
 
 
-def starts_of(
+def starts_by_name(
     table: Table,
     requirements: tuple[Requirement, ...],
     rows: NDArray[np.uint32],

@@ -3,17 +3,18 @@
 Knows: that every round released all rows that it could, as the local recoding of ARX and `incognito --iterate` do.
 Does: where the region of a class has that of another one inside, the other came first and took all of its region, so
 that no row of the wider class lies there. Draws combinations of values of each wide class as frequent as they are in
-the release, drops those that are in a class inside, and guesses for each cell the value most frequent among what is
-left.
+the release, drops those that are in a class inside, spreads the rows over what is left so that no combination that an
+earlier round could have released has k of them, and guesses for each cell the value that most rows have then.
 Success: the value is that of the person whom the row is about. Cells that show one value are not attacked. If no class
 is inside another nothing is guessed, and the excess is 0, without an interval; where some is, and it is not known whom
 rows are about, it could not be measured.
 Baseline: the most frequent value within what the cell shows. Control: none, as people who are not in the release have
 no row.
-Figures: the share of the targets' combinations that is ruled out (`ruled_out`), and how many targets are in classes
-with another inside (`nested`).
-Limits: quasi-identifiers are taken to be independent; of the sizes of what is left, and of the metric by which rounds
-chose, nothing is used, which the linear program of the source does.
+Figures: the share of the targets' combinations that is ruled out (`ruled_out`), how many targets are in classes with
+another inside (`nested`), and of how many of them k bounded how their rows are spread (`bounded`).
+Limits: quasi-identifiers are taken to be independent, and each class is looked at by itself, where the linear program
+of the source shares the rows of a combination among all later classes. Sizes are used where k is all that was asked,
+and hierarchies have the classes' spans as nodes. Of the metric by which rounds chose nothing is used.
 Source: Chhillar, Righi, Sutter and Kornaropoulos, Exposing privacy risks in anonymizing clinical data: combinatorial
 refinement attacks on k-anonymity without auxiliary information, 2025.
 """
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.attacks.rounds import SpreadPoints, spread
 from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
@@ -48,7 +50,11 @@ def attack(scene: Scene) -> list[Success]:
     if not count.any() or row_of is None:
         return [_untried(scene, name, bool(count.any())) for name in scene.attributes]
     drawn = PossiblePoints.of(scene, classes, inside)
-    figures = {"nested": int((count[which] > 0).sum()), "ruled_out": float(1 - drawn.left.mean(axis=1)[which].mean())}
+    figures = {
+        "nested": int((count[which] > 0).sum()),
+        "ruled_out": float(1 - drawn.left.mean(axis=1)[which].mean()),
+        "bounded": int(drawn.rows.bound[which].sum()),
+    }
     return [_guessed(scene, drawn, which, column, figures) for column in range(len(scene.attributes))]
 
 
@@ -80,10 +86,12 @@ def _sparse(rows: Ints, columns: Ints, shape: tuple[int, ...]) -> Any:
 @dataclass(frozen=True)
 class PossiblePoints:
     """Combinations of codes of some classes. `codes` (classes, POINTS, attributes); `left` (classes, POINTS): whether
-    they are in no class inside. `shares`: of each attribute (size,) how frequent each code is."""
+    they are in no class inside; `rows`: how rows are spread over those. `shares`: of each attribute (size,) how
+    frequent each code is."""
 
     codes: Ints
     left: Bools
+    rows: SpreadPoints
     shares: tuple[Floats, ...]
 
     @classmethod
@@ -98,7 +106,11 @@ class PossiblePoints:
             sums = np.concatenate([[0.0], share.cumsum()])
             aim = sums[first] + chances[:, :, column] * (sums[last + 1] - sums[first])
             codes[:, :, column] = np.clip(np.searchsorted(sums, aim, side="right") - 1, first, last)
-        return cls(codes, _outside(codes, release, inside), shares)
+        left = _outside(codes, release, inside)
+        required = scene.required
+        if required is None or not required.only_k or not scene.levels:
+            return cls(codes, left, SpreadPoints.evenly(left), shares)
+        return cls(codes, left, spread(release, classes, inside, codes, left, scene.levels, required.k), shares)
 
 
 def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
@@ -127,14 +139,14 @@ def _guessed(scene: Scene, drawn: PossiblePoints, which: Ints, column: int, figu
 
 def _likeliest(scene: Scene, drawn: PossiblePoints, column: int, refined: bool) -> Ints:
     """(classes,) the code of each class's span that most of the combinations have, by how frequent it is and, if
-    `refined`, how many of those drawn are left; the lowest of those alike."""
+    `refined`, how many rows those drawn and left stand for; the lowest of those alike."""
     size, classes = scene.sizes[column], len(drawn.codes)
     codes = drawn.codes[:, :, column]
     keys, which = np.unique(np.arange(classes)[:, None] * size + codes, return_inverse=True)
     weight = drawn.shares[column][keys % size]
     if refined:
         all_drawn = np.bincount(which.ravel())
-        left = np.bincount(which.ravel(), drawn.left.ravel())
+        left = np.bincount(which.ravel(), drawn.rows.weight.ravel())
         overall = drawn.left.mean(axis=1)[keys // size]
         weight = weight * (left + overall) / (all_drawn + 1)
     order = np.lexsort((keys, -weight, keys // size))

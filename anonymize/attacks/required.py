@@ -26,7 +26,9 @@ class KnownDiversity:
 
 @dataclass(frozen=True)
 class Required:
-    """`k`: the fewest rows of a class; `diversities`: of each sensitive attribute."""
+    """`k`: the fewest rows of a class; `diversities`: of each sensitive attribute. `only_k`: whether a class of k rows
+    met all that was asked."""
 
     k: int = 1
     diversities: Mapping[str, Sequence[KnownDiversity]] = field(default_factory=dict)
+    only_k: bool = False

@@ -154,7 +154,8 @@ class Scene:
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
     `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
-    the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers.
+    the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `levels`:
+    of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
     `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
     from what they show, which tells nothing about the original's; the release is read for it.
     """
@@ -170,6 +171,7 @@ class Scene:
     seed: int = 0
     distorted: DistortedRows | None = None
     trees: tuple[Taxonomy | None, ...] = ()
+    levels: tuple[Ints, ...] = ()
     required: Required | None = None
     in_order: Callable[[], bool] = lambda: False
 

@@ -263,5 +263,6 @@ def lacking(releases: list[RetracedRelease]) -> Iterator[str]:
     for kind in ("release", "link", "original"):
         count = sum(kind in each.lacking for each in releases)
         if count:
-            what = f"the {kind} of {count} of {len(releases)} releases" if kind != "release" else f"{count} releases"
+            whose = "" if kind == "release" else f"the {kind} of "
+            what = f"{whose}{count} of {len(releases)} releases"
             yield f"{what} could not be found, or is another file than the hash on record says: the state is believed"

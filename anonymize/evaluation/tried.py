@@ -18,11 +18,12 @@ from anonymize.evaluation.opened import ReleasedSource
 from anonymize.formats import Finding
 from anonymize.request import Progress
 from anonymize.spec import Spec
+from anonymize.table.columns import Attribute
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.order import is_sorted
 from anonymize.verify.table import TextTable, numbered
 
-DISTINCT, FREQUENCY = "distinct-l-diversity", "frequency-l-diversity"
+K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequency-l-diversity"
 FEW = "{}: nobody could be attacked"
 
 
@@ -62,9 +63,16 @@ def scene_of(
         seed=plan.seed,
         distorted=releases[0].distorted,
         trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
+        levels=tuple(map(_levels, attributes)),
         required=_required(people.spec),
         in_order=cache(partial(_in_order, releases[0].file, people.spec)),
     )
+
+
+def _levels(attribute: Attribute) -> Ints:
+    """(levels, size) the node of each code at each level of a hierarchy."""
+    leaves = attribute.generalization.leaf_of(np.arange(attribute.domain.size))
+    return attribute.hierarchy.levels[:, leaves].astype(np.int64)
 
 
 def _in_order(file: ReleasedSource, spec: Spec) -> bool:
@@ -84,7 +92,9 @@ def _required(spec: Spec) -> Required:
         if entry.model in (DISTINCT, FREQUENCY) and getattr(entry.parameters, "values", None) is None:
             for name in diversities if entry.attribute is None else [entry.attribute]:
                 diversities[name].append(KnownDiversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
-    return Required(spec.largest_k or 1, diversities)
+    others = [entry for entry in spec.privacy.models if entry.model != K_ANONYMITY]
+    only_k = not others and spec.privacy.l is None and spec.unit is None
+    return Required(spec.largest_k or 1, diversities, only_k)
 
 
 def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:

@@ -92,7 +92,8 @@ class ClassedDraft(Draft):
         request = self.request
         wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
         written = self.written if wanted or request.in_series else None
-        files.table.write(frames(self.request, self.table, self.released, files.table.format, written))
+        target = files.table
+        target.write(frames(self.request, self.table, self.released, target.format, written, target.separator))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class."""

@@ -14,6 +14,7 @@ from anonymize.places import is_uri
 from anonymize.table.foreign import databases
 from anonymize.table.foreign.kinds import KINDS, from_arrow
 from anonymize.table.foreign.uris import TableUri
+from anonymize.table.lines import Lines
 from anonymize.table.write import OutputFile, format_of
 
 
@@ -41,7 +42,7 @@ class ConvertedFile(OutputFile):
     def final(self) -> Path:
         return self._final
 
-    def write(self, frames: Iterable[pl.DataFrame]) -> None:
+    def write(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
         """Writes the table, and reads it again; raises WriteError where it reads differently, too."""
         super().write(frames)
         with self._writing():

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Literal, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -32,6 +32,7 @@ from anonymize.places import is_uri
 from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import databases
 from anonymize.table.foreign.kinds import KINDS
+from anonymize.table.lines import CSV, Lines
 from anonymize.table.place import place
 from anonymize.table.rebuild import rebuilt
 
@@ -160,25 +161,37 @@ class OutputFile:
 
     # --- writing ---
 
-    def write(self, frames: Iterable[pl.DataFrame]) -> None:
-        """Writes a table that comes in pieces, of one schema, at least one (which may have no rows).
+    def write(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
+        """Writes a table that comes in pieces, of one schema, at least one (which may have no rows): of a CSV data
+        frames or lines, of other formats data frames.
 
         A CSV quotes what has to be quoted; null is an empty field, and the empty text a quoted one. All formats are
         written piece by piece: no more than a few pieces are in memory.
         """
-        if self.format in ("csv", "csv.gz"):
+        if self.format in CSV:
             self._write_csv(frames)
         else:
-            self._sink(rebuilt(frames, ROW_GROUP))
+            self._sink(rebuilt(cast(Iterable[pl.DataFrame], frames), ROW_GROUP))
 
-    def _write_csv(self, frames: Iterable[pl.DataFrame]) -> None:
+    def _write_csv(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
         with self._csv_file() as file:
             for number, frame in enumerate(frames):
                 with self._writing():
-                    if self.format == "csv":
-                        frame.write_csv(file, include_header=number == 0, separator=self.separator)
-                    else:  # as bytes: polars would not pass on what a file of Python's raises
-                        file.write(frame.write_csv(include_header=number == 0, separator=self.separator).encode())
+                    if isinstance(frame, pl.DataFrame):
+                        self._put(file, frame, header=number == 0)
+                        continue
+                    if number == 0:
+                        self._put(file, pl.DataFrame(schema=dict.fromkeys(frame.columns, pl.String)), header=True)
+                    self._put(file, frame.parts, header=False, quotes="never")
+
+    def _put(
+        self, file: BinaryIO, frame: pl.DataFrame, *, header: bool, quotes: Literal["necessary", "never"] = "necessary"
+    ) -> None:
+        if self.format == "csv":
+            frame.write_csv(file, include_header=header, separator=self.separator, quote_style=quotes)
+        else:  # as bytes: polars would not pass on what a file of Python's raises
+            text = frame.write_csv(include_header=header, separator=self.separator, quote_style=quotes)
+            file.write(text.encode())
 
     @contextmanager
     def _csv_file(self) -> Iterator[BinaryIO]:

@@ -12,7 +12,7 @@ import polars as pl
 if TYPE_CHECKING:
     from anonymize.spec import Spec
 
-NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 NULL, NUMBERS, TEXT = 0, 1, 2
 """Kinds of cells, in the order in which they are sorted."""

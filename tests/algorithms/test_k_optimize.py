@@ -193,6 +193,8 @@ def test_figures_of_one_split_more_or_less(table: Table, wanted: Any, rng: np.ra
         assert after.suppressed - view.suppressed == added.suppressed[at]
         assert after.hopeless - view.hopeless == added.hopeless[at]
         assert after.bound - view.bound == added.bound[at]
+        apart = (view.classes.counts**2).sum() - (after.classes.counts**2).sum()
+        assert apart == 2 * added.apart[at]
         assert problem.view(head, rest).bound - view.bound == without[at]
     for at in np.flatnonzero(head).tolist():
         less = head.copy()
@@ -310,7 +312,7 @@ def test_all_attributes_at_once_are_the_same_as_one_by_one(table: Table, rng: An
         slow.bound,
     )
     one, other, open_ = quick.additions(), slow.additions(), allset & ~head
-    for name in ("cost", "suppressed", "hopeless", "bound", "useful"):
+    for name in ("cost", "suppressed", "hopeless", "bound", "useful", "apart"):
         assert (getattr(one, name) == getattr(other, name)).all()
     assert (one.within >= other.within)[open_].all() and quick.floor >= slow.floor
     assert (quick.exclusions() == slow.exclusions())[open_].all()

@@ -13,7 +13,7 @@ from anonymize.algorithms import bottom_up, mondrian, recommended
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.refining.options import Refinable
-from anonymize.algorithms.starts import Trial, starts_of
+from anonymize.algorithms.starts import Trial, starts_by_name
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -82,7 +82,7 @@ def k_of(table: Table) -> tuple[Requirement, ...]:
 def test_the_best_start_is_refined_to_the_end() -> None:
     table = flat(np.random.default_rng(3))
     every = np.arange(table.rows, dtype=np.uint32)
-    starts = starts_of(table, k_of(table), every, every[:0])
+    starts = starts_by_name(table, k_of(table), every, every[:0])
     best = Trial(table, k_of(table), Refinable(passes=5, sweeps=4), Context()).best(starts)
     assert set(best.losses) == {"mondrian", "top-down", "bottom-up"}
     assert best.name == min(best.losses, key=lambda name: best.losses[name])
@@ -92,7 +92,7 @@ def test_the_best_start_is_refined_to_the_end() -> None:
 def test_more_starts_never_end_above_the_best_of_them_as_they_are() -> None:
     table = gaps(np.random.default_rng(3))
     every = np.arange(table.rows, dtype=np.uint32)
-    starts = starts_of(table, k_of(table), every, every[:0])
+    starts = starts_by_name(table, k_of(table), every, every[:0])
     begun = [lost(table, start(Context())) for start in starts.values()]
     best = Trial(table, k_of(table), Refinable(passes=1, sweeps=2), Context()).best(starts)
     assert lost(table, best.regions) <= min(begun)
@@ -101,7 +101,7 @@ def test_more_starts_never_end_above_the_best_of_them_as_they_are() -> None:
 def test_a_time_limit_leaves_starts_out_and_still_releases() -> None:
     table = plain(np.random.default_rng(3))
     every = np.arange(table.rows, dtype=np.uint32)
-    starts = starts_of(table, k_of(table), every, every[:0])
+    starts = starts_by_name(table, k_of(table), every, every[:0])
     best = Trial(table, k_of(table), Refinable(time_limit=1e-9), Context()).best(starts)
     assert list(best.losses) == ["mondrian"]
     assert best.regions.partition.sizes.min() >= 5

@@ -56,6 +56,12 @@ def test_a_history_of_too_few_is_seen_with_the_line_that_asks_for_k(tmp_path: Pa
         "k-anonymity (k=3), over time, is not met in out.1.csv: k=2; 2 people in 1 histories fail"
     )
     assert [problem.line for problem in result.checked.problems] == [5]
+    assert result.checked.report["warnings"] == messages(result)
+
+
+def test_a_report_counts_the_people_of_the_last_release(tmp_path: Path) -> None:
+    laid_out(tmp_path, [GOOD[0], night(PEOPLE[:6], "AAABBB", "xyxyxy")])
+    assert audited(tmp_path).checked.report["input"]["rows"] == 6
 
 
 def test_a_history_of_one_value_is_seen_and_whose_values_these_are(tmp_path: Path) -> None:
@@ -75,15 +81,19 @@ def test_thresholds_and_further_models_are_those_of_the_request(tmp_path: Path) 
     assert messages(more, "warning") == ["risk: of each release alone, and not bounded over time"]
 
 
-@pytest.mark.parametrize("gone", ["in.0.csv", "link.1.json", "out.1.csv"])
-def test_what_is_believed_is_not_shown(tmp_path: Path, gone: str) -> None:
+@pytest.mark.parametrize(
+    ("gone", "what"),
+    [("in.0.csv", "the original of 1 of 2"), ("link.1.json", "the link of 1 of 2"), ("out.1.csv", "1 of 2")],
+)
+def test_what_is_believed_is_not_shown(tmp_path: Path, gone: str, what: str) -> None:
     laid_out(tmp_path, GOOD)
     (tmp_path / gone).unlink()
     result = audited(tmp_path)
     assert result.satisfied is None
     assert not any(finding.known for finding in result.checked.findings if finding.level == "error")
     assert len(messages(result)) == 2
-    assert "could not be found" in messages(result, "warning")[0]
+    assert messages(result, "warning")[0].startswith(f"{what} releases could not be found")
+    assert messages(result, "pass") == [] and result.checked.report["warnings"] == messages(result, "warning")
     smallest = [each["smallest"] for each in result.checked.report["series"]["verified"]["releases"]]
     assert smallest == [3, 3]
     assert result.checked.report["privacy"]["unknown"] == messages(result)

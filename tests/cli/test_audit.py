@@ -274,6 +274,10 @@ def test_what_is_worse_is_named(desk: Desk, released: Path, call: Call) -> None:
         assert (told in ended.err) == ("and was 1" not in told)
     changes = json.loads(gate(call, *compared, "--json").out)["baseline"]["changes"]
     assert {"figure": "k-anonymity k", "was": 4, "now": 2, "worse": True} in changes
+    for more, level in (((), "warning"), (("--no-regress",), "error")):
+        (run,) = json.loads(gate(call, *compared, *more, "--format", "sarif").out)["runs"]
+        levels = {each["level"] for each in run["results"] if each["ruleId"] == "regression"}
+        assert levels == {level}
 
 
 def test_what_is_better_passes(desk: Desk, released: Path, call: Call) -> None:
@@ -542,3 +546,10 @@ def test_a_report_never_takes_the_place_of_what_is_read(desk: Desk, call: Call, 
     ended = call(*command, option, "out.json", "-r", "./out.json", "--force")
     assert ended.code == 2 and "out.json: is read by this run" in ended.err
     assert (desk.folder / "out.json").read_bytes() == before
+
+
+def test_bounds_beside_a_column_are_columns_of_their_own(desk: Desk, call: Call) -> None:
+    """Without a spec nothing says that they are the column's; where it is there, it is what is meant."""
+    (desk.folder / "table.csv").write_text("age,age_low,age_high\n4,1,2\n4,3,4\n4,5,6\n")
+    report = json.loads(call("audit", "-i", "table.csv", "--qi", "age", "--json").out)
+    assert report["classes"]["count"] == 1 and report["risk"]["passing"]["columns"] == ["age_low", "age_high"]

@@ -9,7 +9,7 @@ A node is a head and a tail: the sets below it have all splits of the head and s
 - a split of the tail moves to the head where the bound without it is no better than the best set known;
 
 over again, as every such step raises the bound. Then the tree branches: with and without the split of the tail that
-raises the bound most. As an order of the tail that is chosen anew at every node, this is the published tree with
+parts the most pairs of rows and, left out, raises the bound most. As an order of the tail that is chosen anew at every node, this is the published tree with
 dynamic rearrangement; that splits are forced into the head is added. The cells of a node are made of those of the node
 above, which are fewer than those of the table.
 """
@@ -129,8 +129,8 @@ class Subtree:
         if kept.any():
             bound, spared = self._along(bound, view, head, kept)
             if not self.best.reached(bound):
-                rises = self._rises(bound, view, added, without)
-                chosen = int(np.argmax(np.where(kept & ~spared, rises, -1.0)))
+                settled = self._settled(view, added, without)
+                chosen = int(np.argmax(np.where(kept & ~spared, settled, -1.0)))
                 self._branch(bound, (head, kept), view, chosen, (added.within, without))
 
     def _along(self, bound: int, view: View, head: Bools, tail: Bools) -> tuple[int, Bools]:
@@ -182,12 +182,11 @@ class Subtree:
             mask[chosen] = True
             self.best.offer(view.cost + int(added.cost[chosen]), mask)
 
-    def _rises(self, bound: int, view: View, added: Additions, without: Ints) -> Floats:
-        """(splits,) by how much the bound rises by branching at each: without it, by the cells, where no row may be
-        suppressed, as cells tell nothing of what a split costs there; else on both sides, as a product."""
-        if not self.problem.allowed:
-            return _at_least_one(without - view.bound)
-        return _at_least_one(added.within - bound) * _at_least_one(without - bound)
+    def _settled(self, view: View, added: Additions, without: Ints) -> Floats:
+        """(splits,) by how much is settled by branching at each: with it, the pairs of rows that it parts, as what
+        parts the classes evenly leaves few other splits that keep them large enough; without it, by how much the bound
+        by the cells rises."""
+        return _at_least_one(added.apart) * _at_least_one(without - view.bound)
 
     def _branch(self, bound: int, masks: tuple[Bools, Bools], view: View, chosen: int, bounds: Bounds) -> None:
         """With and without a split of the tail; `masks`: head and tail."""
@@ -202,5 +201,5 @@ Bounds: TypeAlias = tuple[Ints, Ints]
 """(splits,) the bound with each, and without."""
 
 
-def _at_least_one(rises: Ints) -> Floats:
-    return np.asarray(np.maximum(rises, 0) + 1.0)
+def _at_least_one(figures: Ints) -> Floats:
+    return np.asarray(np.maximum(figures, 0) + 1.0)

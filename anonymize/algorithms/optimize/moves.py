@@ -172,12 +172,12 @@ class SplitView:
 
     def additions(self) -> Additions:
         """The additions for every split of the allset; 0 for those in the head and for all others."""
-        figures = np.zeros((5, len(self.allset)), np.int64)
+        figures = np.zeros((6, len(self.allset)), np.int64)
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
                 figures[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
-        cost, suppressed, hopeless, bound, useful = figures
-        return Additions(cost, suppressed, hopeless, bound, useful, self.bound + bound)
+        cost, suppressed, hopeless, bound, useful, apart = figures
+        return Additions(cost, suppressed, hopeless, bound, useful, apart, self.bound + bound)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""
@@ -235,7 +235,7 @@ class SplitView:
         sizes = np.add.reduceat(cells.counts[order], starts)
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
-        totals = np.zeros((5, span), np.int64)
+        totals = np.zeros((6, span), np.int64)
         for picked, own, judged in self._halves(grouping, sizes, head):
             halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
@@ -286,5 +286,6 @@ class SplitView:
                 one.newly + other.newly,
                 one.bound + other.bound,
                 useful,
+                one.rows * other.rows,
             ]
         )

@@ -153,10 +153,11 @@ class SizedView:
     def additions(self) -> Additions:
         """The additions for every split of the allset; 0 for those in the head and for all others."""
         cost, suppressed = self._changes()
-        figures = np.zeros((5, len(self.allset)), np.int64)
-        figures[:, self._splits] = [cost, suppressed, self._raised(), self._useful(), self.within]
-        grown, lost, bound, useful, within = figures
-        return Additions(cost=grown, suppressed=lost, hopeless=lost, bound=bound, useful=useful, within=within)
+        apart = (self.before.rows * self.after.rows).sum(axis=0)
+        figures = np.zeros((6, len(self.allset)), np.int64)
+        figures[:, self._splits] = [cost, suppressed, self._raised(), self._useful(), apart, self.within]
+        grown, lost, bound, useful, apart, within = figures
+        return Additions(grown, lost, hopeless=lost, bound=bound, useful=useful, apart=apart, within=within)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""

@@ -1,0 +1,64 @@
+"""A release reads the same as lines and as data frames."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.lines import ReleasedLines
+from anonymize.rows import ReleasedRows
+from anonymize.spec import Role
+from anonymize.table.lines import Lines, quoted
+from anonymize.table.write import OutputFile
+
+ROLES: dict[str, Role] = {"a": "quasi-identifier", "b": "quasi-identifier", "p": "insensitive", "c": "quasi-identifier"}
+CLASSES = {
+    "by class": [0, 0, 0, 1, 1, 2, 2, 2, 0, 0],
+    "scattered": [0, 1, 2, 0, 1, 2, 2, 1, 0, 1],
+    "some left out": [0, 0, -1, -1, 2, 2, 1, 1, -1, 0],
+    "none": [],
+}
+
+
+def release(class_of: list[int]) -> Released:
+    texts = {"a": ["[1-2]", "3", "*"], "b": ["x,y", 'q"', "*"], "c": ["", "z", "*"]}
+    shown = {"a": [0, 1, 0, 2], "b": [0, 1, 1, 2], "c": [1, 0, 1, 2]}
+    columns = tuple(ReleasedColumn(n, n, pl.Series(texts[n]), np.array(shown[n], np.uint8)) for n in texts)
+    none = np.zeros(3)
+    dropped = class_of.count(-1)
+    return Released(np.array(class_of, np.int32), columns, np.ones(3, np.int64), (none,), (none,), dropped, dropped)
+
+
+@pytest.mark.parametrize("class_of", CLASSES.values(), ids=CLASSES)
+@pytest.mark.parametrize("pseudonym", [None, pl.Series("who", list('ab,d"fghij'))], ids=["alone", "with a pseudonym"])
+def test_lines_are_the_same_bytes(class_of: list[int], pseudonym: pl.Series | None, tmp_path: Path) -> None:
+    released, rows = release(class_of), len(class_of)
+    reading = ReleasedRows(released, ROLES, tuple(ROLES), "")
+    lines = ReleasedLines(released, reading.places, reading.cells, ",")
+    passing = pl.DataFrame({"p": [None, "", "1,5", '"', "plain"] * 2}, schema={"p": pl.String})[:rows]
+    pseudonym = None if pseudonym is None else pseudonym[:rows]
+    frame = reading.piece(passing, released.class_of, pseudonym)
+    same = lines.piece(pl.DataFrame([quoted(passing["p"], ",")]), released.class_of, pseudonym)
+    assert lines.possible and isinstance(same, Lines)
+    written, both = [], list[pl.DataFrame | Lines]([frame, same])
+    for number, piece in enumerate(both):
+        with OutputFile(tmp_path / f"{number}.csv") as output:
+            output.write([piece])
+            written.append(output.part.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_columns_of_classes_that_stand_side_by_side_are_one_text() -> None:
+    released = release(CLASSES["by class"])
+    reading = ReleasedRows(released, ROLES, tuple(ROLES), "")
+    lines = ReleasedLines(released, reading.places, reading.cells, ",")
+    piece = lines.piece(pl.DataFrame({"p": ["x"] * 10}), released.class_of)
+    assert piece.columns == ("a", "b", "p", "c") and piece.parts.width == 3
+
+
+def test_a_single_column_is_no_line() -> None:
+    released = release(CLASSES["by class"])
+    reading = ReleasedRows(released, {"a": "quasi-identifier"}, ("a",))
+    assert not ReleasedLines(released, reading.places, reading.cells, ",").possible
