@@ -171,6 +171,16 @@ def mixed_radix(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Ints
     return keys, span
 
 
+def same_rows(some: Sequence[Integers], others: Sequence[Integers]) -> bool:
+    """Whether two tables have the same rows, in whatever order: columns of codes (n,), (m,), none below 0."""
+    if not some or len(some[0]) != len(others[0]):
+        return not some
+    both = [np.concatenate(pair) for pair in zip(some, others, strict=True)]
+    keys, _ = mixed_radix(both, [int(each.max(initial=0)) + 1 for each in both])
+    rows = len(some[0])
+    return bool(np.array_equal(np.sort(keys[:rows]), np.sort(keys[rows:])))
+
+
 def first_of_each(*keys: Integers) -> Ints:
     """Positions, ascending, of the first of the rows that have the same of every key (n,), of which none is below 0."""
     joined, _ = mixed_radix(keys, [int(key.max(initial=0)) + 1 for key in keys])

@@ -16,6 +16,7 @@ from anonymize.classes import (
     distinct_values,
     mixed_radix,
     run_starts,
+    same_rows,
     starts_of,
 )
 
@@ -155,3 +156,10 @@ def test_classes_that_are_not_kept_are_listed_apart() -> None:
 def test_classes_of_rows_that_go_by_other_numbers() -> None:
     partition = Partition.of_labels(np.array([1, 0, 1])).renumbered(np.array([4, 7, 9], np.uint32))
     assert members(partition) == [[4, 9], [7]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6), st.data())
+def test_the_same_rows_in_whatever_order(rows: list[tuple[int, int]], data: st.DataObject) -> None:
+    others = data.draw(st.permutations(rows) | st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6))
+    some, other = (np.array(each, np.int64).reshape(-1, 2).T for each in (rows, others))
+    assert same_rows(list(some), list(other)) == (sorted(rows) == sorted(others))

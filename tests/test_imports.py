@@ -13,6 +13,8 @@ import grimp
 import anonymize
 
 UNASKED = (
+    "anonymize.algorithms.cuts.infogain",
+    "anonymize.algorithms.refining.refine",
     "anonymize.attack",
     "anonymize.attacks",
     "anonymize.auditing",
@@ -29,7 +31,7 @@ UNASKED = (
     "lets_plot",
     "scipy",
 )
-"""Rooms and libraries of a release with attackers, in a series, or with a page."""
+"""Rooms and libraries of a release that is refined, for a target, with attackers, in a series, or with a page."""
 SPEC = """
 version: 1
 input: {path: table.csv}

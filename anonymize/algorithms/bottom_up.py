@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.parts import STARTS
-from anonymize.algorithms.refining.refine import Refinable
+from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import bottom_up_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

@@ -57,7 +57,7 @@ from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.minimality.cutting import LastCut, last_cut
 from anonymize.algorithms.minimality.masked import FLAG, check_maskable, mask_option
-from anonymize.algorithms.refining.refine import Refinable, refined
+from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
@@ -121,6 +121,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     regions = Regions(partition, rows.suppressed, f"{Selecting.ID}, {cut}" if selecting else cut, tree)
     if not options.refine:
         return regions
+    from anonymize.algorithms.refining.refine import refined
+
     if options.cut == "auto" and not (options.relaxed or table.targets or table.selections):
         regions = _or_relaxed(search, regions, cut)
     return refined(table, requirements, regions, options, context)

@@ -47,8 +47,9 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, Refinable, passes_of, refined, sweeps_of
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render

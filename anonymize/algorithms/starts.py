@@ -23,7 +23,8 @@ from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weig
 from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
-from anonymize.algorithms.refining.refine import Refinable, passes_of, refined
+from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.refine import passes_of, refined
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.released import as_written
 from anonymize.metrics import METRICS, View, distances, joint, query_error, uncertainty, utility
@@ -54,8 +54,8 @@ class Unclassed(Protocol):
     def joints(self) -> dict[str, Estimated]:
         """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
 
-    def answers(self, queries: Queries) -> Floats | str:
-        """(queries,) the counts that a recipient estimates; or why there are none."""
+    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
+        """(queries,) the counts that a recipient estimates; or why there are none. `counts`: the true ones."""
 
 
 @dataclass(frozen=True)
@@ -206,10 +206,13 @@ class BucketizedRelease:
         axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
         return ValueBuckets(axes, self.frame, self.listed, self.group)
 
-    def answers(self, queries: Queries) -> Floats | str:
-        """Counted: the quasi-identifiers are released as they are."""
-        codes = self.buckets.codes
-        return counted([codes[attribute.name] for attribute in self.table.attributes], queries).astype(np.float64)
+    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
+        """Counted: the quasi-identifiers are released as they are. Where rows are those of the original, in whatever
+        order, the counts are the true ones."""
+        codes = [self.buckets.codes[attribute.name] for attribute in self.table.attributes]
+        if not same_rows(codes, [attribute.codes for attribute in self.table.attributes]):
+            counts = counted(codes, queries)
+        return counts.astype(np.float64)
 
 
 # --- randomized ------------------------------------------------------------------------------------------------------
@@ -246,7 +249,7 @@ class RandomizedRelease:
         names = [column.name for column in self.table.sensitive if column.name in known]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
-    def answers(self, queries: Queries) -> Floats | str:
+    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
         """Sums of the reconstructed joint table of the quasi-identifiers with a sensitive attribute."""
         table = next(iter(self.joints().values()), None)
         if table is None:
@@ -268,9 +271,10 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
     joints = released.joints()
-    answers = released.answers(queries)
+    counts = query_error.true_counts(table, queries)
+    answers = released.answers(queries, counts)
     measured = {
-        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers),
+        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers, counts),
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }

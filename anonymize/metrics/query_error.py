@@ -47,11 +47,17 @@ def measure(evidence: Evidence) -> dict[str, Any] | None:
     return figures(evidence.table, queries, estimated(evidence.start, evidence.stop, evidence.sizes, queries))
 
 
-def figures(table: Table, queries: Queries, estimates: Floats) -> dict[str, Any] | None:
-    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries."""
+def true_counts(table: Table, queries: Queries) -> Ints:
+    """(queries,) rows of the original that each selects."""
+    return counted([attribute.codes for attribute in table.attributes], queries)
+
+
+def figures(table: Table, queries: Queries, estimates: Floats, counts: Ints | None = None) -> dict[str, Any] | None:
+    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries. `counts`: the
+    `true_counts`, where they are known."""
     if not queries.count:
         return None
-    counts = counted([attribute.codes for attribute in table.attributes], queries)
+    counts = true_counts(table, queries) if counts is None else counts
     errors = np.full(queries.count, np.nan)
     base = np.maximum(counts, queries.bound)
     np.divide(np.abs(estimates - counts), base, out=errors, where=base > 0)

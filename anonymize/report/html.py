@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from anonymize.report.page import Curves, Picture, page
+from anonymize.report.section import FIGURES
 from anonymize.report.templates import environment
-from anonymize.report.terminal import FIGURES
 
 
 def html(report: dict[str, Any]) -> str:

@@ -6,6 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+FIGURES = frozenset(
+    {"k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
+    | {"success", "baseline", "control", "excess", "from", "to"}
+    | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
+)
+"""Columns whose texts stand on the right."""
+
 
 @dataclass(frozen=True)
 class Section:

@@ -9,15 +9,9 @@ from rich.text import Text
 
 from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
-from anonymize.report.section import called, verdict_of
+from anonymize.report.section import FIGURES, called, verdict_of
 from anonymize.report.tables import sections
 
-FIGURES = frozenset(
-    {"k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
-    | {"success", "baseline", "control", "excess", "from", "to"}
-    | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
-)
-"""Columns whose texts stand on the right."""
 COLORS = {"auto": None, "always": True, "never": False}
 
 

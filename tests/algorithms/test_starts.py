@@ -12,7 +12,7 @@ import pytest
 from anonymize.algorithms import bottom_up, mondrian, recommended
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
-from anonymize.algorithms.refining.refine import Refinable
+from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import Trial, starts_by_name
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

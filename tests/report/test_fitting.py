@@ -29,7 +29,9 @@ def as_rich(table: FittedTable) -> Table:
 
 def printed(each: FittedTable | Table, width: int, *, color: bool = False) -> str:
     stream = io.StringIO()
-    console = Console(file=stream, width=width, force_terminal=color, highlight=False, color_system="standard" if color else None)
+    console = Console(
+        file=stream, width=width, force_terminal=color, highlight=False, color_system="standard" if color else None
+    )
     console.print(each)
     return stream.getvalue()
 

@@ -250,8 +250,8 @@ def test_no_figure_is_cut_and_each_part_names_its_rows(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width and "…" not in text
     assert all(cell in text for row in WIDE.rows for cell in row[2:-1])
     assert (len(parts) == 1) == (width == 200)
-    assert all([column.header for column in part.columns][:2] == ["label", "k"] for part in parts)
-    shown = [column.header for part in parts for column in part.columns[2:]]
+    assert all(part.cells[0][:2] == ["label", "k"] for part in parts)
+    shown = [name for part in parts for name in part.cells[0][2:]]
     assert shown == list(WIDE.header[2:])
 
 

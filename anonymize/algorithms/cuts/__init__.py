@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from anonymize.algorithms.cuts.base import CutRule
-from anonymize.algorithms.cuts.entropy import Entropy
-from anonymize.algorithms.cuts.infogain import InfoGain
-from anonymize.algorithms.cuts.lsd import LeastSquares
-from anonymize.algorithms.cuts.mixed import Mixed
-from anonymize.algorithms.cuts.ncp import Ncp
-from anonymize.algorithms.cuts.rate import Rate
+from anonymize.algorithms.cuts.registry import CutRules
 from anonymize.algorithms.cuts.selection import Selecting
-from anonymize.algorithms.cuts.targets import ByTarget
-from anonymize.algorithms.cuts.widest import Widest
 
-__all__ = ["BY_TARGET", "RULES", "ByTarget", "CutRule", "Selecting"]
+if TYPE_CHECKING:
+    from anonymize.algorithms.cuts.targets import ByTarget
 
-BY_TARGET: dict[str, type[ByTarget]] = {rule.ID: rule for rule in (InfoGain, LeastSquares, Mixed)}
+__all__ = ["BY_TARGET", "RULES", "CutRule", "Selecting"]
+
+_OF_TARGETS = {"infogain": "infogain.InfoGain", "lsd": "lsd.LeastSquares", "mixed": "mixed.Mixed"}
+
+BY_TARGET: CutRules[ByTarget] = CutRules(_OF_TARGETS)
 """The rules that look at the targets of the workload."""
 
-RULES: dict[str, type[CutRule]] = {rule.ID: rule for rule in (Rate, Widest, Entropy, Ncp)} | {
-    **BY_TARGET,
-    Selecting.ID: Selecting,
-}
+RULES: CutRules[CutRule] = CutRules(
+    {
+        "rate": "rate.Rate",
+        "widest": "widest.Widest",
+        "entropy": "entropy.Entropy",
+        "ncp": "ncp.Ncp",
+        **_OF_TARGETS,
+        Selecting.ID: "selection.Selecting",
+    }
+)

@@ -12,7 +12,8 @@ from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.block import Met
-from anonymize.algorithms.refining.refine import Refinable, Refinement
+from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.refine import Refinement
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

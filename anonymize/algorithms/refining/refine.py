@@ -19,14 +19,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context, option
+from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
@@ -36,6 +36,7 @@ from anonymize.algorithms.refining.blocks import blocks, sections
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure
 from anonymize.algorithms.refining.missing import axes_of
+from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.recarve import recarved
 from anonymize.algorithms.refining.regroup import Map, regroup
@@ -77,30 +78,6 @@ LITTLE = 1e-4
 does."""
 PATIENCE = 3
 """So many passes in a row."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refinable:
-    """Options of an algorithm whose partition can be refined; its own options have `refine`."""
-
-    passes: int = option(
-        0,
-        "Passes of refinement at most; 0: 30, fewer above 35,000 rows, 1 above 500,000.",
-        minimum=0,
-        only_with={"refine": (True,)},
-    )
-    sweeps: int = option(
-        0,
-        "Sweeps of exchanges, after the passes; 0: by the rows, at most 200, and 40 above 838,000 rows.",
-        minimum=0,
-        only_with={"refine": (True,)},
-    )
-    time_limit: float = option(
-        0.0,
-        "Seconds of refinement at most; reruns may then differ; 0: no limit.",
-        minimum=0,
-        only_with={"refine": (True,)},
-    )
 
 
 Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]

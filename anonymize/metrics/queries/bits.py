@@ -73,7 +73,11 @@ def positions(words: Words) -> Ints:
 
 
 def ranks(values: NDArray[Any], thresholds: NDArray[Any]) -> Ints:
-    """(items,) how many of the thresholds, which ascend, are at or below each value."""
+    """(items,) how many of the thresholds, which ascend, are at or below each value. Of many codes of few values, each
+    value is looked up once."""
+    if np.issubdtype(values.dtype, np.integer) and len(values) and values.min() >= 0 and values.max() < len(values):
+        every = np.searchsorted(thresholds, np.arange(values.max() + 1), "right").astype(np.int64)
+        return np.asarray(every.take(values))
     return np.searchsorted(thresholds, values, "right").astype(np.int64)
 
 

@@ -68,10 +68,26 @@ class Spreads:
     def shares(self, low: float, high: float, before: int, regions: Integers) -> Floats:
         """(chosen,) the share of some regions, which meet [low, high], that lies in it. Worked out for all distinct
         ones or for those that are chosen, whichever is less work. `before`: see there."""
-        numbers = self.number.take(regions)
-        if before < FEWER * len(numbers):
-            return np.asarray(self._spread(slice(before), low, high).take(numbers))
-        return self._spread(numbers, low, high)
+        if before < FEWER * len(regions):
+            return np.asarray(self._spread(slice(before), low, high).take(self.number.take(regions)))
+        start, stop, scale, flat = self._of_regions
+        chosen_flat = flat.take(regions) if self._has_flat else None
+        return self._shares(start.take(regions), stop.take(regions), scale.take(regions), chosen_flat, low, high)
+
+    @cached_property
+    def _of_regions(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """`start`, `stop`, `scale`, `flat` (regions,) of every region. Those that are chosen ascend, so that what is
+        read of these is near each other, as it is not among the distinct ones."""
+        return (
+            self.start.take(self.number),
+            self.stop.take(self.number),
+            self.scale.take(self.number),
+            self.flat.take(self.number),
+        )
+
+    @cached_property
+    def _has_flat(self) -> bool:
+        return bool(self.flat.any())
 
     def expected(self, low: float, high: float) -> float:
         """The rows that are expected in [low, high]."""
@@ -84,12 +100,20 @@ class Spreads:
         One for two numbers."""
         return np.asarray(np.searchsorted(self.start, met_ends(low, high, self.whole)[0]), np.int64)
 
-    def _spread(self, distinct: slice | Integers, low: float, high: float) -> Floats:
+    def _spread(self, distinct: slice, low: float, high: float) -> Floats:
         """The share in [low, high] of some distinct regions; of those that do not meet it, anything."""
-        common = np.minimum(self.stop[distinct], high)
-        common -= np.maximum(self.start[distinct], low)
+        flat = self.flat[distinct] if self._has_flat else None
+        return self._shares(self.start[distinct], self.stop[distinct], self.scale[distinct], flat, low, high)
+
+    def _shares(
+        self, start: Floats, stop: Floats, scale: Floats, flat: Floats | None, low: float, high: float
+    ) -> Floats:
+        """The share in [low, high] of regions by their ends and the rest; `flat`: None where no region is."""
+        common = np.minimum(stop, high)
+        common -= np.maximum(start, low)
         if self.whole:
             common += 1.0
-        common *= self.scale[distinct]
-        common += self.flat[distinct]
+        common *= scale
+        if flat is not None:
+            common += flat
         return np.asarray(common)

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.cuts import BY_TARGET, ByTarget
+from anonymize.algorithms.cuts import BY_TARGET
 from anonymize.algorithms.cuts import candidates as module
 from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
 from anonymize.algorithms.cuts.infogain import InfoGain
+from anonymize.algorithms.cuts.targets import ByTarget
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain

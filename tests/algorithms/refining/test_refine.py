@@ -15,7 +15,8 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining import blocks
-from anonymize.algorithms.refining.refine import Refinable, refined
+from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.refine import refined
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
 from anonymize.recoding import Regions

@@ -13,7 +13,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.errors import SpecError, UsageError
 from anonymize.metrics import query_error
 from anonymize.metrics.queries import Queries, QueryPlan, counted, drawn, estimated, listed, summed
-from anonymize.metrics.queries.bits import ONE_DIGIT, PrefixBits, positions
+from anonymize.metrics.queries.bits import ONE_DIGIT, PrefixBits, positions, ranks
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from anonymize.spec.queries import load
@@ -112,11 +112,18 @@ def test_leaves_that_no_row_has_are_counted_as_none(people: tuple[Any, Table], c
 @pytest.mark.parametrize("thresholds", [1, 5, ONE_DIGIT - 1, ONE_DIGIT, 1000])
 def test_items_below_a_threshold(thresholds: int) -> None:
     """With one digit, and with two."""
-    ranks = np.random.default_rng(3).integers(0, thresholds + 1, 150)
-    made = PrefixBits.of(ranks, thresholds)
+    ranked = np.random.default_rng(3).integers(0, thresholds + 1, 150)
+    made = PrefixBits.of(ranked, thresholds)
     assert (made.lower is None) == (thresholds < ONE_DIGIT)
     for threshold in range(thresholds):
-        assert positions(made.below(threshold)).tolist() == np.flatnonzero(ranks <= threshold).tolist()
+        assert positions(made.below(threshold)).tolist() == np.flatnonzero(ranked <= threshold).tolist()
+
+
+@pytest.mark.parametrize("values", [[3, 0, 1, 1, 2], [7, 0], [2.5, 1.0], [-1, 3, 3, 0]])
+def test_ranks_are_counts_of_thresholds(values: list[float]) -> None:
+    assert ranks(np.array(values), np.array([1, 3])).tolist() == [
+        sum(end <= value for end in (1, 3)) for value in values
+    ]
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
