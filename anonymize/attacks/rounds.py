@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks.scene import ShownRows
-from anonymize.classes import Bools, Floats, Ints
+from anonymize.classes import Bools, Floats, Ints, mixed_radix
 
 
 def round_levels(release: ShownRows, levels: Sequence[Ints]) -> Ints:
@@ -79,13 +79,11 @@ def spread(
 def _rounds(release: ShownRows, inside: Any, levels: Sequence[Ints]) -> list[tuple[Ints, Ints]]:
     """The levels of each round that has a class inside others, and these others (places in `inside`), in the order of
     the levels; rounds whose spans are no nodes are left out."""
-    lowest = round_levels(release, levels)
-    vectors, which = np.unique(lowest[inside.indices], axis=0, return_inverse=True)
+    vectors, round_of = np.unique(round_levels(release, levels), axis=0, return_inverse=True)
+    which = round_of.ravel()[inside.indices]
     owner = np.repeat(np.arange(inside.shape[0]), np.diff(inside.indptr))
     return [
-        (vector, np.unique(owner[which.ravel() == place]))
-        for place, vector in enumerate(vectors)
-        if (vector >= 0).all()
+        (vectors[place], np.unique(owner[which == place])) for place in np.unique(which) if (vectors[place] >= 0).all()
     ]
 
 
@@ -94,15 +92,10 @@ def _cells(points: Ints, left: Bools, nodes: Sequence[Ints]) -> tuple[Ints, Ints
     left behind the others; (classes,) how many different ones are left."""
     owner = np.repeat(np.arange(len(points)), points.shape[1])
     node_of = [node[points[:, :, column]].ravel() for column, node in enumerate(nodes)]
-    order = np.lexsort([*node_of, ~left.ravel(), owner])
-    changes = np.zeros(len(order), np.bool_)
-    for each in (owner, left.ravel(), *node_of):
-        changes[1:] |= each[order][1:] != each[order][:-1]
-    running = changes.cumsum()
-    starts = running.reshape(points.shape[:2])[:, 0]  # owners come first in the order, each with as many points
-    cells = np.empty(len(order), np.int64)
-    cells[order] = running - np.repeat(starts, points.shape[1])
-    numbered = cells.reshape(points.shape[:2])
+    sizes = [len(points), 2, *(int(node.max(initial=0)) + 1 for node in nodes)]
+    keys, _ = mixed_radix([owner, (~left).ravel().astype(np.int64), *node_of], sizes)
+    dense = np.unique(keys, return_inverse=True)[1].reshape(left.shape)
+    numbered = dense - dense.min(axis=1, keepdims=True)
     return numbered, np.where(left, numbered + 1, 0).max(axis=1)
 
 

@@ -181,8 +181,6 @@ def _any_has(texts: pl.Series, pattern: str) -> bool:
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
     """The cells without ` or ?`, and which of them had it (`suffixed`)."""
-    if not frame["low"].str.contains(" or ", literal=True).any():
-        return frame
     texts = {*written.missing, *written.or_missing, BLANK}
     words = "|".join(re.escape(word) for word in sorted(texts, key=len, reverse=True) if word)
     bare = pl.when(_ONE_TEXT).then(pl.col("low").str.extract(f"(?s)^(.*) or (?:{words})$"))

@@ -6,10 +6,10 @@ What a recipient has of them is an estimate of the joint table of quasi-identifi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,8 +54,8 @@ class Unclassed(Protocol):
     def joints(self) -> dict[str, Estimated]:
         """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
 
-    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
-        """(queries,) the counts that a recipient estimates; or why there are none. `counts`: the true ones."""
+    def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:
+        """(queries,) the counts that a recipient estimates; or why there are none. `counts` gives the true ones."""
 
 
 @dataclass(frozen=True)
@@ -206,13 +206,12 @@ class BucketizedRelease:
         axes = _axes(self.spec, self.table, self.table.sensitive[0].name)
         return ValueBuckets(axes, self.frame, self.listed, self.group)
 
-    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
+    def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:
         """Counted: the quasi-identifiers are released as they are. Where rows are those of the original, in whatever
         order, the counts are the true ones."""
         codes = [self.buckets.codes[attribute.name] for attribute in self.table.attributes]
-        if not same_rows(codes, [attribute.codes for attribute in self.table.attributes]):
-            counts = counted(codes, queries)
-        return counts.astype(np.float64)
+        same = same_rows(codes, [attribute.codes for attribute in self.table.attributes])
+        return (counts() if same else counted(codes, queries)).astype(np.float64)
 
 
 # --- randomized ------------------------------------------------------------------------------------------------------
@@ -249,7 +248,7 @@ class RandomizedRelease:
         names = [column.name for column in self.table.sensitive if column.name in known]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
-    def answers(self, queries: Queries, counts: Ints) -> Floats | str:
+    def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:
         """Sums of the reconstructed joint table of the quasi-identifiers with a sensitive attribute."""
         table = next(iter(self.joints().values()), None)
         if table is None:
@@ -271,10 +270,10 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
     joints = released.joints()
-    counts = query_error.true_counts(table, queries)
+    counts = cache(partial(query_error.true_counts, table, queries))
     answers = released.answers(queries, counts)
     measured = {
-        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers, counts),
+        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers, counts()),
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }
