@@ -2,8 +2,9 @@
 
 They look at the classes' sizes in the sample and at the sampling fraction alone. Zayatz: how likely a class that is
 unique in the sample is unique in the population, if the classes of the population had the sizes of the sample's.
-Pitman: the sizes follow Pitman's sampling formula, of which two parameters are fitted by maximum likelihood. SNB: the
-sizes, less one, follow a negative binomial distribution, whose two parameters are chosen so that as many classes of one
+Pitman: the sizes follow Pitman's sampling formula, of which two parameters are fitted by maximum likelihood, alpha from
+0 to 1 and theta above -alpha; where the likelihood falls from alpha = 0 on, it is Ewens' formula. SNB: the sizes, less
+one, follow a negative binomial distribution, whose two parameters are chosen so that as many classes of one
 and of two rows are expected as there are; the number of classes in the population is Shlosser's estimate.
 
 L. Zayatz, "Estimation of the percent of unique population elements on a microdata file using the sample", US Bureau of
@@ -20,8 +21,9 @@ import numpy as np
 
 from anonymize.classes import Floats, Ints
 
-_ROUNDS = 300
-_ACCURATE = 1e-9
+_NEAR = 1e-6
+"""From here one step of Newton's is as exact as numbers are."""
+_FAR = 2.0
 SMALL_FRACTION = 0.1
 
 
@@ -40,7 +42,7 @@ def share_of_uniques(counts: Ints, fraction: float, estimator: str) -> tuple[flo
     share = zayatz(sizes, classes, fraction)
     if estimator == "pitman":
         fitted = pitman(sizes, classes, fraction)
-        return (fitted, "pitman") if fitted else (share, "zayatz")
+        return (share, "zayatz") if fitted is None else (fitted, "pitman")
     if estimator in ("snb", "smaller"):
         fitted = snb(sizes, classes, fraction)
         if fitted is not None and (estimator == "snb" or fitted <= share):
@@ -75,55 +77,77 @@ def _log_ways(total: int, chosen: int) -> float:
 
 
 def pitman(sizes: Ints, classes: Ints, fraction: float) -> float | None:
-    """The share by Pitman's sampling formula; None where the fit does not converge to parameters that make sense."""
+    """The share by Pitman's sampling formula; None where the likelihood has no maximum: every row alone, or one row."""
     rows, count = int((sizes * classes).sum()), int(classes.sum())
-    twice = classes[sizes == 2].sum()
-    if count < 2 or rows < 2 or not twice or count == rows:
+    if count < 2 or count == rows:
         return None
-    with np.errstate(all="ignore"):
-        fitted = _fitted(sizes, classes, rows, count, _start(rows, count, int(classes[0]), int(twice)))
-    if fitted is None:
-        return None
-    theta, alpha = fitted
+    theta, alpha = _Likelihood(sizes, classes, rows, count).maximum()
     population = max(round(rows / fraction), rows)
     share = math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + (alpha - 1) * math.log(population))
-    return share if 0 < share <= 1 else None
+    return min(share, 1.0)
 
 
-def _start(rows: int, count: int, ones: int, twos: int) -> tuple[float, float]:
-    """Where the search begins: theta and alpha by the method of moments."""
-    c = ones * (ones - 1) / twos
-    below = 2 * ones * count + ones * c - rows * c
-    theta = (rows * count * c - ones * (rows - 1) * (2 * count + c)) / below if below else float("nan")
-    return theta, (theta * (ones - rows) + (rows - 1) * ones) / (rows * count)
+class _Likelihood:
+    """The logarithm of the likelihood of theta and alpha, by its derivatives.
 
+    For an alpha its derivative by theta is infinite at -alpha, below 0 from some theta on, and 0 once between; so theta
+    follows from alpha, and what is left is a function of alpha alone, whose derivative falls below any number towards
+    1. Newton's steps go to its root, and a step that leaves the bracket around it is replaced by the middle of that.
+    Newton's method in both at once, begun by the method of moments, often leaves what theta and alpha may be; scipy's
+    `root` would have the same trouble, and takes four times as long to be imported as numpy, in every report.
+    """
 
-def _fitted(
-    sizes: Ints, classes: Ints, rows: int, count: int, start: tuple[float, float]
-) -> tuple[float, float] | None:
-    """Newton and Raphson on the two equations of the likelihood's maximum. scipy's `root` would take the same equations
-    and derivatives, and importing it four times as long as importing numpy, in every report."""
-    at_class = np.arange(1, count, dtype=np.float64)
-    at_row = np.arange(1, rows, dtype=np.float64)
-    at_size = np.arange(1, int(sizes[-1]), dtype=np.float64)
-    larger = classes.sum() - np.cumsum(np.bincount(sizes, classes, minlength=int(sizes[-1]) + 1))[1:-1]
-    theta, alpha = start
-    for _ in range(_ROUNDS):
-        inverse, by_row, by_size = 1 / (theta + at_class * alpha), 1 / (theta + at_row), 1 / (at_size - alpha)
-        first = inverse.sum() - by_row.sum()
-        second = at_class @ inverse - larger @ by_size
-        square = inverse**2
-        cross = -(at_class @ square)
-        jacobian = np.array(
-            [[(by_row**2).sum() - square.sum(), cross], [cross, -(at_class**2 @ square) - larger @ by_size**2]]
-        )
-        if not np.isfinite(jacobian).all() or not np.linalg.det(jacobian):
-            return None
-        step = np.linalg.solve(jacobian, np.array([first, second]))
-        theta, alpha = theta - float(step[0]), alpha - float(step[1])
-        if np.abs(step).max() < _ACCURATE * max(1.0, abs(theta)):
-            return (theta, alpha) if theta > -alpha and 0 <= alpha < 1 else None
-    return None
+    def __init__(self, sizes: Ints, classes: Ints, rows: int, count: int) -> None:
+        self.by_class = np.arange(1, count, dtype=np.float64)
+        self.by_row = np.arange(1, rows, dtype=np.float64)
+        self.by_size = np.arange(1, int(sizes[-1]), dtype=np.float64)
+        self.larger = count - np.cumsum(np.bincount(sizes, classes, minlength=int(sizes[-1]) + 1))[1:-1]
+
+    def maximum(self) -> tuple[float, float]:
+        """Theta and alpha. Of several maxima, which does not occur in practice, one."""
+        place = self._place(0.0, math.log(len(self.by_class)))
+        slope, step = self._by_alpha(place, 0.0)
+        if slope <= 0:
+            return math.exp(place), 0.0
+        alpha, low, high, last = 0.0, 0.0, 1.0, False
+        while not last:
+            last = abs(step) < _NEAR or high - low < _NEAR**2
+            alpha = alpha + step if low < alpha + step < high else (low + high) / 2
+            place = self._place(alpha, place)
+            slope, step = self._by_alpha(place, alpha)
+            low, high = (alpha, high) if slope > 0 else (low, alpha)
+        return math.exp(place) - alpha, alpha
+
+    def _place(self, alpha: float, place: float) -> float:
+        """The logarithm of theta + alpha for an alpha, by Newton's steps from a `place`."""
+        low, high, step = -math.inf, math.inf, 1.0
+        while abs(step) > _NEAR and high - low > _NEAR**2:
+            slope, curve = self._by_theta(math.exp(place), alpha)
+            low, high = (place, high) if slope > 0 else (low, place)
+            scaled = slope + math.exp(place) * curve
+            step = -slope / scaled if scaled < 0 else math.copysign(_FAR, slope)
+            following = place + min(max(step, -_FAR), _FAR)
+            if low < following < high:
+                place = following
+            elif abs(step) > _NEAR:
+                place = (low + high) / 2
+        return place
+
+    def _by_theta(self, beyond: float, alpha: float) -> tuple[float, float]:
+        """The first and the second derivative by theta, where theta is so far `beyond` -alpha."""
+        of_class, of_row = 1 / (beyond + (self.by_class - 1) * alpha), 1 / (beyond + (self.by_row - alpha))
+        return float(of_class.sum() - of_row.sum()), float((of_row**2).sum() - (of_class**2).sum())
+
+    def _by_alpha(self, place: float, alpha: float) -> tuple[float, float]:
+        """Where theta is that of alpha: the derivative by alpha, and Newton's step; one that leads nowhere where the
+        derivative does not fall."""
+        beyond = math.exp(place)
+        of_class, of_size = 1 / (beyond + (self.by_class - 1) * alpha), 1 / (self.by_size - alpha)
+        times = self.by_class * of_class
+        slope = float(times.sum() - (self.larger * of_size).sum())
+        both, alone = (times * of_class).sum(), (times**2).sum() + (self.larger * of_size**2).sum()
+        curve = float(-alone - both**2 / self._by_theta(beyond, alpha)[1])
+        return slope, -slope / curve if curve < 0 else math.inf
 
 
 # --- shifted negative binomial ---------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-ROUNDS = 300
 Sizes = Mapping[int, float]
 """How many classes there are of each size, ascending."""
 
@@ -118,71 +117,50 @@ def zayatz(sizes: Sizes, fraction: float) -> float:
 
 
 def pitman(sizes: Sizes, fraction: float) -> float | None:
-    """Pitman's sampling formula: theta and alpha where the gradient of its likelihood is 0."""
+    """Pitman's sampling formula: theta and alpha of most likelihood, alpha at least 0."""
     rows, classes = round(_rows(sizes)), round(sum(sizes.values()))
-    ones, twos = sizes[1], sizes.get(2, 0.0)
-    if classes < 2 or rows < 2 or not twos or classes == rows:
+    if classes < 2 or classes == rows:
         return None
-    moment = ones * (ones - 1) / twos
-    divisor = 2 * ones * classes + ones * moment - rows * moment
-    if not divisor:
-        return None
-    theta = (rows * classes * moment - ones * (rows - 1) * (2 * classes + moment)) / divisor
-    alpha = (theta * (ones - rows) + (rows - 1) * ones) / (rows * classes)
-    fitted = _ascend(_Likelihood(sizes, rows, classes), theta, alpha)
-    if fitted is None:
-        return None
-    theta, alpha = fitted
-    people = _population(sizes, fraction)
-    share = math.exp(math.lgamma(1 + theta) - math.lgamma(alpha + theta) + (alpha - 1) * math.log(people))
-    return share if 0 < share <= 1 else None
 
-
-class _Likelihood:
-    """The gradient and the second derivatives of the logarithm of the likelihood."""
-
-    def __init__(self, sizes: Sizes, rows: int, classes: int) -> None:
-        self.of_classes = pl.int_range(1, classes, eager=True).cast(pl.Float64)
-        self.of_rows = pl.int_range(1, rows, eager=True).cast(pl.Float64)
-        largest = max(sizes)
-        self.step = pl.int_range(1, largest, eager=True).cast(pl.Float64)
-        larger, above = [], sum(sizes.values())
-        for size in range(1, largest):
-            above -= sizes.get(size, 0.0)
-            larger.append(above)
-        self.larger = pl.Series(larger, dtype=pl.Float64)
-
-    def sums_at(self, theta: float, alpha: float) -> tuple[float, float, float, float, float]:
-        """By theta, by alpha; twice by theta, by both, twice by alpha."""
-        i, one, row = self.of_classes, 1 / (theta + self.of_classes * alpha), 1 / (theta + self.of_rows)
-        size = 1 / (self.step - alpha)
-        return (
-            _sum(one) - _sum(row),
-            _sum(i * one) - _sum(self.larger * size),
-            _sum(row * row) - _sum(one * one),
-            -_sum(i * one * one),
-            -_sum(i * i * one * one) - _sum(self.larger * size * size),
+    def by_theta(alpha: float) -> Callable[[float], float]:
+        return lambda beyond: (
+            inverses(classes, beyond, alpha) - digamma(beyond - alpha + rows) + digamma(beyond - alpha + 1)
         )
 
+    def fitting(alpha: float) -> float:
+        """How far theta is from -alpha."""
+        above, low = by_theta(alpha), -math.log(rows)
+        while above(math.exp(low)) < 0:
+            low -= 10
+        return math.exp(_falls_to_zero(lambda place: above(math.exp(place)), low, 5 + 3 * math.log(rows)))
 
-def _sum(series: pl.Series) -> float:
-    return float(series.sum())
+    def by_alpha(alpha: float) -> float:
+        beyond = fitting(alpha)
+        of_sizes = sum(number * (digamma(size - alpha) - digamma(1 - alpha)) for size, number in sizes.items())
+        if alpha < 1e-9:
+            return classes * (classes - 1) / 2 / beyond - of_sizes
+        return (classes - 1 - (beyond - alpha) * inverses(classes, beyond, alpha)) / alpha - of_sizes
+
+    alpha = 0.0 if by_alpha(0.0) <= 0 else _falls_to_zero(by_alpha, 1e-9, 1 - 1e-9)
+    theta = fitting(alpha) - alpha
+    people = _population(sizes, fraction)
+    share = math.exp(math.lgamma(1 + theta) - math.lgamma(alpha + theta) + (alpha - 1) * math.log(people))
+    return min(1.0, share)
 
 
-def _ascend(likelihood: _Likelihood, theta: float, alpha: float) -> tuple[float, float] | None:
-    """Newton's method; None where it does not end at parameters that make sense."""
-    for _ in range(ROUNDS):
-        first, second, aa, ab, bb = likelihood.sums_at(theta, alpha)
-        divisor = aa * bb - ab * ab
-        if not math.isfinite(divisor) or not divisor:
-            return None
-        one, other = (bb * first - ab * second) / divisor, (aa * second - ab * first) / divisor
-        theta, alpha = theta - one, alpha - other
-        if not (math.isfinite(theta) and math.isfinite(alpha)):
-            return None
-        if max(abs(one), abs(other)) < 1e-9 * max(1.0, abs(theta)):
-            return (theta, alpha) if theta > -alpha and 0 <= alpha < 1 else None
-    return None
+def inverses(classes: int, beyond: float, alpha: float) -> float:
+    """The sum of 1 / (theta + i alpha) for i from 1 to classes - 1, where theta + alpha is `beyond`."""
+    if alpha < 1e-9:
+        return (classes - 1) / beyond
+    return (digamma(beyond / alpha + classes - 1) - digamma(beyond / alpha)) / alpha
+
+
+def _falls_to_zero(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function is 0 that is above before and below after, by halving."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2
 
 
 def snb(sizes: Sizes, fraction: float) -> float | None:

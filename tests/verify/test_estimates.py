@@ -45,6 +45,13 @@ def test_uniques_of_a_population(estimator: str, fraction: float) -> None:
         agree(sizes, "population-uniqueness", share=0.05, fraction=fraction, estimator=estimator)
 
 
+@pytest.mark.parametrize("fraction", [1e-4, 0.05])
+def test_uniques_of_a_sample_that_lost_unique_rows(fraction: float) -> None:
+    for ones in (300, 40, 5, 1):
+        sizes = [1] * ones + [2] * 50 + [3] * 30 + [4] * 20 + [90] * 3
+        agree(sizes, "population-uniqueness", share=0.01, fraction=fraction, estimator="pitman")
+
+
 def test_snb_finds_the_share_of_a_population_that_follows_it() -> None:
     generator = np.random.default_rng(3)
     classes = 1 + generator.negative_binomial(0.8, 0.25, 40_000)
