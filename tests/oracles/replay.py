@@ -73,12 +73,15 @@ def nodes(case: dict[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
     """How each listed node ended."""
     for each in case["expected_scores"]:
         outcome: Outcome = released(case, folder, levels=each["transformation"], suppression=1.0)
+        node = {**case, "expected_transformation": each["transformation"]}
         if outcome.code == 4:
-            yield "all suppressed", ""
+            accepted = "accepts" in (audited(node, folder) or "")
+            yield f"no release, and audit {'accepts' if accepted else 'refuses'} ARX's", ""
         elif agrees(outcome, each["information_loss"]):
             yield "equal", ""
         else:
-            told = f"{_score(outcome.score)} here, {_score(figures(each['information_loss']))} there"
+            told = f"{_score(outcome.score)} here, {outcome.recoding['suppressed_rows']} rows suppressed"
+            told += f", {_score(figures(each['information_loss']))} there; {audited(node, folder)}"
             yield "other", f"node {each['transformation']}: {told}"
 
 

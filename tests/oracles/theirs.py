@@ -59,6 +59,9 @@ def check(case: dict[str, Any], model: dict[str, Any], rows: Rows) -> Fails | No
         case "DPresence":
             people = Counter(generalized(case, [line.split(";") for line in lines(None)]))
             return lambda shown, own: not model["delta_min"] <= len(own) / people[shown] <= model["delta_max"]
+        case "RecursiveCLDiversity":
+            column = header().index(model["attribute"])
+            return lambda shown, own: not recursive([row[column] for row in own], model["c"], model["l"])
         case "HierarchicalDistanceTCloseness":
             place = header().index(model["attribute"])
             paths = tree(model["hierarchy_file"])
@@ -66,6 +69,12 @@ def check(case: dict[str, Any], model: dict[str, Any], rows: Rows) -> Fails | No
                 distance(paths, [row[place] for row in own], [row[place] for row in rows]) > model["t"]
             )
     return None
+
+
+def recursive(values: Sequence[str], c: float, least: int) -> bool:
+    """Machanavajjhala et al. 2007: the most frequent value has fewer rows than c times those from the l-th on."""
+    counts = sorted(Counter(values).values(), reverse=True)
+    return counts[0] < c * sum(counts[int(least) - 1 :])
 
 
 def tree(name: str) -> dict[str, list[str]]:
