@@ -24,6 +24,8 @@ RIVALS: dict[str, tuple[str, dict[str, Any]]] = {
     "TDS": ("tds", {}),
     "Median": ("mondrian", {"cut": "widest"}),
 }
+SAMPLED = "InfoGain, sampled"
+MADE = {**RIVALS, SAMPLED: ("mondrian", {"cut": "infogain", "exact": False})}
 Folds = Iterator[tuple[pl.DataFrame, pl.DataFrame]]
 Features = tuple[Any, Any]
 Figures = dict[str, dict[str, list[float]]]
@@ -32,7 +34,7 @@ Figures = dict[str, dict[str, list[float]]]
 
 def recoder(spec: Spec, rival: str, train: pl.DataFrame) -> Recoder:
     """What a rival finds on the training part."""
-    algorithm, options = RIVALS[rival]
+    algorithm, options = MADE[rival]
     return Recoder.of(spec, train, algorithm, ALGORITHMS[algorithm].Options(**options), 0, 1)
 
 
@@ -50,7 +52,9 @@ def accuracy(features: Features, train: pl.DataFrame, test: pl.DataFrame, target
     return result
 
 
-def rivals(spec: Spec, target: str, parts: Folds, models: Sequence[str] = TREE) -> Figures:
+def rivals(
+    spec: Spec, target: str, parts: Folds, models: Sequence[str] = TREE, names: Sequence[str] = tuple(RIVALS)
+) -> Figures:
     """Accuracies of models by what was made of the same training and test parts; with `entropy`, H(C|P) of the training
     part's classes in bits, and `size`, their average rows."""
     figures: Figures = {name: {} for name in (*models, "entropy", "size")}
@@ -59,7 +63,7 @@ def rivals(spec: Spec, target: str, parts: Folds, models: Sequence[str] = TREE) 
         points = _points(spec, both)
         seen, unseen = points.rows(np.arange(len(train))), points.rows(np.arange(len(train), len(both)))
         _weigh(figures, "original", models, target, (seen, unseen), (train, test))
-        for rival in RIVALS:
+        for rival in names:
             finder = recoder(spec, rival, train)
             regions = finder.boxes(train)[0], finder.boxes(test)[0]
             _weigh(figures, rival, models, target, regions, (train, test))

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import yaml
 from workload_common import COMPARED, accuracy, compared, markdown, recoded, rivals, share
-from workload_real import adult_by_k, contraceptive_choices, earnings, projections, random_groups
+from workload_real import adult_by_k, adult_by_model, contraceptive_choices, earnings, projections, random_groups
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.evaluate import Evaluate, evaluate
@@ -215,6 +215,7 @@ def main() -> None:
         "11": lambda: selection(min(given.tables, SELECTED_TABLES)),
         "9f": lambda: contraceptive_choices(given.folds),
         "9ade": lambda: adult_by_k(given.data, given.folds),
+        "9bc": lambda: adult_by_model(given.data, given.folds),
         "9g": lambda: random_groups(given.data, given.folds),
         "9h": lambda: projections(given.data, given.folds),
         "9i": lambda: earnings(given.folds),

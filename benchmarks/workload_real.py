@@ -42,6 +42,7 @@ from anonymize.spec import Spec, load
 from anonymize.table import Source, read
 
 KS = (10, 50, 200)
+OTHERS = ("naive_bayes", "random_forest")
 GROUPS = (1, 2, 4, 8, 16)
 PEOPLE = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 METHOD = ("age", "education", "husband", "children", "religion", "working", "occupation", "living", "media", "method")
@@ -171,6 +172,20 @@ def adult_by_k(data: Path, count: int) -> list[str]:
         *("Conditional entropy H(C|P) of the training part, bits (9 d):", "", *markdown(("", *RIVALS), entropy), ""),
         *("Average rows of a class of the training part (9 e):", "", *markdown(("", *RIVALS), sizes), ""),
     ]
+
+
+def adult_by_model(data: Path, count: int) -> list[str]:
+    """Figures 9 (b) and (c)."""
+    title = f"## Adult, other models (as figures 9 b, c): {count} folds, accuracy"
+    table = adult(data)
+    if table is None:
+        return absent(title, "adult.csv (--data)")
+    rows = []
+    for k in KS:
+        with table.spec(k) as spec:
+            figures = rivals(spec, table.name, folds(table.frame, count), OTHERS)
+        rows += [compared(f"{name.replace('_', ' ')}, k = {k}", figures[name]) for name in OTHERS]
+    return [title, "", table.about, "", *markdown(COMPARED, rows), ""]
 
 
 def random_groups(data: Path, count: int) -> list[str]:
