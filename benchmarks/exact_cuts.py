@@ -3,8 +3,7 @@
 What is left to guess of the target once the class is known, how accurate a decision tree of the release is on rows that
 it has not seen, and the processor's seconds of the whole command beside those of `--cut widest` on a large table.
 
-    python benchmarks/exact_cuts.py --data FOLDER                       # Adult
-    python benchmarks/exact_cuts.py --spec scale.yaml --target salary-class   # whole commands
+    python benchmarks/exact_cuts.py --data FOLDER --rows 1000000
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from runs import TABLES, Tables
 from workload_common import SAMPLED, folds, markdown, rivals, share
 from workload_real import adult
 
@@ -65,17 +65,19 @@ def seconds(spec: Path, folder: Path, options: tuple[str, ...]) -> float:
 def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", type=Path, help="a folder with adult.csv and its hierarchies")
-    parser.add_argument("--spec", type=Path, help="a spec without a workload, of a large table")
+    parser.add_argument("--data", type=Path, required=True, help="a folder as in README.md, with adult.csv")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the large table; 0: none")
     parser.add_argument("--target", default="salary-class")
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--folds", type=int, default=5, help="on Adult; 0: none")
     parser.add_argument("--runs", type=int, default=2)
     given = parser.parse_args()
-    if given.data:
+    if given.folds:
         print("\n".join(markdown(("", "measure", *CHOICES), list(on_adult(given.data, given.folds)))))
-    if given.spec:
+    if given.rows:
+        TABLES.mkdir(exist_ok=True)
         header = ("command", "CPU s", "times the median's")
-        print("\n".join(markdown(header, list(commands(given.spec, given.target, given.runs)))))
+        lines = commands(Tables(given.data).scale(given.rows), given.target, given.runs)
+        print("\n".join(["", *markdown(header, list(lines))]))
 
 
 if __name__ == "__main__":
