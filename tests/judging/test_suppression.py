@@ -7,6 +7,7 @@ import pytest
 
 from anonymize.judging import Suppression
 from anonymize.privacy import Groups, Histogram, Whole
+from anonymize.privacy.uniques import share_of_uniques
 from tests.algorithms.tables import k_anonymity, requirement
 
 
@@ -52,3 +53,15 @@ def test_nothing_goes_where_the_table_is_within_its_limit_and_classes_meet_what_
     assert not Suppression(wanted, 0).failing(some, rows).any()
     both = (*wanted, k_anonymity(2))
     assert Suppression(both, 2).failing(some, rows).tolist() == [True, False, True, False, False]
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_no_fewer_unique_rows_bring_the_estimate_of_a_population_down(published: bool) -> None:
+    """Every number of them tried, from none on. As one class that is published they would have to be more."""
+    sizes, share, fraction = np.array([1] * 60 + [2] * 15 + [3] * 8 + [4] * 5 + [40]), 0.003, 0.001
+    estimates = [share_of_uniques(sizes[gone:], fraction, "pitman") for gone in range(60)]
+    fewest = next(gone for gone, (estimate, _) in enumerate(estimates) if estimate <= share)
+    assert 20 < fewest < 40 and {estimator for _, estimator in estimates} == {"pitman"}
+    wanted = (requirement("population-uniqueness", share=share, fraction=fraction, estimator="pitman"),)
+    failing = Suppression(wanted, 60, published).failing(Groups(sizes), sizes)
+    assert sizes[failing].tolist() == [1] * fewest
