@@ -47,7 +47,6 @@ def by_mondrian() -> anonymize.Release:
     return anonymize.release(PEOPLE, SPEC, "mondrian")
 
 
-
 def test_a_spec_comes_from_a_file_a_mapping_or_keywords(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps({"version": 1, **SPEC}))
@@ -73,9 +72,7 @@ def test_a_release_of_a_frame_is_that_of_the_command(tmp_path: Path, released: a
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow", "path"])
-def test_what_comes_back_is_of_the_kind_that_went_in(
-    kind: str, tmp_path: Path, by_mondrian: anonymize.Release
-) -> None:
+def test_what_comes_back_is_of_the_kind_that_went_in(kind: str, tmp_path: Path, by_mondrian: anonymize.Release) -> None:
     expected = by_mondrian.frame
     if kind == "polars":
         assert anonymize.release(PEOPLE, SPEC, "mondrian").frame.equals(expected)
