@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
@@ -35,6 +36,10 @@ def session_of(master: str | None) -> Iterator[Any]:
         address = stack.enter_context(_sail()) if chosen == SAIL else chosen
         session = _session(address)
         stack.callback(session.stop)
+        if chosen == SAIL:  # an interrupt ends its server, too, and nothing is worth waiting for then
+            _do_not_wait(session)
+        else:
+            stack.callback(_do_not_wait, session)
         yield session
 
 
@@ -72,6 +77,16 @@ def _session(address: str) -> Any:
         place = address.partition(";")[0]  # what follows may be a token
         raise UsageError(Problem(f"{reason} at {place}" if place else reason, hint=hint)) from None
     return session
+
+
+def _do_not_wait(session: Any) -> None:
+    """Of a server of Spark Connect that does not answer: gives up within a second, where it would be asked for ten
+    minutes."""
+    if hasattr(session, "client"):
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+        session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=200)])
 
 
 def _check_reachable(address: str) -> None:

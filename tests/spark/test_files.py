@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +47,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def command(*arguments: str) -> int:
-    """The exit code of a process of its own, whose engine is Sail."""
+def begun(*arguments: str) -> subprocess.Popen[str]:
+    """A process of its own, whose engine is Sail."""
     pytest.importorskip("pysail.spark", reason="needs the extra `sail`", exc_type=ImportError)
     pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
     root = str(Path(anonymize.__file__).parent.parent)
     process = [sys.executable, "-m", "anonymize", *arguments, "--engine", "spark", "--master", "sail", "-q"]
-    return subprocess.run(process, check=False, env=os.environ | {"PYTHONPATH": root}).returncode
+    return subprocess.Popen(process, env=os.environ | {"PYTHONPATH": root}, stderr=subprocess.PIPE, text=True)
+
+
+def command(*arguments: str) -> int:
+    """Its exit code."""
+    process = begun(*arguments)
+    process.communicate()
+    return process.returncode
 
 
 def rows_of(path: Path) -> pl.DataFrame:
@@ -76,6 +85,23 @@ def test_release_audit_and_recode(folder: Path) -> None:
     assert rows_of(folder / "again.parquet").equals(expected)
     files = {"people.parquet", "spec.yaml", "recoding.json", "out.parquet", "r.json", "a.json", "again.parquet"}
     assert {each.name for each in folder.iterdir()} == files
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
+def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
+    """It ends the engine of the command, too, which would be asked for its sessions for ten minutes."""
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    before = sorted(folder.iterdir())
+    process = begun(
+        *("mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--checkpoint", "scratch"),
+    )
+    while process.poll() is None and not list(scratch.iterdir()):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=60)[1]
+    assert (process.returncode, error) == (130, "interrupted; nothing was written\n")
+    assert sorted(folder.iterdir()) == before and not list(scratch.iterdir())
 
 
 @pytest.mark.parametrize(
