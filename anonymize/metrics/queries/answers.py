@@ -36,11 +36,11 @@ def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block:
         for box, restricted, spread in part:
             met = positions(meeting(bits, box, restricted))
             met += begin
-            asked = [
+            within = [
                 (distinct[index], queries.low[box, index], queries.high[box, index], int(before[index][box]))
                 for index in spread
             ]
-            of_boxes[box] += rows_within(weights, met, asked).sum()
+            of_boxes[box] += rows_within(weights, met, within).sum()
 
     for box, restricted in enumerate(restricted_attributes(queries)):
         if len(restricted) > 1:

@@ -141,19 +141,19 @@ class Spreads:
         return np.asarray(common)
 
 
-def rows_within(weights: Floats, met: Ints, asked: Sequence[tuple[Spreads, float, float, int]]) -> Floats:
+def rows_within(weights: Floats, met: Ints, within: Sequence[tuple[Spreads, float, float, int]]) -> Floats:
     """(met,) the rows of regions, `weights` (regions,), of those that a query meets, `met`, ascending; times the share
-    of each in every [low, high] that is asked for, with how many distinct ones start before its end. Where those that
+    of each in every [low, high] that is given, with how many distinct ones start before its end. Where those that
     are met lie close together, all between the first and the last are worked out in their order, and these are picked
     from what comes out."""
-    if asked and len(met) and CLOSE * len(met) > met[-1] + 1 - met[0]:
+    if within and len(met) and CLOSE * len(met) > met[-1] + 1 - met[0]:
         span = slice(int(met[0]), int(met[-1]) + 1)
         expected = weights[span]
         with np.errstate(invalid="ignore"):
-            for spreads, low, high, _ in asked:
+            for spreads, low, high, _ in within:
                 expected = expected * spreads.shares_along(low, high, span)
         return np.asarray(expected.take(met - span.start))
     expected = weights.take(met)
-    for spreads, low, high, before in asked:
+    for spreads, low, high, before in within:
         expected *= spreads.shares(low, high, before, met)
     return np.asarray(expected)
