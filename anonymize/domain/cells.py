@@ -6,13 +6,13 @@ values, `{a|b}`; anything else is a label. Numbers and intervals may be followed
 Nothing is looked up here: whether there is such a label, and which values an interval covers, is for the caller to say.
 
 Cells are read column by column, and every distinct text should be passed once. A new way of showing numbers is a kind,
-and a line in `_shapes`.
+and a line in `_in_order`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -39,6 +39,8 @@ _SUFFIX = " or "
 """What is behind a number that may be missing, before the text of missing values."""
 _FIRST = 1000
 """Cells that are looked at before all others."""
+_FEW = 500
+"""Cells up to which all shapes are tried on all of them: one query for each shape takes longer than the work."""
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
 _NOTHING = pl.lit(None, pl.String)
@@ -134,7 +136,8 @@ def read_cells(
     frame = frame.with_columns(suffixed=pl.lit(False))
     if numeric and _any_has(frame["low"], _SUFFIX):
         frame = _without_suffix(frame, written)
-    cells = _by_shape(frame, _shapes(written, numeric=numeric, alone=alone))
+    shapes = _shapes(written, numeric=numeric, alone=alone)
+    cells = _at_once(frame, shapes) if len(frame) <= _FEW else _by_shape(frame, shapes.tried)
     if maybe is None and not cells["suffixed"].any():
         return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], np.zeros(cells.height, np.bool_))
     shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
@@ -146,6 +149,12 @@ def read_cells(
     return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], cells["maybe"].to_numpy())
 
 
+def _at_once(frame: pl.DataFrame, shapes: _Shapes) -> pl.DataFrame:
+    """As `_by_shape`, of few cells: every shape is tried on each, and the first that fits is taken. Three queries are
+    planned in less time than one of three steps, in which every step asks for the types of the one before."""
+    return frame.select("suffixed", "low", "high", *shapes.ends).with_columns(shapes.fits).select(shapes.says)
+
+
 def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
     """What each cell says: `suffixed`, `kind`, `low`, `high`. The first shape that fits decides, so their order is that
     of the manual; each is tried on the cells that none before it fits."""
@@ -155,13 +164,14 @@ def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
         if shape.kind in NUMERIC and not digits:
             continue
         ends = left.lazy().select("place", "suffixed", shape.ends.alias("ends"), "low", "high").unnest("ends")
-        marked = ends.with_columns(fits=shape.fits.fill_null(False)).collect(optimizations=_AS_WRITTEN)
+        fitting = shape.fits(pl.col("first"), pl.col("last")).fill_null(False)
+        marked = ends.with_columns(fits=fitting).collect(optimizations=_AS_WRITTEN)
         fits = marked["fits"]
         if not fits.any() and not left.is_empty():
             continue
         kind, every = pl.lit(shape.kind.value, pl.UInt8).alias("kind"), fits.all()
-        fitting = marked if every else marked.filter(fits)
-        pieces.append(fitting.select("place", "suffixed", kind, low="first", high="last"))
+        own = marked if every else marked.filter(fits)
+        pieces.append(own.select("place", "suffixed", kind, low="first", high="last"))
         if every:
             break
         left = left.filter(~fits)
@@ -176,7 +186,8 @@ def _in_place(pieces: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _any_has(texts: pl.Series, pattern: str) -> bool:
     """Whether a pattern is in any text; where it is in one of the first, the others are not looked at."""
-    return any(bool(some.str.contains(pattern).any()) for some in (texts.head(_FIRST), texts.slice(_FIRST)))
+    parts = (texts,) if len(texts) <= _FIRST else (texts.head(_FIRST), texts.slice(_FIRST))
+    return any(bool(some.str.contains(pattern).any()) for some in parts)
 
 
 def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
@@ -213,22 +224,54 @@ def unescaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A way for cells to read: the texts of their two `ends` (`first`, `last`), and by these which cells `fits`."""
+    """A way for cells to read: the texts of their two `ends` (`first`, `last`), and by these which cells it `fits`."""
 
     kind: CellKind
-    fits: pl.Expr
+    fits: Callable[[pl.Expr, pl.Expr], pl.Expr]
     ends: pl.Expr = _NO_ENDS
 
     @classmethod
     def of_ends(cls, kind: CellKind, ends: pl.Expr) -> _Shape:
         """That of cells in which both ends are numbers."""
-        return cls(kind, _finite(pl.col("first")) & _finite(pl.col("last")), ends)
+        return cls(kind, lambda first, last: _finite(first) & _finite(last), ends)
 
     @classmethod
     def of_one_end(cls, low: pl.Expr | None = None, high: pl.Expr | None = None) -> _Shape:
         """That of cells in which one end is a number, and the other one is open."""
-        fits = _finite(pl.col("last" if low is None else "first"))
-        return cls(CellKind.OPEN, fits, _pair(_NOTHING if low is None else low, _NOTHING if high is None else high))
+        ends = _pair(_NOTHING if low is None else low, _NOTHING if high is None else high)
+        return cls(CellKind.OPEN, lambda first, last: _finite(last if low is None else first), ends)
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    """Shapes in the order in which they are `tried`; and for all of them at once, their `ends` as columns by number,
+    which of them `fits`, and what a cell `says` by the first that does: `suffixed`, `kind`, `low`, `high`."""
+
+    tried: Sequence[_Shape]
+    ends: Sequence[pl.Expr]
+    fits: Sequence[pl.Expr]
+    says: Sequence[pl.Expr]
+
+    @classmethod
+    def of(cls, tried: Sequence[_Shape]) -> _Shapes:
+        """That of some shapes, the last of which fits all cells."""
+        low, high = ([pl.col(str(n)).struct.field(end) for n in range(len(tried))] for end in ("first", "last"))
+        kinds = [pl.lit(shape.kind.value, pl.UInt8) for shape in tried]
+        values = {"kind": kinds, "low": low, "high": high}
+        return cls(
+            tried,
+            [shape.ends.alias(str(n)) for n, shape in enumerate(tried)],
+            [shape.fits(low[n], high[n]).alias(f"fits {n}") for n, shape in enumerate(tried)],
+            [pl.col("suffixed"), *(_of_first(each).alias(name) for name, each in values.items())],
+        )
+
+
+def _of_first(values: Sequence[pl.Expr]) -> pl.Expr:
+    """That of the values which belongs to the first shape that fits."""
+    chosen = values[-1]
+    for number in range(len(values) - 2, -1, -1):
+        chosen = pl.when(pl.col(f"fits {number}")).then(values[number]).otherwise(chosen)
+    return chosen
 
 
 def _finite(text: pl.Expr) -> pl.Expr:
@@ -241,17 +284,21 @@ def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
 
 
 @lru_cache(64)
-def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
+def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> _Shapes:
+    return _Shapes.of(_in_order(written, numeric=numeric, alone=alone))
+
+
+def _in_order(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
     """Every way for cells to read, the last of which fits them all. `alone`: cells of one column, whose two texts are
     the same; where both ends are numbers that is a number, and no end is empty by itself."""
     empty = [_Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing))))]
     if written.suppressed is not None:
         empty.insert(0, _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))))
-    label = _Shape(CellKind.LABEL, pl.lit(True))
+    label = _Shape(CellKind.LABEL, lambda first, last: pl.lit(True))
     if not numeric:
-        return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$")) & _ONE_TEXT), label]
+        return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$") & _ONE_TEXT)), label]
     low, high = (_number_text(side) for side in ("low", "high"))
-    number = _Shape(CellKind.NUMBER, _finite(pl.col("first")), _pair(low, low))
+    number = _Shape(CellKind.NUMBER, lambda first, last: _finite(first), _pair(low, low))
     pairs = [_Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high)))]
     pairs.append(_Shape.of_ends(CellKind.INTERVAL, _pair(low, high)))
     closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
@@ -300,5 +347,5 @@ def _number(text: pl.Expr) -> pl.Expr:
     return pl.when(value.is_finite()).then(value)
 
 
-def _both(test: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    return test(pl.col("low")) & test(pl.col("high"))
+def _both(test: Callable[[pl.Expr], pl.Expr]) -> Callable[[pl.Expr, pl.Expr], pl.Expr]:
+    return lambda first, last: test(pl.col("low")) & test(pl.col("high"))

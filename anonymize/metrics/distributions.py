@@ -26,7 +26,8 @@ from anonymize.classes import Floats, Ints
 def distribution(table: Floats) -> Floats:
     """The table with negative cells set to 0, rescaled to sum 1."""
     positive = np.maximum(np.asarray(table, np.float64), 0.0)
-    return np.asarray(positive / positive.sum())
+    positive /= positive.sum()
+    return np.asarray(positive)
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
@@ -131,7 +132,9 @@ def both_ways(pair: Floats) -> tuple[float, float]:
 
 def _entropy(p: Floats) -> float:
     present = p[p > 0]
-    return float(-(present * np.log(present)).sum())
+    logarithms = np.log(present)
+    logarithms *= present
+    return float(-logarithms.sum())
 
 
 # --- what recipients of other releases estimate ----------------------------------------------------------------------

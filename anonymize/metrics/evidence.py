@@ -94,7 +94,7 @@ class OfClasses:
         place = mixed_radix(columns, shape)[0]
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
         sizes = [*shape[: len(quasi)], *(shape[len(quasi) :] or [1])]
-        low, high = evidence.first[owner][:, quasi], evidence.last[owner][:, quasi]
+        low, high = (ends[:, quasi][owner] for ends in (evidence.first, evidence.last))
         return original, distributions.spread_of_boxes(low, high, values, counts.astype(np.float64), sizes).reshape(
             shape
         )

@@ -74,7 +74,8 @@ def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:
     if not texts:
         return frozenset()
     try:
-        first = source.scan().head(SAMPLE).select(column(name).n_unique() for name in texts).collect()
+        counted = source.scan().head(SAMPLE).select(column(name).n_unique() for name in texts)
+        first = counted.collect(engine="in-memory")  # streaming has more to set up, and has to hold these texts as well
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return frozenset()
     return frozenset(name for name, count in zip(texts, first.row(0), strict=True) if count <= FEW)

@@ -147,16 +147,13 @@ def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
     """What to say about the texts of a column that differ in case alone, or read as unknown without being missing."""
     if not table.normalize:
         return []
-    texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))
-    cased = ~pl.col("text").str.contains(_CASELESS)
-    alike = (
-        texts.filter(cased)
-        .group_by(pl.col("text").str.to_lowercase())
-        .len()
-        .select(unknown=pl.col("text").is_in(list(UNKNOWN)), n="len")
-    )
-    plain_unknown = int(texts.filter(~cased)["text"].is_in(list(UNKNOWN)).sum())
-    unknown = plain_unknown + int(alike.filter("unknown")["n"].sum())
+    texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))["text"]
+    caseless = texts.str.contains(_CASELESS)
+    unknown = int(texts.filter(caseless).is_in(list(UNKNOWN)).sum())
+    if caseless.all():
+        return remarks(name, 0, unknown)
+    alike = texts.filter(~caseless).str.to_lowercase().value_counts(name="n")
+    unknown += int(alike.filter(pl.col("text").is_in(list(UNKNOWN)))["n"].sum())
     return remarks(name, int(alike.filter(pl.col("n") > 1)["n"].sum()), unknown)
 
 

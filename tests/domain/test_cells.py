@@ -211,3 +211,38 @@ def test_bounds_with_an_open_end_and_beside_missing_values() -> None:
     kinds = [CellKind.INTERVAL, CellKind.OPEN, CellKind.OPEN, CellKind.SUPPRESSED, CellKind.MISSING]
     assert cells.kind.tolist() == kinds and cells.maybe.tolist() == [True, False, True, False, False]
     assert [ends[:3].tolist() for ends in cells.closed()] == [[1, -math.inf, 5], [2, 7, math.inf]]
+
+
+CELLS = [
+    "*",
+    "?",
+    "",
+    None,
+    " +09 ",
+    "1e999",
+    "[5-9]",
+    "[5-9)",
+    "[5-9] or ?",
+    "5 or ?",
+    "a or ?",
+    "77+",
+    "77-",
+    "{a|b}",
+    "{",
+    "x",
+]
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize("lasts", [CELLS, [None, *CELLS[:-1]], ["9"] * len(CELLS), [None] * len(CELLS)])
+def test_few_cells_read_as_they_do_among_many(lasts: list[str | None], *, numeric: bool) -> None:
+    some = pl.Series(CELLS, dtype=pl.String)
+    others = some if lasts is CELLS else pl.Series(lasts, dtype=pl.String)
+    many = pl.concat([some] * 50)
+    more = many if others is some else pl.concat([others] * 50)
+    few = read_cells(some, others, FORMAT, numeric=numeric)
+    among_many = read_cells(many, more, FORMAT, numeric=numeric)
+    assert few.kind.tolist() * 50 == among_many.kind.tolist()
+    assert few.maybe.tolist() * 50 == among_many.maybe.tolist()
+    assert few.low.to_list() * 50 == among_many.low.to_list()
+    assert few.high.to_list() * 50 == among_many.high.to_list()

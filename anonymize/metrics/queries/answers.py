@@ -11,7 +11,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.metrics.queries.batch import Queries
 from anonymize.metrics.queries.bits import positions
 from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
-from anonymize.metrics.queries.spreads import Spreads
+from anonymize.metrics.queries.spreads import Spreads, rows_within
 from anonymize.threads import in_parts
 
 
@@ -34,12 +34,13 @@ def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block:
 
     def add(begin: int, bits: list[MetItems], part: Sequence[tuple[int, list[int], list[int]]]) -> None:
         for box, restricted, spread in part:
-            met = begin + positions(meeting(bits, box, restricted))
-            expected = weights[met]
-            for index in spread:
-                low, high = queries.low[box, index], queries.high[box, index]
-                expected *= distinct[index].shares(low, high, int(before[index][box]), met)
-            of_boxes[box] += expected.sum()
+            met = positions(meeting(bits, box, restricted))
+            met += begin
+            within = [
+                (distinct[index], queries.low[box, index], queries.high[box, index], int(before[index][box]))
+                for index in spread
+            ]
+            of_boxes[box] += rows_within(weights, met, within).sum()
 
     for box, restricted in enumerate(restricted_attributes(queries)):
         if len(restricted) > 1:

@@ -6,8 +6,8 @@ it restricts, whatever share of the rows it selects.
 
 The rank of an item is the number of thresholds at or below its value: it lies below threshold j exactly if its rank is
 at most j. Where there are many thresholds, a table of bits for each would be large, so ranks are written with two
-digits, and there is a table of bits for each digit alone: below (h, l) lies what has a lower first digit, or the same
-one and a second one of at most l.
+digits, and there is a table of bits for each digit alone: below (h, l) lies what has a lower first digit, or one of at
+most h and a second one of at most l.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from anonymize.classes import Bools, Ints
 
 Words = NDArray[np.uint64]
 EVERY = slice(None)
+WORD = 64
+"""Items of a word."""
 ONE_DIGIT = 128
 """Thresholds, up to which a table of bits for each is worth its memory."""
 
@@ -49,11 +51,9 @@ class PrefixBits:
         if self.lower is None:
             return np.asarray(self.upper[threshold + 1, part])
         first, second = divmod(threshold, len(self.lower))
-        before = self.upper[first, part]
-        same = self.upper[first + 1, part] ^ before
-        same &= self.lower[second, part]
-        same |= before
-        return np.asarray(same)
+        words = self.upper[first + 1, part] & self.lower[second, part]
+        words |= self.upper[first, part]
+        return np.asarray(words)
 
 
 def _table(digits: Ints, count: int) -> Words:

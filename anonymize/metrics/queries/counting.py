@@ -16,13 +16,12 @@ import numpy as np
 from anonymize.classes import Bools, Integers, Ints, mixed_radix
 from anonymize.metrics.queries.answers import summed
 from anonymize.metrics.queries.batch import Queries
-from anonymize.metrics.queries.bits import FIRST, Words
+from anonymize.metrics.queries.bits import FIRST, WORD, Words
 from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
 from anonymize.threads import in_parts
 
 CELLS = 1 << 20
 """Cells of a joint table at the most."""
-WORD = 64
 
 _InOrder = tuple[int, list[int], int, int]
 """A box, the attributes that it restricts but for the one by which rows are sorted, and its rows as far as that says:
@@ -93,7 +92,7 @@ def _add_in_rows(
             wanted.append((box, others, first, stop))
         else:
             of_boxes[box] = stop - first
-    ends = [ItemEnds.of(codes, codes, queries, index) for index, codes in enumerate(each[order] for each in columns)]
+    ends = [ItemEnds.of(codes[order], queries, index) for index, codes in enumerate(columns)]
     for start, bits in blocks(ends, len(order), block):
         in_parts(partial(_add_block, bits, (start, min(start + block, len(order))), of_boxes), wanted, queries.threads)
 

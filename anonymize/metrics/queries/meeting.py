@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Integers, Ints
 from anonymize.metrics.queries.batch import Queries
 from anonymize.metrics.queries.bits import EVERY, PrefixBits, Words, ranks, thresholds_of
 from anonymize.metrics.queries.spreads import met_ends
@@ -33,9 +33,13 @@ class ItemEnds:
     begin: Ints
 
     @classmethod
-    def of(cls, start: NDArray[Any], stop: NDArray[Any], queries: Queries, index: int) -> ItemEnds:
-        """Of items as leaves."""
-        return cls._ranked(start, stop, queries.last[:, index] + 1, queries.first[:, index], queries, index)
+    def of(cls, leaves: Integers, queries: Queries, index: int) -> ItemEnds:
+        """Of items as leaves, whose start is their stop: one order of thresholds serves both."""
+        both = np.concatenate([queries.last[:, index] + 1, queries.first[:, index]])
+        thresholds, of_boxes = thresholds_of(both, np.tile(queries.restricted[:, index], 2))
+        until, begin = np.split(of_boxes, 2)
+        own = ranks(leaves, thresholds)
+        return cls(own, own, (len(thresholds), len(thresholds)), until, begin)
 
     @classmethod
     def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:
@@ -62,8 +66,9 @@ class ItemEnds:
 
     def bits(self, block: slice) -> MetItems:
         """Of some items."""
-        starts, stops = self.thresholds
-        return MetItems(self, PrefixBits.of(self.start[block], starts), PrefixBits.of(self.stop[block], stops))
+        of_start, of_stop = self.thresholds
+        starts = PrefixBits.of(self.start[block], of_start)
+        return MetItems(self, starts, starts if self.stop is self.start else PrefixBits.of(self.stop[block], of_stop))
 
     @cached_property
     def few(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -11,6 +12,9 @@ import numpy as np
 from anonymize.classes import Floats, Integers, Ints
 
 Ends = TypeVar("Ends", Floats, float)
+EVERY = slice(None)
+CLOSE = 3
+"""Times that a region costs more where it is picked by itself than where it follows the one before."""
 FEWER = 3
 """Times that a region costs more where it is picked than where it is passed on the way through all of them."""
 
@@ -89,18 +93,36 @@ class Spreads:
     def _has_flat(self) -> bool:
         return bool(self.flat.any())
 
+    def shares_along(self, low: float, high: float, span: slice) -> Floats:
+        """(regions of the span,) the share of each of some regions that follow each other; of those that do not meet
+        [low, high], anything, which may be infinite."""
+        if FEWER * len(self.start) < span.stop - span.start:
+            return np.asarray(self._spread(EVERY, low, high).take(self.number[span]))
+        start, stop, scale, flat = (each[span] for each in self._of_regions)
+        return self._shares(start, stop, scale, flat if self._has_flat else None, low, high)
+
     def expected(self, low: float, high: float) -> float:
-        """The rows that are expected in [low, high]."""
-        before = slice(int(self.before(low, high)))
-        met = self.stop[before] >= met_ends(low, high, self.whole)[1]
-        return float((self._spread(before, low, high) * self.rows[before])[met].sum())
+        """The rows that are expected in [low, high]. What starts in it meets it; of what starts before it, what does
+        not stop before it."""
+        until, begin = met_ends(low, high, self.whole)
+        first, before = np.searchsorted(self.start, (begin, until)).tolist()
+        across = np.flatnonzero(self.stop[:first] >= begin)
+        within = slice(first, before)
+        return float(
+            np.concatenate(
+                [
+                    self._spread(across, low, high) * self.rows[across],
+                    self._spread(within, low, high) * self.rows[within],
+                ]
+            ).sum()
+        )
 
     def before(self, low: Ends, high: Ends) -> Ints:
         """(boxes,) how many distinct regions start before [low, high] ends: sorted by their start, they are the first.
         One for two numbers."""
         return np.asarray(np.searchsorted(self.start, met_ends(low, high, self.whole)[0]), np.int64)
 
-    def _spread(self, distinct: slice, low: float, high: float) -> Floats:
+    def _spread(self, distinct: slice | Ints, low: float, high: float) -> Floats:
         """The share in [low, high] of some distinct regions; of those that do not meet it, anything."""
         flat = self.flat[distinct] if self._has_flat else None
         return self._shares(self.start[distinct], self.stop[distinct], self.scale[distinct], flat, low, high)
@@ -117,3 +139,21 @@ class Spreads:
         if flat is not None:
             common += flat
         return np.asarray(common)
+
+
+def rows_within(weights: Floats, met: Ints, within: Sequence[tuple[Spreads, float, float, int]]) -> Floats:
+    """(met,) the rows of regions, `weights` (regions,), of those that a query meets, `met`, ascending; times the share
+    of each in every [low, high] that is given, with how many distinct ones start before its end. Where those that
+    are met lie close together, all between the first and the last are worked out in their order, and these are picked
+    from what comes out."""
+    if within and len(met) and CLOSE * len(met) > met[-1] + 1 - met[0]:
+        span = slice(int(met[0]), int(met[-1]) + 1)
+        expected = weights[span]
+        with np.errstate(invalid="ignore"):
+            for spreads, low, high, _ in within:
+                expected = expected * spreads.shares_along(low, high, span)
+        return np.asarray(expected.take(met - span.start))
+    expected = weights.take(met)
+    for spreads, low, high, before in within:
+        expected *= spreads.shares(low, high, before, met)
+    return np.asarray(expected)

@@ -14,6 +14,7 @@ from anonymize.errors import SpecError, UsageError
 from anonymize.metrics import query_error
 from anonymize.metrics.queries import Queries, QueryPlan, counted, drawn, estimated, listed, summed
 from anonymize.metrics.queries.bits import ONE_DIGIT, PrefixBits, positions, ranks
+from anonymize.metrics.queries.spreads import Spreads, rows_within
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from anonymize.spec.queries import load
@@ -290,3 +291,23 @@ def test_regions_that_are_points_are_spread_over_nothing(people: tuple[Any, Tabl
     for start in (points, points + np.array([0.5, 0.0, 0.0])):
         found = estimated(start, start, sizes, queries)
         np.testing.assert_allclose(found, expected_of(start, start, sizes, queries), atol=1e-9)
+
+
+@pytest.mark.parametrize("distinct", [5, 400])
+@pytest.mark.parametrize("step", [1, 7])
+def test_regions_near_each_other_and_far_apart_have_the_same_shares(distinct: int, step: int) -> None:
+    random = np.random.default_rng(distinct)
+    start = random.integers(0, distinct, 500).astype(np.float64)
+    start[::50] = np.nan
+    stop = start + random.integers(0, 9, 500)
+    weights = random.integers(1, 9, 500).astype(np.float64)
+    low, high = 0.3 * distinct, 0.7 * distinct
+    met = np.flatnonzero((start <= high) & (stop >= low))[::step]
+    spreads = Spreads.of(start, stop, weights, whole=False)
+    width = stop - start
+    shares = (np.minimum(stop, high) - np.maximum(start, low)) / np.where(width > 0, width, 1.0) + (width == 0)
+    expected = (weights * shares * shares)[met]
+    within = [(spreads, low, high, int(spreads.before(low, high)))] * 2
+    np.testing.assert_allclose(rows_within(weights, met, within), expected, rtol=1e-12)
+    every = (start <= high) & (stop >= low)
+    assert spreads.expected(low, high) == pytest.approx((weights * shares)[every].sum())
