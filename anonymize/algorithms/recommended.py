@@ -172,8 +172,9 @@ class Recommendation:
             left = max(self.deadline - time.monotonic(), 1e-3)
         some = Refinable(time_limit=left)
         if passes < PLENTY:
-            whole = min(int(passes * 2 / 3), passes_of(len(self.rows)))
-            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(len(self.rows))))
+            size = len(self.rows), len(self.table.attributes)
+            whole = min(int(passes * 2 / 3), passes_of(*size))
+            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(*size)))
         starts = starts_by_name(self.table, self.requirements, self.rows, self.first.suppressed)
         best = Trial(self.table, self.requirements, some, self.context).best(starts)
         options = {each.name: each.options for each in CANDIDATES}[best.name]
