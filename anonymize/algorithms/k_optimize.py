@@ -57,7 +57,7 @@ Recoding model. Single-dimensional recoding by a total order, with suppression o
 
 Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
 the number of splits. Where the sets to begin with would take too long (splits times distinct rows times attributes are
-above 2.1 billion), it is refused at once.
+above 268 million), it is refused at once.
 
 Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
 rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.
@@ -96,7 +96,7 @@ NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populat
 
 NODES = 1000
 """Nodes of the tree that are looked at where no limit is given."""
-MOST = 1 << 31
+MOST = 1 << 28
 """Splits times cells (distinct rows x attributes) at most: the starts read all cells about once for each split."""
 PROCESSES = 2000
 """Nodes after which a search is long enough for processes of its own to be worth their start."""

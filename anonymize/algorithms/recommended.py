@@ -226,7 +226,7 @@ class Recommendation:
             return start
         left = 0.0 if self.deadline == np.inf else max(self.deadline - time.monotonic(), 1e-3)
         whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
-        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows)))
+        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows), len(self.table.attributes)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=left)
         if passes < 1:
             return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
