@@ -14,7 +14,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.measure import BoxMeasure, Places
 from anonymize.algorithms.refining.missing import axes_of
 from anonymize.algorithms.refining.transfers import RINGS, targets, transfer
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Integers, Ints
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.refining.test_measure import measure_of
@@ -81,7 +81,7 @@ def test_a_wide_table_takes_no_more_looks_at_its_classes_than_one_of_fewer_colum
     gathered = Counter[int]()
 
     class Counting(BoxMeasure):
-        def places_of(self, rows: Ints) -> list[Places]:
+        def places_of(self, rows: Integers) -> list[Places]:
             gathered[len(self.axes)] += 1
             return super().places_of(rows)
 
