@@ -36,6 +36,17 @@ NAMED = {**SPEC, "identifiers": [], "insensitive": ["name"], "privacy": {"k": 5,
 """A spec under which names pass through, which is not safe."""
 
 
+@pytest.fixture(scope="module")
+def released() -> anonymize.Release:
+    """By the algorithm that is recommended."""
+    return anonymize.release(PEOPLE, SPEC)
+
+
+@pytest.fixture(scope="module")
+def by_mondrian() -> anonymize.Release:
+    return anonymize.release(PEOPLE, SPEC, "mondrian")
+
+
 def test_a_spec_comes_from_a_file_a_mapping_or_keywords(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps({"version": 1, **SPEC}))
@@ -48,51 +59,47 @@ def test_a_spec_comes_from_a_file_a_mapping_or_keywords(tmp_path: Path) -> None:
         anonymize.Spec(path, privacy={"k": 9})
 
 
-def test_a_release_of_a_frame_is_that_of_the_command(tmp_path: Path) -> None:
+def test_a_release_of_a_frame_is_that_of_the_command(tmp_path: Path, released: anonymize.Release) -> None:
     (tmp_path / "spec.yaml").write_text(json.dumps({"version": 1, **SPEC}))
     PEOPLE.write_ipc(tmp_path / "people.arrow")
     files = ["-i", tmp_path / "people.arrow", "-o", tmp_path / "out.arrow", "-r", tmp_path / "r.json"]
     assert outcome(lambda: run(["release", *map(str, [tmp_path / "spec.yaml", *files]), "-q"])) == 0
-    released = anonymize.release(PEOPLE, SPEC)
     assert released.frame.equals(pl.read_ipc(tmp_path / "out.arrow"))
     expected = json.loads((tmp_path / "r.json").read_text())
     for key in ("privacy", "classes", "risk", "utility", "marginals", "associations", "codebook", "warnings"):
         assert released.report[key] == expected[key]
     assert released.report["input"]["path"] == released.report["output"]["path"] == "<frame>"
-    assert anonymize.release(PEOPLE, SPEC).frame.equals(released.frame)
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow", "path"])
-def test_what_comes_back_is_of_the_kind_that_went_in(kind: str, tmp_path: Path) -> None:
-    expected = anonymize.release(PEOPLE, SPEC).frame
+def test_what_comes_back_is_of_the_kind_that_went_in(kind: str, tmp_path: Path, by_mondrian: anonymize.Release) -> None:
+    expected = by_mondrian.frame
     if kind == "polars":
-        assert anonymize.release(PEOPLE, SPEC).frame.equals(expected)
+        assert anonymize.release(PEOPLE, SPEC, "mondrian").frame.equals(expected)
     elif kind == "lazy":
-        assert anonymize.release(PEOPLE.lazy(), SPEC).frame.equals(expected)
+        assert anonymize.release(PEOPLE.lazy(), SPEC, "mondrian").frame.equals(expected)
     elif kind == "path":
         PEOPLE.write_parquet(tmp_path / "people.parquet")
-        assert anonymize.release(tmp_path / "people.parquet", SPEC).frame.equals(expected)
+        assert anonymize.release(tmp_path / "people.parquet", SPEC, "mondrian").frame.equals(expected)
     elif kind == "pyarrow":
         arrow = pytest.importorskip("pyarrow")
-        table = anonymize.release(PEOPLE.to_arrow(), SPEC).frame
+        table = anonymize.release(PEOPLE.to_arrow(), SPEC, "mondrian").frame
         assert isinstance(table, arrow.Table) and pl.DataFrame(table).equals(expected)
     else:
         pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-        frame = anonymize.release(PEOPLE.to_pandas(), SPEC).frame
+        frame = anonymize.release(PEOPLE.to_pandas(), SPEC, "mondrian").frame
         assert isinstance(frame, pandas.DataFrame) and pl.DataFrame(frame).equals(expected)
 
 
-def test_rows_that_are_new_are_recoded() -> None:
-    released = anonymize.release(PEOPLE, SPEC, "mondrian")
-    assert released.recoding is not None
-    recoded = anonymize.recode(PEOPLE.head(20), released.recoding)
-    assert recoded.frame.height == 20 and set(recoded.frame["age"]) <= set(released.frame["age"])
+def test_rows_that_are_new_are_recoded(released: anonymize.Release, by_mondrian: anonymize.Release) -> None:
+    assert by_mondrian.recoding is not None
+    recoded = anonymize.recode(PEOPLE.head(20), by_mondrian.recoding)
+    assert recoded.frame.height == 20 and set(recoded.frame["age"]) <= set(by_mondrian.frame["age"])
     assert anonymize.release(PEOPLE, SPEC, "mondrian", relaxed=True).recoding is None
-    assert anonymize.release(PEOPLE, SPEC).recoding is None
+    assert released.recoding is None
 
 
-def test_a_release_is_audited_and_evaluated() -> None:
-    released = anonymize.release(PEOPLE, SPEC)
+def test_a_release_is_audited_and_evaluated(released: anonymize.Release) -> None:
     audited = anonymize.audit(released.frame, quasi_identifiers=["age", "sex"], sensitive=["illness"], k=5, l=2)
     assert audited.satisfied and audited.problems == ()
     raw = anonymize.audit(PEOPLE, quasi_identifiers=["age", "sex"], k=5)
@@ -101,8 +108,7 @@ def test_a_release_is_audited_and_evaluated() -> None:
     assert measured.report["utility"]["gcp"] == pytest.approx(released.report["utility"]["gcp"])
 
 
-def test_a_release_is_attacked() -> None:
-    released = anonymize.release(PEOPLE, SPEC)
+def test_a_release_is_attacked(released: anonymize.Release) -> None:
     attacked = anonymize.attack(released.frame, SPEC, PEOPLE, attackers=["prosecutor"], max_excess=0.5)
     assert attacked.satisfied and attacked.problems == ()
     assert attacked.report["input"]["path"] == attacked.report["original"]["path"] == "<frame>"
@@ -159,11 +165,11 @@ def test_a_message_calls_a_frame_a_frame() -> None:
     assert "/proc/" not in str(raised.value.problems)
 
 
-def test_a_notebook_shows_the_report() -> None:
-    shown = anonymize.release(PEOPLE, SPEC)._repr_html_()
+def test_a_notebook_shows_the_report(released: anonymize.Release) -> None:
+    shown = released._repr_html_()
     assert shown.startswith("<iframe") and "every requirement is met" in shown.lower()
     assert "person 1" not in shown
-    assert repr(anonymize.release(PEOPLE, SPEC)) == "<Release: every requirement is met>"
+    assert repr(released) == "<Release: every requirement is met>"
 
 
 def test_importing_is_light_and_every_order_of_imports_works() -> None:

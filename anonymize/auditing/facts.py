@@ -5,18 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from anonymize import __version__
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
-from anonymize.auditing.table import Audited
 from anonymize.formats.base import Finding, Level
 from anonymize.privacy import Requirement
 from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.risk import merged
+from anonymize.spec import Spec
 from anonymize.verify import BY_ORDER, Result, Verdict
 from anonymize.verify.verdict import said
+
+
+class TableSource(Protocol):
+    """Where a table comes from."""
+
+    @property
+    def name(self) -> str:
+        """As reports call it."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Of its bytes; None where it has none."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Their names."""
+
+
+class AuditedTable(Protocol):
+    """What has been measured. `exposed`: the direct identifiers that are in it; `warnings`: about how it was read."""
+
+    @property
+    def spec(self) -> Spec: ...
+    @property
+    def source(self) -> TableSource: ...
+    @property
+    def exposed(self) -> Sequence[str]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
@@ -27,7 +56,7 @@ class AuditFacts:
     release. `changes`: against the report at `baseline`; if `no_regress`, nothing may be worse.
     """
 
-    table: Audited
+    table: AuditedTable
     requirements: tuple[Requirement, ...]
     verdict: Verdict
     deeper: Mapping[str, Any] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import click
 
 from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.completing import algorithms, columns, completing, learners, requirements
+from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -137,6 +138,7 @@ _SIZE = _Size()
     *FORM,
     REPORTS,
     FORCE,
+    *ENGINE,
     *MEASURING,
 )
 def audit(
@@ -156,6 +158,8 @@ def audit(
     population: str | None,
     series: str | None,
     key: str | None,
+    engine: str,
+    master: str | None,
     **options: Any,
 ) -> None:
     """Measure any table against privacy models, made by this tool or not.
@@ -187,6 +191,7 @@ def audit(
     Exit code 1: a model is not met or could not be shown to be, the table has a direct identifier of the spec, or
     --no-regress and a figure of privacy or risk is worse than in the baseline.
     """
+    check_engine(engine, threads=threads, master=master)
     use_threads(threads)
     from anonymize import privacy
     from anonymize.audit import Against, Audit
@@ -198,6 +203,11 @@ def audit(
     if spec is None and "quasi_identifiers" not in given:
         spec = nearby_spec(click.get_current_context())
     loaded = load(spec, privacy.PARAMETERS) if spec else None
+    if engine == "spark":
+        others = {"baseline": baseline, "previous": previous, "subsets": subsets, "sampling-fraction": fraction}
+        given |= others | {"population": population, "series": series, "key": key, "by-position": by_position}
+        conclude(audit_there(loaded, path, master, given), form, quiet=quiet, color=color)
+        return
     if series is not None or key is not None:
         conclude(audited(loaded, series, key, given), form, quiet=quiet, color=color)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting
 from anonymize.cli.following import say_next
 from anonymize.cli.options import (
@@ -77,6 +78,8 @@ FURTHER_OPTIONS = (
     ),
     click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
     click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
+    *ENGINE,
+    *CHECKPOINT,
     VERBOSE,
     COLOR,
 )
@@ -154,6 +157,9 @@ def _release(
     *,
     input_path: str | None,
     threads: int | None,
+    engine: str,
+    master: str | None,
+    checkpoint: str | None,
     quiet: bool,
     verbose: bool,
     color: str,
@@ -163,6 +169,7 @@ def _release(
     suppression: float | None,
     **rest: Any,
 ) -> None:
+    check_engine(engine, threads=threads, master=master, checkpoint=checkpoint)
     count = use_threads(threads)
     from anonymize import privacy, spec
     from anonymize.cli.progress import progress
@@ -172,13 +179,13 @@ def _release(
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
     with progress(quiet) as report_progress:
         request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=report_progress, **rest)
-        report = release(request)
+        report = release(request) if engine == "local" else release_there(request, master, checkpoint)
     if not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose)
             if "public" in report and report["privacy"]["satisfied"] is None:
                 click.echo(UNJUDGED if request.allow_unsafe else JUDGED, err=True)
-        if "classes" in report:
+        if "classes" in report and engine == "local":
             _say_next(request, spec_path)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from anonymize.cli.engine import ENGINE, check_engine, recode_there
 from anonymize.cli.exits import reporting
 from anonymize.cli.options import (
     COLOR,
@@ -33,11 +34,12 @@ from anonymize.cli.options import (
     REPORTS,
     click.option("--seed", type=click.IntRange(min=0), help="Seed of the shuffle, if the release was shuffled."),
     FORCE,
+    *ENGINE,
     THREADS,
     QUIET,
     COLOR,
 )
-def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
+def recode(quiet: bool, threads: int | None, color: str, engine: str, master: str | None, **given: Any) -> None:
     """Apply a saved recoding to rows that it has not seen: a test set, next month's table.
 
     RECODING is what a release command wrote with --save-recoding. Every row shows what the release shows for the class
@@ -52,13 +54,15 @@ def recode(quiet: bool, threads: int | None, color: str, **given: Any) -> None:
     Nothing is measured. The guarantees of the release hold for the rows that it was made from: `audit` says whether the
     new table is safe to publish.
     """
+    check_engine(engine, threads=threads, master=master)
     use_threads(threads)
     from anonymize.cli.progress import progress
     from anonymize.recode import Recode
     from anonymize.recode import recode as walk
 
     with progress(quiet) as report_progress:
-        report = walk(Recode(**given, progress=report_progress))
+        there = engine == "spark"
+        report = recode_there(master, given) if there else walk(Recode(**given, progress=report_progress))
     if not quiet and sys.stderr is not None:
         from anonymize.report.terminal import console, show
 

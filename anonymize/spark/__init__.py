@@ -86,7 +86,7 @@ def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: 
     from anonymize.spark.checking import audit_on_engine
 
     _refuse_unknown("audit", settings)
-    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold)
+    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
 
 
 def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:

@@ -8,19 +8,19 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import __version__
 from anonymize.audit import checks_asked
+from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.table import released_as, undivided, with_trees
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
-from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
 from anonymize.report.passing import PASSING
 from anonymize.spark.engine import DataFrame, collected, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import measured, passing
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
-from anonymize.verify import Check, Verdict, met
+from anonymize.verify import Check
 from anonymize.verify.counted import TextReading
 from anonymize.verify.verdict import Uniqueness
 
@@ -28,21 +28,40 @@ DATAFRAME = "<DataFrame>"
 """What a report calls a table that was no file."""
 
 
-def audit_on_engine(df: DataFrame, spec: Spec, threshold: float) -> dict[str, Any]:
-    """The report. Raises UsageError for what an engine does not measure, DataError for a DataFrame without rows, that
-    lacks a column, or has one without a role."""
+@dataclass(frozen=True)
+class EngineAudit:
+    """What an audit on an engine comes to."""
+
+    facts: AuditFacts
+    version: str
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The blocks that `audit` reports."""
+        report = self.facts.report()
+        return {**report, "privacy": {**report["privacy"], "order": None}, "engine": {"version": self.version}}
+
+    @property
+    def checked(self) -> Checked:
+        """What every form of the result is rendered from."""
+        return Checked(self.report, self.facts.findings())
+
+
+def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DATAFRAME) -> EngineAudit:
+    """The DataFrame, measured; `name`: what the report calls it. Raises UsageError for what an engine does not measure,
+    DataError for a DataFrame without rows, that lacks a column, or has one without a role."""
     _refuse(spec)
-    table = _CheckedFrame.of(df, spec)
+    table = _CheckedFrame.of(df, spec, name)
     requirements, checks = checks_asked(table.spec, grouped=False)
     if any(each.population is not None for each in requirements):
         raise UsageError("a population: not on an engine")
     if not table.rows.limit(1).count():
-        raise DataError(Problem("has no rows", file=DATAFRAME))
+        raise DataError(Problem("has no rows", file=name))
     reading = table.reading
     verdict = measured(table.rows, reading, table.with_trees(checks), threshold)[0]
     refuse_absent(verdict.absent)
     verdict = replace(verdict, passing=passing_of(table.rows, table.spec, reading, table.places))
-    return _report(table, verdict)
+    return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
 
 
 def _refuse(spec: Spec) -> None:
@@ -68,24 +87,35 @@ def refuse(given: Mapping[str, object], hint: str) -> None:
 
 
 @dataclass(frozen=True)
+class _FrameSource:
+    """What a report says of a DataFrame."""
+
+    name: str
+    columns: Sequence[str]
+    sha256: None = None
+
+
+@dataclass(frozen=True)
 class _CheckedFrame:
     """A DataFrame that is measured: `rows`, its columns by their `places`. `columns_of`: those of each
     quasi-identifier."""
 
     spec: Spec
+    source: _FrameSource
     rows: DataFrame
     places: Mapping[str, str]
     columns_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
     @classmethod
-    def of(cls, df: DataFrame, spec: Spec) -> _CheckedFrame:
+    def of(cls, df: DataFrame, spec: Spec, name: str) -> _CheckedFrame:
         spec = resolve(spec, undivided(spec, df.columns))
-        columns_of = released_as(spec, df.columns, DATAFRAME)
+        columns_of = released_as(spec, df.columns, name)
         known = spec.roles().keys() | {name for names in columns_of.values() for name in names}
-        strange = [name for name in df.columns if name not in known]
+        strange = [column for column in df.columns if column not in known]
         if strange:
-            raise DataError(unclassified(strange, DATAFRAME))
-        return cls(spec, named_by_place(df), places_of(df.columns), columns_of)
+            raise DataError(unclassified(strange, name))
+        return cls(spec, _FrameSource(name, df.columns), named_by_place(df), places_of(df.columns), columns_of)
 
     @property
     def exposed(self) -> list[str]:
@@ -108,25 +138,6 @@ class _CheckedFrame:
             return list(checks)
         values = [collected(self.rows.select(self.places[name]).distinct()).to_series().alias(name) for name in names]
         return with_trees(self.spec, checks, pl.concat([each.to_frame() for each in values], how="horizontal").lazy())
-
-
-def _report(table: _CheckedFrame, verdict: Verdict) -> dict[str, Any]:
-    """The blocks that `audit` reports."""
-    blocks = verdict_blocks(verdict)
-    judged = [*verdict.judged, *verdict.by_passing]
-    asked_for = any(each.satisfied is not None or each.unknown is not None for each in judged)
-    satisfied = False if asked_for and table.exposed else met(judged)
-    exposed = [f"column {name} is a direct identifier, and it is in the table" for name in table.exposed]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "input": {"path": DATAFRAME, "sha256": None, "rows": verdict.rows, "columns": len(table.places)},
-        **blocks,
-        "privacy": {**blocks["privacy"], "satisfied": satisfied, "order": None},
-        "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
-        "engine": {"version": str(table.rows.sparkSession.version)},
-        "warnings": [*exposed, *verdict.remarks, *verdict.cautions],
-    }
 
 
 def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str, str]) -> TextReading:

@@ -13,6 +13,7 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.verify.sums import summed
 from anonymize.verify.table import TextRows, plain, texts_of
 from anonymize.verify.verdict import Subject, Tree
 
@@ -124,7 +125,7 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
     own = stretches["rank"]
     moved = own * (middle - stretches["before"]) - (at_middle - at_before)
     moved += (at_upto - at_middle) - own * (stretches["upto"] - middle)
-    work = stretches.select("class", work=moved).group_by("class", maintain_order=True).agg(pl.col("work").sum())
+    work = stretches.select("class", work=moved).group_by("class", maintain_order=True).agg(summed(pl.col("work")))
     return work.select("class", ordered=pl.col("work") / max(last, 1))
 
 
@@ -160,17 +161,17 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
     own = entries.with_columns(share=pl.col("count") / pl.col("count").sum().over("class")).drop("count")
     own = own.join(tree.drop("share", "count"), on="value")
     moved = [_moved_under(own, tree, h).with_columns(pl.col("moved") * h / height) for h in range(1, height + 1)]
-    return pl.concat(moved).group_by("class", maintain_order=True).agg(hierarchical=pl.col("moved").sum())
+    return pl.concat(moved).group_by("class", maintain_order=True).agg(hierarchical=summed(pl.col("moved")))
 
 
 def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
     """Of each class, what goes from child to child under the nodes of a height (`class`, `moved`)."""
     child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
-    table = tree.group_by(child).agg(pl.col("share").sum().alias("table"))
-    whole = tree.group_by(node).agg(pl.col("share").sum().alias("table"))
-    children = own.group_by("class", node, child, maintain_order=True).agg(pl.col("share").sum())
+    table = tree.group_by(child).agg(table=summed(pl.col("share")))
+    whole = tree.group_by(node).agg(table=summed(pl.col("share")))
+    children = own.group_by("class", node, child, maintain_order=True).agg(summed(pl.col("share")))
     surplus = children.join(table, on=child, maintain_order="left").group_by("class", node, maintain_order=True)
-    nodes = surplus.agg(pl.col("share").sum(), surplus=extra.clip(0).sum())
+    nodes = surplus.agg(summed(pl.col("share")), surplus=summed(extra.clip(0)))
     lack = pl.col("surplus") - extra
     surpluses = nodes.join(whole, on=node, maintain_order="left").with_columns(moved=pl.min_horizontal("surplus", lack))
-    return surpluses.group_by("class", maintain_order=True).agg(pl.col("moved").sum().clip(0))
+    return surpluses.group_by("class", maintain_order=True).agg(summed(pl.col("moved")).clip(0))

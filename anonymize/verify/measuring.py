@@ -11,6 +11,7 @@ import polars as pl
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import whole
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
+from anonymize.verify.sums import summed
 from anonymize.verify.table import (
     SharedNumbers,
     TextRows,
@@ -315,18 +316,18 @@ def _measured(classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Che
 
 
 def _figures(entries: pl.DataFrame, figures: Mapping[str, pl.Expr], overall: Overall) -> pl.DataFrame:
-    """The figures of every class that has entries; what they are made of is added only where a figure needs it. A sum
-    of fractions takes them in the order of the entries: in another one its last digits would be others."""
-    query = entries.lazy()
+    """The figures of every class that has entries; what they are made of is added only where a figure needs it. Not
+    lazily, for sums of fractions: see `sums`."""
     needed = {name for figure in figures.values() for name in figure.meta.root_names()}
+    known = entries
     if {"total", "mean"} & needed:
-        mean = (VALUE.cast(pl.Float64) * COUNT).sum() / COUNT.sum()
-        query = query.join(query.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class", maintain_order="left")
+        mean = summed(VALUE.cast(pl.Float64) * COUNT) / COUNT.sum()
+        known = known.join(entries.group_by("class").agg(total=COUNT.sum(), mean=mean), on="class")
     if {"overall", "kinds"} & needed:
-        query = query.join(overall.shares.lazy(), on="value", maintain_order="left")
+        known = known.join(overall.shares, on="value")
     for name in {"ordered", "hierarchical"} & needed:
-        query = query.join(getattr(overall, name)(entries).lazy(), on="class", maintain_order="left")
-    return query.group_by("class", maintain_order=True).agg(**figures).collect()
+        known = known.join(getattr(overall, name)(entries), on="class")
+    return known.group_by("class").agg(**figures)
 
 
 def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -21,6 +21,7 @@ import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.verify.risk import GIVEN, WORSE
+from anonymize.verify.sums import summed
 from anonymize.verify.table import by_position
 from anonymize.verify.verdict import Result, Verdict
 
@@ -243,7 +244,7 @@ def _through(
         p, size = each["p"], len(each["values"])
         q = (1 - p) / (size - 1)
         rest = [name for name in names if name != each["column"]] + fixed
-        total = pl.col(target).sum()
+        total = summed(pl.col(target))
         others = (total.over(rest) if rest else total) - pl.col(target)
         cells = cells.with_columns((p**power * pl.col(target) + q**power * others).alias(target))
     return cells
@@ -256,5 +257,5 @@ def _guessed(cells: pl.DataFrame, p: float, size: int) -> pl.DataFrame:
     q = (1 - p) / (size - 1)
     seen = p * pl.col("share") + q * (1 - pl.col("share"))
     absent = (size - pl.len()).over("group") / q
-    others = (1 / seen).sum().over("group") - 1 / seen + absent
+    others = summed(1 / seen).over("group") - 1 / seen + absent
     return cells.with_columns(guessed=pl.col("share") * (p**2 / seen + q**2 * others))

@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from anonymize.verify import estimates
+from anonymize.verify.sums import summed
 from anonymize.verify.verdict import THRESHOLD, Given
 
 VALUE, COUNT, TOTAL, MEAN = pl.col("value"), pl.col("count"), pl.col("total"), pl.col("mean")
@@ -104,11 +105,11 @@ class TwinBound:
 def _perplexity(given: Given) -> pl.Expr:
     share = COUNT / TOTAL
     if "estimator" in given:
-        logs = (COUNT * _substitute(COUNT)).sum() / TOTAL.first()
+        logs = summed(COUNT * _substitute(COUNT)) / TOTAL.first()
         if given["estimator"] == "grassberger":
             return (TOTAL.first().log() - logs).exp()
         return pl.min_horizontal((_substitute(TOTAL).first() - logs).exp(), VALUE.len())
-    return (-(share * share.log()).sum()).exp()
+    return (-summed(share * share.log())).exp()
 
 
 def _substitute(numbers: pl.Expr) -> pl.Expr:
@@ -128,7 +129,7 @@ def _top_to_rest(given: Given) -> pl.Expr:
 
 
 def _spread(given: Given) -> pl.Expr:
-    return (COUNT * (VALUE - MEAN).pow(2)).sum()
+    return summed(COUNT * (VALUE - MEAN).pow(2))
 
 
 def _distance(given: Given) -> pl.Expr:
@@ -137,10 +138,10 @@ def _distance(given: Given) -> pl.Expr:
         return pl.col(str(given["distance"])).first()
     share = COUNT / TOTAL
     if "guarded" not in given:
-        return ((share - OVERALL).abs().sum() + 1 - OVERALL.sum()) / 2
+        return (summed((share - OVERALL).abs()) + 1 - summed(OVERALL)) / 2
     mine = guarded(given)
-    own, expected, whole = share.filter(mine).sum(), OVERALL.filter(mine).sum(), float(given["guarded share"])
-    return ((share - OVERALL).filter(mine).abs().sum() + (whole - expected) + (own - whole).abs()) / 2
+    own, expected, whole = summed(share.filter(mine)), summed(OVERALL.filter(mine)), float(given["guarded share"])
+    return (summed((share - OVERALL).filter(mine).abs()) + (whole - expected) + (own - whole).abs()) / 2
 
 
 def _gain(given: Given) -> pl.Expr:
@@ -223,7 +224,7 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     "risk": (
         _risk("prosecutor_max", _highest),
         TwinBound("journalist_max", lambda given: (1 / _among(given)).max(), "at most", of_table=True, fails=_too_few),
-        _risk("marketer", lambda given: (WEIGHT / SIZE).sum() / WEIGHT.sum()),
+        _risk("marketer", lambda given: summed(WEIGHT / SIZE) / WEIGHT.sum()),
         _risk("records_at_risk", _at_risk, "threshold"),
     ),
     "sample-uniqueness": (

@@ -1,0 +1,234 @@
+"""Releases, checks and recodings on an engine from files to files, as commands ask for them: Parquet in, and a folder
+of Parquet files out.
+
+The engine writes a release beside its target, or, where that is no folder of this machine, into it; what is published
+has been measured before, from the checkpoint. Reports come first and the release last, as on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from anonymize import temporary
+from anonymize.errors import DataError, Problem, UsageError, WriteError
+from anonymize.formats.base import Checked
+from anonymize.publication import report_files
+from anonymize.recoding.saved import load
+from anonymize.request import Request
+from anonymize.spark.checking import audit_on_engine, refuse
+from anonymize.spark.engine import DataFrame
+from anonymize.spark.reuse import recode_on_engine
+from anonymize.spark.road import EngineRequest, release_on_engine
+from anonymize.spark.session import session_of
+from anonymize.spec import Spec
+from anonymize.verify import THRESHOLD
+
+PARQUET = ".parquet"
+ON_ENGINE = ("cut",)
+"""Options of Mondrian that an engine has."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the work runs. `master`: see `session_of`. `checkpoint`: a private folder that workers can write to; None
+    for one of this machine, which is enough where the workers run on it."""
+
+    master: str | None = None
+    checkpoint: str | None = None
+
+    @contextmanager
+    def folder(self, tmp: str | None) -> Iterator[str]:
+        """A folder of this run under the checkpoint, empty; gone at the end of the block where it is this machine's."""
+        name = f"anonymize-{uuid4().hex}"
+        if self.checkpoint is not None and _is_remote(self.checkpoint):
+            yield f"{self.checkpoint.rstrip('/')}/{name}"
+            return
+        temporary.use()
+        own = Path(self.checkpoint or tmp or tempfile.gettempdir()).absolute() / name
+        try:
+            own.mkdir(mode=0o700)
+        except OSError as error:
+            raise WriteError(f"{own.parent}: {error.strerror}") from None
+        try:
+            yield str(own)
+        finally:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class EngineCheck:
+    """A table to be measured against a spec; `threshold`: a record is at risk when its risk is higher."""
+
+    spec: Spec
+    path: str | None = None
+    threshold: float = THRESHOLD
+    reports: Sequence[str] = ()
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class EngineRecode:
+    """The file of a saved recoding, and a table that it is applied to."""
+
+    recoding: str
+    input: str
+    output: str = "-"
+    reports: Sequence[str] = ()
+    force: bool = False
+
+
+def release_files(request: Request, engine: Engine) -> dict[str, Any]:
+    """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
+    names them. Raises UsageError for whatever else is asked for, and as `spark.release` does."""
+    _refuse(request)
+    source, target = (
+        _source(request.input or request.spec.input.path),
+        ParquetFolder.of(request.output, force=request.force),
+    )
+    with (
+        report_files(request.reports, force=request.force, inputs=[source]) as publish,
+        session_of(engine.master) as session,
+        engine.folder(request.tmp) as folder,
+    ):
+        own = EngineRequest(request.spec, request.options.cut, folder, allow_unsafe=request.allow_unsafe)
+        released, report = release_on_engine(session.read.parquet(source), own)
+        report = _named(report, source, request.output)
+        with target.written(released, wanted=not request.dry_run):
+            publish(report)
+    return report
+
+
+def audit_files(request: EngineCheck, engine: Engine) -> Checked:
+    """A table that was checked. Raises UsageError, SpecError and DataError as `spark.audit` does."""
+    source = _source(request.path or request.spec.input.path)
+    with (
+        report_files(request.reports, force=request.force, inputs=[source]) as publish,
+        session_of(engine.master) as session,
+    ):
+        audited = audit_on_engine(session.read.parquet(source), request.spec, request.threshold, source)
+        publish(audited.report)
+    return audited.checked
+
+
+def recode_files(request: EngineRecode, engine: Engine) -> dict[str, Any]:
+    """Rows that a saved recoding has not seen, recoded; returns the report. Raises as `spark.recode` does."""
+    source = _source(request.input)
+    target = ParquetFolder.of(request.output, force=request.force)
+    saved = load(request.recoding)
+    with (
+        report_files(request.reports, force=request.force, inputs=[source, request.recoding]) as publish,
+        session_of(engine.master) as session,
+    ):
+        recoded, report = recode_on_engine(session.read.parquet(source), saved)
+        report = _named(report, source, request.output)
+        with target.written(recoded, wanted=True):
+            publish(report)
+    return report
+
+
+def _named(report: dict[str, Any], source: str, output: str) -> dict[str, Any]:
+    """The report with the paths that the command was given."""
+    return report | {
+        "input": {**report["input"], "path": source},
+        "output": {**report["output"], "path": output},
+    }
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def _refuse(request: Request) -> None:
+    """Raises UsageError for all that an engine does not do, at once."""
+    if request.algorithm != "mondrian":
+        raise UsageError(Problem(f"{request.algorithm} does not run on an engine", hint="mondrian does"))
+    given = {
+        f"--{each.name.replace('_', '-')}": getattr(request.options, each.name) != each.default
+        for each in fields(request.options)
+        if each.name not in ON_ENGINE
+    }
+    private = ("save_recoding", "save_link", "start_series", "after", "key")
+    others = ("seed", "memory_limit", "output_format", *private)
+    given |= {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
+    flags = {"--public-report": request.public, "--show-values": request.show_values, "--bound": request.bound}
+    refuse({**given, **flags}, "make the release on one machine")
+
+
+def _source(table: str | os.PathLike[str] | None) -> str:
+    """The table, as the engine reads it. Raises UsageError for what is no Parquet, DataError for what is not there."""
+    path = "-" if table is None else str(table)
+    if path == "-":
+        raise UsageError("standard input: not on an engine; the table is a Parquet file, or a folder of them")
+    if _is_remote(path):
+        return path
+    if not os.path.exists(path):
+        raise DataError(Problem("cannot be read: no such file or directory", file=path))
+    if not os.path.isdir(path) and not path.lower().endswith(PARQUET):
+        hint = "save the table as Parquet: an engine would parse it again in every pass"
+        raise UsageError(Problem("is not a Parquet file, and an engine reads no other", file=path, hint=hint))
+    return os.path.abspath(path)
+
+
+def _is_remote(path: str) -> bool:
+    """Whether it is a URI that the engine has to know."""
+    return "://" in path
+
+
+# --- where the release goes ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParquetFolder:
+    """A folder of Parquet files that the engine writes. `force`: one that exists is replaced."""
+
+    path: str
+    force: bool
+
+    @classmethod
+    def of(cls, path: str, *, force: bool) -> ParquetFolder:
+        """Raises UsageError where it cannot be one."""
+        if path == "-":
+            raise UsageError(Problem("standard output: not on an engine", hint="-o FOLDER.parquet"))
+        if not path.lower().rstrip("/").endswith(PARQUET):
+            raise UsageError(Problem(f"{path}: an engine writes a folder of Parquet files", hint="-o FOLDER.parquet"))
+        if not _is_remote(path):
+            if os.path.lexists(path) and not force:
+                raise UsageError(f"{path}: exists already (--force overwrites it)")
+            if not Path(path).absolute().parent.is_dir():
+                raise UsageError(f"{path}: there is no folder {Path(path).parent}")
+        return cls(path, force)
+
+    @contextmanager
+    def written(self, released: DataFrame, *, wanted: bool) -> Iterator[None]:
+        """Writes the release, runs the block, and gives it its name; nothing of it is left where one of these fails. At
+        a URI the engine gives it its name itself, after the block."""
+        if not wanted or _is_remote(self.path):
+            yield
+            if wanted:
+                released.write.mode("overwrite" if self.force else "error").parquet(self.path)
+            return
+        final = Path(os.path.realpath(self.path))
+        part, old = (final.with_name(f".{final.name}.{uuid4().hex}.{kind}") for kind in ("part", "old"))
+        temporary.use()
+        try:
+            released.write.mode("error").parquet(str(part))
+            yield
+            if os.path.lexists(final):
+                final.rename(old)
+            part.rename(final)
+        except OSError as error:
+            raise WriteError(f"{self.path}: {error.strerror}") from None
+        finally:
+            if os.path.lexists(old) and not os.path.lexists(final):
+                old.rename(final)
+            for each in (part, old):
+                shutil.rmtree(each, ignore_errors=True)
+                with suppress(OSError):
+                    each.unlink()
