@@ -19,6 +19,10 @@ SHARES = np.array([(1, 2), (1, 4), (3, 4)])
 """Where along a class its cuts are tried, one after the other, while a privacy model refuses them."""
 
 
+SCORE_DIGITS = 40
+"""Binary digits of a score that count."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """What a rule thinks of one attribute in m classes: a score each (-inf: no cut), and the interval of codes to part
@@ -33,6 +37,13 @@ class Candidates:
         """Candidates that leave the place of the cut to the median."""
         start, stop = np.zeros((2, len(score)), np.int64)
         return cls(score, start, stop)
+
+
+def rounded(scores: Floats) -> Floats:
+    """Scores to 40 binary digits, 12 decimal ones: what two processors compute differently in its last digits is equal,
+    so that all workers of an engine, and this machine, cut a class alike."""
+    digits, exponent = np.frexp(scores)
+    return np.asarray(np.ldexp(np.round(np.ldexp(digits, SCORE_DIGITS)), exponent - SCORE_DIGITS))
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class CutRule(ABC):
         """The cut of every class: the attribute of highest score, where its candidate says or near the median."""
         candidates, score = self._scored(batch)
         preference = np.array(self.preference)
-        attribute = preference[np.argmax(score[:, preference], axis=1)]
+        attribute = preference[np.argmax(rounded(score)[:, preference], axis=1)]
         attribute[np.isneginf(score[np.arange(batch.count), attribute])] = FINISHED
         start, stop, ties = np.zeros((3, batch.count), np.int64)
         for index, (classes, proposed) in enumerate(candidates):

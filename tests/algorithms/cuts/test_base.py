@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.algorithms.cuts import RULES
-from anonymize.algorithms.cuts.base import Candidates, CutRule
+from anonymize.algorithms.cuts.base import Candidates, CutRule, rounded
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED
 from anonymize.classes import Ints
@@ -83,3 +83,13 @@ def test_relaxed_parts_equal_values_in_the_middle() -> None:
     rule, batch = fixed(2, [1, 2, 2, 2, 2, 3], weight=[1.0], relaxed=True)
     cuts = rule.choose(batch)
     assert (cuts.attribute.tolist(), cuts.stop.tolist(), cuts.ties.tolist()) == ([0], [1], [2])
+
+
+def test_scores_that_differ_by_the_last_digits_alone_are_equal() -> None:
+    """Of a tenth added up ten times, of infinities and of zero; what differs in the twelfth digit stays different."""
+    added = np.add.accumulate(np.full(10, 0.1))[-1]
+    scores = np.array([added, 1.0, np.inf, -np.inf, 0.0, -added, 1 + 1e-11, 1e300 * added, 1e-300])
+    made = rounded(scores)
+    assert added != 1.0 and made[0] == made[1] == -made[5] == 1.0
+    assert made[6] > 1.0 and made[7] == rounded(np.array([1e300]))[0]
+    assert made[2:5].tolist() == [np.inf, -np.inf, 0.0] and made[8] == pytest.approx(1e-300, rel=1e-11)
