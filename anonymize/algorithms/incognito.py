@@ -31,9 +31,10 @@ classes are suppressed that need not be, or other ones than these, is none of th
 are compared with, or rows are at risk in classes of different sizes, such a choice may be better.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
-score, unless the time limit ended the search: then the report says by how much at most another node may be lower
-(`gap`). With `--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at
-the root of every hierarchy unless all are, as it would be a suppressed row.
+score, unless the time limit or, in a lattice of more than 2 million nodes, the budget ended the search: then the report
+says by how much at most another node may be lower (`gap`). With `--iterate` the rounds are greedy, and what they find
+together is not an optimum; no row is released at the root of every hierarchy unless all are, as it would be a
+suppressed row.
 
 Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
 one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
@@ -48,7 +49,8 @@ values for everybody under distinct l-diversity; other models of sensitive value
 Recoding model. Full-domain; local with `--iterate`.
 
 Cost. At worst a check of every node, which is a sort of the distinct rows of a node below it. Lattices of more than 2
-million nodes are searched best first with a descent from the top before it; set `--time-limit` for those.
+million nodes are searched best first with a descent from the top before it, until nothing better is left or it has come
+to as many nodes as hold 8.6 billion cells of distinct rows; a `--time-limit` takes the place of that budget.
 
 Reference. LeFevre, DeWitt, Ramakrishnan: Incognito: efficient full-domain k-anonymity, SIGMOD 2005. Kohlmayer, Prasser,
 Eckert, Kemper, Kuhn: Flash, PASSAT 2012. Prasser, Kohlmayer, Kuhn: MIM 2016 (iterated local recoding).
@@ -67,7 +69,7 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, find, time_limit_option
+from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, count_of, find, time_limit_option
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
@@ -177,7 +179,7 @@ def _scorer(checker: Checker, options: Options) -> Scorer:
 
 def _account(best: BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
-    gap = {"gap": as_json([best.gap])} if options.time_limit else {}
+    gap = {"gap": as_json([best.gap])} if options.time_limit or best.gap else {}
     return {"metric": options.metric, "score": as_json(best.score), **gap}
 
 
@@ -185,7 +187,7 @@ def _check_options(options: Options, checker: Checker) -> None:
     """Raises UsageError for options that this lattice is too large for."""
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
     if checker.total > MOST:
-        text = f"the lattice has {checker.total} nodes, and this is for {MOST} at most"
+        text = f"the lattice has {count_of(checker.total)} nodes, and this is for {MOST} at most"
         problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
         if problems:
             raise UsageError(problems)

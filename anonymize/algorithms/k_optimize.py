@@ -56,7 +56,8 @@ interval of categories that is not a node of the hierarchy reads as the set of i
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
 Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
-the number of splits.
+the number of splits. Where the sets to begin with would take too long (splits times distinct rows times attributes are
+above 268 million), it is refused at once.
 
 Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
 rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.
@@ -95,6 +96,8 @@ NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populat
 
 NODES = 1000
 """Nodes of the tree that are looked at where no limit is given."""
+MOST = 1 << 28
+"""Splits times cells (distinct rows x attributes) at most: the starts read all cells about once for each split."""
 PROCESSES = 2000
 """Nodes after which a search is long enough for processes of its own to be worth their start."""
 
@@ -122,10 +125,11 @@ class Options:
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
-    """The best set of splits that is found."""
+    """The best set of splits that is found. Raises UsageError where there are too many splits."""
     _check(options, table)
     splits = Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
+    check_splits(splits.count, len(distinct.counts), len(table.attributes))
     outlook = Outlook.of(table, splits, options.level)
     search = StagedSearch(_stages(problem, outlook), Budget(options, context, table.rows), context)
     ranks = {limit: wanted(table, requirements, splits, limit) for limit in {0, problem.limit}}
@@ -144,6 +148,17 @@ def _check(options: Options, table: Table) -> None:
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Problem(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
+
+
+def check_splits(splits: int, rows: int, attributes: int, most: int = MOST) -> None:
+    """Raises UsageError where so many splits of that many distinct rows are too many to begin with."""
+    if splits * rows * attributes > most:
+        message = (
+            f"the values of {attributes} quasi-identifiers leave {splits} splits between them, too many to be searched"
+            f" in {rows} distinct rows"
+        )
+        hint = "--level N takes the nodes of a level of the hierarchies for the values; or name fewer quasi-identifiers"
+        raise UsageError(Problem(message, hint=f"{hint}; mondrian cuts as many"))
 
 
 def _problem(

@@ -37,7 +37,7 @@ from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST, Deadline, time_limit_option
+from anonymize.algorithms.lattice.search import MOST, Deadline, count_of, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -76,7 +76,7 @@ def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaus
     """The search, done. Raises UsageError for a lattice that is too large to go through, and InfeasibleError where no
     node is safe."""
     if checker.total > MOST:
-        message = f"the lattice has {checker.total} nodes, and mingen goes through {MOST} at most"
+        message = f"the lattice has {count_of(checker.total)} nodes, and mingen goes through {MOST} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
     exhaustion = Exhaustion(checker, deadline)
     context.standing.describe = exhaustion.described

@@ -172,8 +172,9 @@ class Recommendation:
             left = max(self.deadline - time.monotonic(), 1e-3)
         some = Refinable(time_limit=left)
         if passes < PLENTY:
-            whole = min(int(passes * 2 / 3), passes_of(len(self.rows)))
-            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(len(self.rows))))
+            size = len(self.rows), len(self.table.attributes)
+            whole = min(int(passes * 2 / 3), passes_of(*size))
+            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(*size)))
         starts = starts_by_name(self.table, self.requirements, self.rows, self.first.suppressed)
         best = Trial(self.table, self.requirements, some, self.context).best(starts)
         options = {each.name: each.options for each in CANDIDATES}[best.name]
@@ -225,7 +226,7 @@ class Recommendation:
             return start
         left = 0.0 if self.deadline == np.inf else max(self.deadline - time.monotonic(), 1e-3)
         whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
-        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows)))
+        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows), len(self.table.attributes)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=left)
         if passes < 1:
             return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))

@@ -83,6 +83,9 @@ from anonymize.table import Table
 ID = "research-value"
 NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights", "rules", "weights: correlation"}), units=True)
 
+LOCAL = 1 << 32
+"""Cells (distinct rows x attributes) that the local search reads where nothing else is asked for: a look at a string
+reads all of them."""
 WORK = 5_000
 """Million cells that the distributed search reads where nothing else is asked for."""
 BELOW = 0.25
@@ -102,7 +105,7 @@ class Options:
     )
     checks: int = option(
         0,
-        f"Strings that the local search looks at; 0: {CHECKS} for each level above the lowest.",
+        f"Strings that the local search looks at; 0: {CHECKS} for each level above the lowest, fewer of large tables.",
         minimum=0,
         only_with={"search": ("local", "distributed")},
     )
@@ -194,7 +197,8 @@ class Search:
     def _local_left(self, checked: int) -> bool:
         levels = sum(len(levels) - 1 for levels in self.choices)
         late = self.deadline.passed and bool(self.strings.successes)
-        return checked < (self.options.checks or CHECKS * max(levels, 1)) and not late
+        cells = max(self.checker.bottom.size * len(self.choices), 1)
+        return checked < (self.options.checks or min(CHECKS * max(levels, 1), max(LOCAL // cells, 1))) and not late
 
     def _distributed(self) -> None:
         million = self.options.work or (0 if self.options.time_limit else WORK)

@@ -30,7 +30,8 @@ the terminal, and nothing is written.
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. The nodes of about log2(height) heights are checked: at a height that has a good node only those up to the first
-one, except at the lowest such height. AllMin checks every node that has no good node below it.
+one, except at the lowest such height. AllMin checks every node that has no good node below it. Lattices of more than 2
+million nodes are refused without a `--time-limit`.
 
 Reference. Samarati: Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001.
 """
@@ -45,7 +46,7 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline, time_limit_option
+from anonymize.algorithms.lattice.search import Deadline, check_enumerable, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -58,6 +59,7 @@ NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""
+GOES_THROUGH = "samarati goes through whole heights of lattices of"
 DIGITS = 10
 """Precisions that are equal in so many decimals are equal."""
 
@@ -78,7 +80,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if options.mask_minimality:
         return masked(table, requirements, context, most_precise)
     checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
-    heights = Heights(checker, Deadline(options.time_limit))
+    deadline = Deadline(options.time_limit)
+    check_enumerable(checker, deadline, GOES_THROUGH)
+    heights = Heights(checker, deadline)
     context.standing.describe = heights.described
     minimal = heights.listed() if options.all_minimal else heights.lowest()
     best, listed = heights.chosen(minimal), {}
@@ -90,6 +94,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 def most_precise(checker: Checker) -> Vector:
     """The most precise of the good nodes of the lowest height. Raises InfeasibleError where no node is good."""
+    check_enumerable(checker, Deadline(), GOES_THROUGH)
     heights = Heights(checker, Deadline())
     return heights.chosen(heights.lowest())
 

@@ -24,7 +24,7 @@ from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
 from anonymize.algorithms.refining.options import Refinable
-from anonymize.algorithms.refining.refine import passes_of, refined
+from anonymize.algorithms.refining.refine import passes_of, refined, widened
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -32,7 +32,8 @@ from anonymize.table import Table
 
 TOP_DOWN, BOTTOM_UP = "top-down", "bottom-up"
 WHOLE_ROWS = 10_000
-"""Of more different rows, other methods than the one that was asked for work within Mondrian's parts."""
+"""Of more different rows, other methods than the one that was asked for work within Mondrian's parts. A row of many
+columns counts for several."""
 TRIAL_ROWS = 100_000
 """Of more rows, starts are compared as they are, and only Mondrian's with that of the method."""
 TRIALS = (3, 5)
@@ -44,7 +45,7 @@ NEAR = 0.03
 RUNS = (4_000, 125, 3)
 """A table of fewer rows than the first is gone through several times, with other random numbers, so that as many rows
 are gone through in all; but only once for each so many rows, as the smallest have little to find, and so many times at
-most."""
+most. A row of many columns counts for several (see `refine.WIDE`)."""
 ANOTHER = 1 << 20
 """From the seed of one of these times to that of the next."""
 
@@ -86,7 +87,8 @@ def starts_by_name(
         return Regions(mondrian.classes_to_refine(table, requirements, context).partition, suppressed)
 
     def by(method: Callable[[Context, bool], Method], context: Context) -> Regions:
-        within = equal_rows(codes_of(table.attributes, rows)).count > WHOLE_ROWS
+        different = equal_rows(codes_of(table.attributes, rows)).count
+        within = widened(different, len(table.attributes)) > WHOLE_ROWS
         return Regions(grouped(table, requirements, rows, method(context, within)), suppressed)
 
     starts: dict[str, Start] = {mondrian.ID: cut}
@@ -119,8 +121,8 @@ class Trial:
         """The best of some starts, refined to the end; between equal ones the first. Small tables are gone through
         several times. With a time limit, what does not begin within a third of it is left out."""
         begin, first = time.monotonic(), self._best(starts, self.context.seed or 0)
-        rows = len(first.regions.partition.order)
-        for run in range(1, min(RUNS[0] // max(rows, 1), rows // RUNS[1], RUNS[2])):
+        rows, columns = len(first.regions.partition.order), len(self.table.attributes)
+        for run in range(1, min(int(RUNS[0] / widened(max(rows, 1), columns)), rows // RUNS[1], RUNS[2])):
             if self.options.time_limit and time.monotonic() - begin > self.options.time_limit / 3:
                 break
             other = self._best(starts, (self.context.seed or 0) + run * ANOTHER)
@@ -135,7 +137,7 @@ class Trial:
             if not tried or time.monotonic() - begin < limit / 3:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
-        total, made = self.options.passes or passes_of(rows), 0
+        total, made = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
         passes = min(TRIALS[0], total // TRIALS[1])
         losses = {name: self._loss(regions) for name, regions in tried.items()}
         if len(tried) > 1 and rows <= TRIAL_ROWS and passes:

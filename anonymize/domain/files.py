@@ -39,6 +39,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -157,7 +158,7 @@ def _separator(text: str) -> str:
 
 def _is_line(fields: list[str], line: int, separator: str, faults: Faults) -> bool:
     """Whether a line is a leaf with its ancestors; notes why not."""
-    if not any(text.strip() for text in fields):
+    if not "".join(fields).strip():
         faults.add("the line is empty", line, hint="remove it")
     elif len(fields) == 1:
         hint = f"write LEAF{separator}...{separator}ROOT"
@@ -303,9 +304,12 @@ def _normalized(
 ) -> tuple[list[Branch], dict[tuple[str, ...], float]]:
     """The same with labels as they are compared; an invisible label above a leaf keeps its text."""
 
+    @cache
+    def plain_above(labels: tuple[str, ...]) -> tuple[str, ...]:  # many leaves share them
+        return tuple(normalized(label) or label for label in labels)
+
     def plain(labels: tuple[str, ...]) -> tuple[str, ...]:
-        leaf, *above = labels
-        return normalized(leaf), *(normalized(label) or label for label in above)
+        return normalized(labels[0]), *plain_above(labels[1:])
 
     known = {plain(labels): weight for labels, weight in weights.items()}
     return [Branch(plain(branch.labels), branch.lines) for branch in branches], known

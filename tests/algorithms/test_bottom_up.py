@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, bottom_up
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.bottom_up import check_whole
 from anonymize.algorithms.clustering import upward
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Partition
-from anonymize.errors import InfeasibleError
+from anonymize.errors import InfeasibleError, UsageError
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, merge_round, ncp_of, optimum
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of, tables
@@ -136,3 +137,10 @@ def test_rows_are_given_up_where_they_must_be() -> None:
 def test_it_is_registered() -> None:
     assert ALGORITHMS["bottom-up"] is bottom_up
     assert bottom_up.NEEDS.family == "local" and "weights" in bottom_up.NEEDS.uses
+
+
+def test_a_table_that_is_too_large_to_be_searched_whole_is_refused() -> None:
+    table = table_of(numeric([1, 2, 3, 3], "x"), numeric([1, 2, 3, 3], "y"))
+    check_whole(table, most=6)
+    with pytest.raises(UsageError, match=r"3 different rows of 2 quasi-identifiers.*--start mondrian"):
+        check_whole(table, most=5)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.k_optimize import check_splits
 from anonymize.algorithms.optimize import halves
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
@@ -359,3 +360,9 @@ def test_the_fewest_rows_of_a_class_are_no_number_of_persons() -> None:
     table = replace(table_of(numeric([0, 0, 1, 1]), sensitive=[sensitive([0, 9, 0, 9])]), units=np.zeros(4, np.uint8))
     found = run(table, (requirement("squared-error-diversity", "s", error=4),))
     assert found.partition.count == 2
+
+
+def test_more_splits_than_can_be_begun_with_are_refused() -> None:
+    check_splits(156, 30_162, 8)
+    with pytest.raises(UsageError, match=r"200 quasi-identifiers leave 10000 splits.*--level"):
+        check_splits(10_000, 2_000, 200)

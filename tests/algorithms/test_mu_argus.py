@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import mu_argus
+from anonymize.algorithms import mu_argus, tested
 from anonymize.algorithms.base import Context
 from anonymize.errors import InfeasibleError, UnsafeError
 from anonymize.privacy import PARAMETERS, Requirement
@@ -64,26 +64,6 @@ def losing(table: Table, found: Levels) -> int:
     whole = tuple(found.summary()["levels"].values())
     sizes = found.partition.sizes.tolist()
     return sum(size for size, levels in zip(sizes, found.levels.tolist(), strict=True) if tuple(levels) != whole)
-
-
-# --- which combinations are tested ----------------------------------------------------------------------------------
-
-
-def test_which_combinations_are_tested() -> None:
-    assert mu_argus.tested(["yes", "more"]) == [(0, 1)]
-    assert mu_argus.tested(["more", "more", "yes"]) == [(0, 2), (1, 2)]
-    assert mu_argus.tested(["most", "more", "more", "yes"]) == [
-        *[(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)],
-        *[(0, 1, 3), (0, 2, 3)],
-    ]
-    assert (0, 1, 2) in mu_argus.tested(["most", "most", "more"])
-    assert (0, 1, 2) in mu_argus.tested(["most", "yes", "most"])
-
-
-@pytest.mark.parametrize("one", ["most", "more", "yes"])
-def test_attributes_of_one_class_are_tested_in_all_pairs_and_triples(one: str) -> None:
-    assert len(mu_argus.tested([one] * 4)) == 6 + 4
-    assert mu_argus.tested([one]) == []
 
 
 # --- Sweeney's twelve rows --------------------------------------------------------------------------------------------
@@ -179,7 +159,7 @@ def test_every_tested_combination_is_safe(
     assert len(found.suppressed) <= limit and losing(table, found) <= limit
     levels = tuple(found.summary()["levels"].values())
     assert all(a <= b for a, b in zip(starting_levels(table, wanted, sorted(rows)), levels, strict=True))
-    subsets = mu_argus.tested(each or "yes" for each in given[: len(table.attributes)])
+    subsets = tested.tested(each or "yes" for each in given[: len(table.attributes)])
     assert all(unsafe(table, found, subset, wanted) == 0 for subset in subsets)
     assert all(unsafe(table, found, (at,), wanted) == 0 for at in range(len(levels)) if not losing(table, found))
 

@@ -9,6 +9,7 @@ above it there is no path, and the node itself is checked.
 the top, one attribute at a time, and goes on from the bottom in the order of bounds.
 
 Both stop at a deadline with the best node so far; the gap is what the best bound of an open node is below its score.
+Without a deadline `best_first` stops after a budget of work, which follows from the table alone.
 
 Source: predictive tagging and path bisection: Kohlmayer, Prasser, Eckert, Kemper, Kuhn, Flash: efficient, stable and
 optimal k-anonymity, PASSAT 2012.
@@ -27,12 +28,17 @@ import numpy as np
 from anonymize.algorithms.base import option
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
-from anonymize.algorithms.lattice.nodes import NodeCheck
+from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.errors import InfeasibleError, Problem, UsageError
 
 MOST = 1 << 21
 """The largest number of nodes of a lattice for which `walk` is used."""
+WORK = 1 << 33
+"""Cells (distinct rows x attributes) of the nodes that `best_first` comes to at most without a deadline."""
+A_NODE = 1 << 14
+"""A node counts for so many cells at least: it takes as long in a table that has fewer."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +51,10 @@ class BestNode:
 
 
 class Deadline:
-    """When a search has to end; never where no seconds are given."""
+    """When a search has to end; never where no seconds are `given`."""
 
     def __init__(self, seconds: float = 0.0) -> None:
+        self.given = bool(seconds)
         self._end = time.monotonic() + seconds if seconds else np.inf
 
     @property
@@ -67,6 +74,26 @@ def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:
     if scorer.checker.total <= MOST:
         return Walk(scorer, deadline).run()
     return BestFirst(scorer, deadline).run()
+
+
+def _unmet(checker: Checker) -> InfeasibleError:
+    message = f"of the {checker.total} nodes of the lattice, none of the {checker.checked} that were checked is safe"
+    return InfeasibleError(Problem(message, hint="--time-limit lets it check more; or name fewer quasi-identifiers"))
+
+
+def check_enumerable(checker: Checker, deadline: Deadline, does: str) -> None:
+    """Raises UsageError where a search that `does` something with the nodes one by one, and has no deadline, would not
+    come to an end. Known before it begins: the number of nodes is the product of the levels."""
+    if checker.total > MOST and not deadline.given:
+        message = f"the lattice of {len(checker.lattice.heights)} quasi-identifiers has {count_of(checker.total)} nodes"
+        hint = "name fewer quasi-identifiers, or fewer of their levels (levels: {min, max}); --time-limit SECONDS takes"
+        hint += " the best node by then; mondrian and release do not search a lattice"
+        raise UsageError(Problem(f"{message}, and {does} {MOST} at most", hint=hint))
+
+
+def count_of(number: int) -> str:
+    """A whole number as it reads in a message; of more than 15 digits, the power of ten below it."""
+    return str(number) if number < 10**15 else f"more than 10^{len(str(number)) - 1}"
 
 
 class NodeGrid:
@@ -186,14 +213,20 @@ class Walk:
 
 
 class BestFirst:
-    """See `best_first` above."""
+    """See `best_first` above. `nodes`: how many it comes to after the descent at most; None for the default budget,
+    or none at all with a deadline."""
 
-    def __init__(self, scorer: Scorer, deadline: Deadline) -> None:
+    def __init__(self, scorer: Scorer, deadline: Deadline, nodes: int | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
         self.best: BestNode | None = None
+        if nodes is None and not deadline.given:
+            bottom = self.checker.bottom
+            nodes = WORK // max(bottom.size * len(bottom.ladders), A_NODE)
+        self._left: float = np.inf if nodes is None else nodes
 
     def run(self) -> BestNode | None:
-        """The best node; the gap is to the least bound that was left."""
+        """The best node; the gap is to the least bound that was left. Raises InfeasibleError where the budget is spent
+        and no safe node was met."""
         self._descend()
         bottom = self.checker.lattice.bottom
         heap: list[tuple[Score, Vector, int]] = [(self.scorer.lower_bound(bottom), bottom, 0)]
@@ -201,14 +234,24 @@ class BestFirst:
             bound, vector, first = heapq.heappop(heap)
             if self.best is not None and bound >= self.best.score:
                 break
-            if self.deadline.passed and self.best is not None:
+            if self.best is None and self._left <= 0:
+                raise _unmet(self.checker)
+            if self.best is not None and (self._left <= 0 or self.deadline.passed):
                 return BestNode(self.best.vector, self.best.score, self.best.score[0] - bound[0])
             self._take(vector)
             inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)
-            for node, index in self._next(vector, first):
-                heapq.heappush(heap, (max(inherited, self.scorer.lower_bound(node)), node, index))
+            successors = self._next(vector, first)
+            self._left -= max(len(successors), 1)
+            for (node, index), own in zip(successors, self._bounds(successors), strict=True):
+                heapq.heappush(heap, (max(inherited, own), node, index))
         self.checker.settled(self.checker.total)
         return self.best
+
+    def _bounds(self, nodes: list[tuple[Vector, int]]) -> list[Score]:
+        """What each node costs at least; a node's bound does not depend on which others there are."""
+        if not nodes:
+            return []
+        return [tuple(bound) for bound in self.scorer.lower_bounds(np.array([node for node, _ in nodes])).tolist()]
 
     def _next(self, vector: Vector, first: int) -> list[tuple[Vector, int]]:
         """The nodes that are reached from here alone: one level up in an attribute not before the last one raised."""

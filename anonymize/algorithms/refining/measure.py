@@ -22,6 +22,8 @@ Singles: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[Any]
 """Places on one axis: float32 positions of numbers, or int64 numbers of leaves; they compare as codes do."""
 
+TABLED_LEAVES = 1 << 11
+"""With more leaves that occur, the cost of an interval is asked of the hierarchy: a table of all would not fit."""
 CUBED_LEAVES = 1 << 6
 """With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
 WHOLE = 0.25
@@ -137,8 +139,50 @@ class TaxonomyAxis:
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """The node above the leaf at a level drawn at random."""
-        level = rng.integers(0, len(self.first), places.shape)
-        return np.maximum(self.first[level, places], low), np.minimum(self.last[level, places], high)
+        return _node_around(self, places, low, high, rng)
+
+
+@dataclass(frozen=True)
+class ManyLeavesAxis:
+    """Leaves that occur, by number, where a table of their intervals would be too large. `leaves` (size,): the leaf of
+    each number, ascending; `first`, `last`: see `TaxonomyAxis`."""
+
+    rests: ClassVar[bool] = True
+    places: Places
+    domain: Taxonomy
+    weight: float
+    leaves: Places
+    first: Places
+    last: Places
+
+    def line(self, places: Places) -> Singles:
+        """See `TaxonomyAxis`."""
+        steps = self.weight * self.domain.cost(self.leaves[:-1], self.leaves[1:])
+        return np.append(0, np.cumsum(steps)).astype(np.float32)[places]
+
+    def cost(self, low: Places, high: Places) -> Singles:
+        """See BoxAxis; of ends that cross, that of the interval between them."""
+        ends = np.minimum(low, high), np.maximum(low, high)
+        return (self.weight * self.domain.cost(*(self.leaves[end] for end in ends))).astype(np.float32)
+
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """See BoxAxis."""
+        return self.cost(np.minimum(low, places), np.maximum(high, places))
+
+    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
+        """See BoxAxis."""
+        return np.multiply(self.joined(low, high, places), scale, out=out)
+
+    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
+        """See `TaxonomyAxis`."""
+        return _node_around(self, places, low, high, rng)
+
+
+def _node_around(
+    axis: TaxonomyAxis | ManyLeavesAxis, places: Places, low: Places, high: Places, rng: np.random.Generator
+) -> tuple[Places, Places]:
+    level = rng.integers(0, len(axis.first), places.shape)
+    return np.maximum(axis.first[level, places], low), np.minimum(axis.last[level, places], high)
 
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
@@ -148,6 +192,8 @@ def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     assert isinstance(domain, Taxonomy)
     leaves, places = np.unique(codes, return_inverse=True)
     size = len(leaves)
+    if size > TABLED_LEAVES:
+        return ManyLeavesAxis(places, domain, weight, leaves, *_extents(domain, leaves))
     low, high = np.meshgrid(leaves, leaves, indexing="ij")
     table = (weight * domain.cost(np.minimum(low, high), np.maximum(low, high))).astype(np.float32)
     cube = cube_of(table) if size <= CUBED_LEAVES else None

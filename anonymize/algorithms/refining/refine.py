@@ -51,6 +51,8 @@ PASSES = (1, 30)
 """Passes by default, of large tables and of small ones."""
 ROWS = 1 << 20
 """Between these two, passes are chosen so that they process about this many rows in total."""
+WIDE = 16
+"""A row of more columns counts for as many rows as they are times so many."""
 SWEEPS = 8
 """How many times pools are made in a pass."""
 POOLED = 3
@@ -84,15 +86,20 @@ Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]
 """(rows of a block, labels, chance, map) -> labels of these rows."""
 
 
-def passes_of(rows: int) -> int:
+def widened(rows: int, columns: int) -> float:
+    """How many rows of an ordinary table take as much work."""
+    return rows * max(columns / WIDE, 1.0)
+
+
+def passes_of(rows: int, columns: int) -> int:
     """Passes by default: as many as go over the rows that are due, between two limits."""
-    return min(max(ROWS // max(rows, 1), PASSES[0]), PASSES[1])
+    return min(max(int(ROWS / widened(max(rows, 1), columns)), PASSES[0]), PASSES[1])
 
 
-def sweeps_of(rows: int) -> int:
+def sweeps_of(rows: int, columns: int) -> int:
     """Sweeps of exchanges by default: more for a larger table, up to where the work counts."""
     few, least, most = EXCHANGES
-    return min(few + rows // A_SWEEP, max(EXCHANGED // rows, least), most)
+    return min(few + rows // A_SWEEP, max(int(EXCHANGED / widened(rows, columns)), least), most)
 
 
 def refined(
@@ -140,7 +147,8 @@ class Refinement:
         deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
         before = self._ncp(partition)
         rows = len(partition.order)
-        passes, sweeps = options.passes or passes_of(rows), options.sweeps or sweeps_of(rows)
+        columns = len(self.attributes)
+        passes, sweeps = options.passes or passes_of(rows, columns), options.sweeps or sweeps_of(rows, columns)
         cycles = min(max(passes // A_CYCLE, 1), CYCLES)
         number, best = 0, before
         for cycle in range(cycles):

@@ -18,6 +18,9 @@ from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_star
 
 ROUNDS = 12
 """Rounds of single transfers after one search for targets."""
+RINGS = 24
+"""Axes along which several rows of a class are weighed together in a pass, drawn at random where there are more: each
+is a look at all rows on all axes."""
 CELLS = 1 << 18
 """Cells of (rows x classes) that are worked on at once."""
 HOPE = 0.5
@@ -132,7 +135,8 @@ def _parted(block: Block, classes: BlockClasses, labels: Ints, best: Targets, rn
 
     A class that is given several rows is measured with all of them.
     """
-    partings = [_whole(classes, best), *(_ring(block, classes, best, axis, rng) for axis in block.measure.axes)]
+    axes = _some(block.measure.axes, rng)
+    partings = [_whole(classes, best), *(_ring(block, classes, best, axis, rng) for axis in axes)]
     first = np.cumsum([0, *(len(parting.classes) for parting in partings)])
     rows = np.concatenate([parting.rows for parting in partings])
     if not len(rows):
@@ -153,6 +157,13 @@ def _parted(block: Block, classes: BlockClasses, labels: Ints, best: Targets, rn
     after = labels.copy()
     after[leaves] = best.label[leaves]
     return _undone(block, labels, after)
+
+
+def _some(axes: Sequence[BoxAxis], rng: np.random.Generator) -> Sequence[BoxAxis]:
+    """All axes, or so many of them that a pass takes as long a row, however many there are."""
+    if len(axes) <= RINGS:
+        return axes
+    return [axes[index] for index in np.sort(rng.choice(len(axes), RINGS, replace=False))]
 
 
 def _whole(classes: BlockClasses, best: Targets) -> Parting:

@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms import samarati
+from anonymize.algorithms.base import Context
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
+from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import BestFirst, BestNode, Deadline, Walk, find
+from anonymize.algorithms.lattice.search import BestFirst, BestNode, Deadline, Walk, check_enumerable, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.errors import InfeasibleError, UsageError
 from tests.algorithms.lattice.cases import Case, small_cases
+from tests.algorithms.tables import categorical, k_anonymity, table_of, taxonomy
 from tests.examples import some
 
 Search = Callable[[Scorer, Deadline], BestNode | None]
@@ -67,3 +72,39 @@ def test_no_node_is_checked_twice_and_few_are_where_safety_is_monotone(case: Cas
     scorer = Scorer(case.checker(), "loss")
     find(scorer)
     assert scorer.checker.checked + scorer.checker.skipped == scorer.checker.total == len(case.nodes)
+
+
+@settings(max_examples=some(40))
+@given(case=small_cases(), metric=st.sampled_from(METRICS), nodes=st.integers(0, 9))
+def test_a_search_whose_budget_is_spent_knows_how_far_it_is(case: Case, metric: str, nodes: int) -> None:
+    scorer = Scorer(case.checker(), metric)
+    best = find(Scorer(case.checker(), metric))
+    try:
+        reached = BestFirst(scorer, Deadline(), nodes).run()
+    except InfeasibleError:
+        assert not case.checker().check(scorer.checker.lattice.top).safe
+        return
+    assert (reached is None) == (best is None)
+    if reached and best:
+        assert reached.vector in case.safe()
+        assert reached.score[0] - reached.gap <= best.score[0] + 1e-9 * (1 + abs(best.score[0]))
+
+
+def test_a_lattice_of_too_many_nodes_is_refused_where_they_are_gone_through() -> None:
+    leaves = ("a A *", "b A *", "c B *", "d B *")
+    wide = table_of(*(categorical(list("abcd"), taxonomy(*leaves, name=f"c{n}")) for n in range(20)))
+    checker = Checker(wide, (k_anonymity(2),))
+    with pytest.raises(UsageError, match=r"20 quasi-identifiers has 3486784401 nodes.*--time-limit"):
+        check_enumerable(checker, Deadline(), "this goes through")
+    check_enumerable(checker, Deadline(1), "this goes through")
+    with pytest.raises(UsageError, match="3486784401"):
+        samarati.run(wide, (k_anonymity(2),), samarati.Options(), Context())
+
+
+def test_a_large_lattice_is_searched_as_far_as_the_budget_goes() -> None:
+    """No two rows agree in any column: only the top is safe, and 3 ** 60 nodes are not gone through."""
+    leaves = ("a A *", "b B *", "c C *", "d D *")
+    wide = table_of(*(categorical(list("abcd"), taxonomy(*leaves, name=f"c{n}")) for n in range(60)))
+    scorer = Scorer(Checker(wide, (k_anonymity(2),)), "loss")
+    reached = BestFirst(scorer, Deadline(), 50).run()
+    assert reached is not None and reached.vector == (2,) * 60 and 0 < reached.gap <= reached.score[0]

@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.refining import measure
-from anonymize.algorithms.refining.measure import BoxMeasure
+from anonymize.algorithms.refining.measure import (
+    TABLED_LEAVES,
+    BoxMeasure,
+    ManyLeavesAxis,
+    TaxonomyAxis,
+    axis_of,
+)
 from anonymize.algorithms.refining.missing import axes_of
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
-from tests.algorithms.tables import numeric, seeds, table_of, tables
+from tests.algorithms.tables import numeric, seeds, table_of, tables, taxonomy
 from tests.examples import some
 
 Rng = np.random.Generator
@@ -80,3 +87,33 @@ def test_numbers_beside_missing_ones_cost_what_they_span_and_a_leaf() -> None:
     assert cost(0, 3) == cost(2, 4) == pytest.approx(3 / 4)
     assert cost(0, 1, 3) == pytest.approx(1.5 + 3 / 4)
     assert cost(3, 4) == cost(1) == pytest.approx(0, abs=1e-6)
+
+
+@settings(max_examples=some(40))
+@given(tables(), seeds)
+def test_leaves_that_are_too_many_for_a_table_cost_the_same(table: Table, rng: Rng) -> None:
+    for attribute in table.attributes:
+        if not isinstance(attribute.domain, Taxonomy):
+            continue
+        codes = attribute.codes.astype(np.int64)
+        tabled, leaves = axis_of(attribute.domain, codes, 2.0), np.unique(codes)
+        assert isinstance(tabled, TaxonomyAxis)
+        many = ManyLeavesAxis(tabled.places, attribute.domain, 2.0, leaves, tabled.first, tabled.last)
+        low, high, third = rng.integers(0, len(leaves), (3, 30))
+        scale, room = rng.random(30, np.float32), np.empty((len(codes), 30), np.float32)
+        every = tabled.places[:, None]
+        assert many.cost(low, high) == pytest.approx(tabled.cost(low, high))
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        assert many.joined(low, high, third) == pytest.approx(tabled.joined(low, high, third))
+        assert many.line(low) == pytest.approx(tabled.line(low))
+        spread = tabled.spread(low, high, every, scale, room.copy(), room.copy())
+        assert many.spread(low, high, every, scale, room, room.copy()) == pytest.approx(spread)
+
+
+def test_no_table_is_made_of_many_leaves() -> None:
+    leaves = TABLED_LEAVES + 1
+    domain = taxonomy(*(f"l{n} g{n // 64} *" for n in range(leaves)), name="c")
+    axis = axis_of(domain, np.arange(leaves), 1.0)
+    assert isinstance(axis, ManyLeavesAxis)
+    left, right = axis.around(axis.places, axis.places * 0, axis.places * 0 + leaves - 1, np.random.default_rng(0))
+    assert (left <= axis.places).all() and (axis.places <= right).all()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.transfers import targets, transfer
-from anonymize.classes import Bools, Ints
+from anonymize.algorithms.refining.measure import BoxMeasure, Places
+from anonymize.algorithms.refining.missing import axes_of
+from anonymize.algorithms.refining.transfers import RINGS, targets, transfer
+from anonymize.classes import Bools, Integers, Ints
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.refining.test_measure import measure_of
@@ -69,6 +74,23 @@ def test_what_would_break_a_requirement_is_left() -> None:
 
     block = Block(measure_of(table), 2, met)
     assert transferred(table, [0, 0, 0, 1, 1, 1], 2, block) == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_wide_table_takes_no_more_looks_at_its_classes_than_one_of_fewer_columns() -> None:
+    """Rows of all columns are gathered for each axis that is looked along: as many for 24 columns as for 60."""
+    gathered = Counter[int]()
+
+    class Counting(BoxMeasure):
+        def places_of(self, rows: Integers) -> list[Places]:
+            gathered[len(self.axes)] += 1
+            return super().places_of(rows)
+
+    rng = np.random.default_rng(1)
+    for columns in (RINGS, 60):
+        table = table_of(*(numeric(rng.integers(0, 9, 12).astype(float).tolist(), f"c{n}") for n in range(columns)))
+        labels = np.repeat(np.arange(3), 4).tolist()
+        transferred(table, labels, 4, Block(Counting(axes_of(table.attributes, codes_of(table.attributes))), 4))
+    assert gathered[60] == gathered[RINGS] >= RINGS
 
 
 @settings(max_examples=some(60))
