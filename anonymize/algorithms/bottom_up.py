@@ -18,19 +18,21 @@ that break one are merged with the class that mends them at least cost, of the 6
 does not guarantee the least loss. Only refinement is random, by `--seed`, which is 0 if it is not given.
 
 Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
-and the method works inside each. Then, unless `--no-refine` is given, the classes are refined, or those of another
-method: `mondrian`, `top-down` and `bottom-up` are all tried by a few passes on the table itself, and what then loses
-least is refined on (above 100,000 rows: these classes or Mondrian's, whichever lose less as they are). For as many
-`--passes` as it pays, rows go to classes that they cost less in, alone or together, and classes that lie near each
-other, across the borders of parts too, are grouped anew; in turns with them, rows change places by chance. Tables below
-2,000 rows are gone through two or three times with other random numbers. What is lost never rises, every class still
-meets every model, and a class may have more than 2k rows then. A `--time-limit` ends it earlier, with what was found by
-then. Up to 10,000 different rows `top-down` and `bottom-up` come to much the same so, and `release` too.
+and the method works inside each; so it does of itself where the table is too large to be searched whole. Then, unless
+`--no-refine` is given, the classes are refined, or those of another method: `mondrian`, `top-down` and `bottom-up` are
+all tried by a few passes on the table itself, and what then loses least is refined on (above 100,000 rows: these
+classes or Mondrian's, whichever lose less as they are). For as many `--passes` as it pays, rows go to classes that they
+cost less in, alone or together, and classes that lie near each other, across the borders of parts too, are grouped
+anew; in turns with them, rows change places by chance. Tables below 2,000 rows are gone through two or three times with
+other random numbers. What is lost never rises, every class still meets every model, and a class may have more than 2k
+rows then. A `--time-limit` ends it earlier, with what was found by then. Up to 10,000 different rows `top-down` and
+`bottom-up` come to much the same so, and `release` too.
 
 Recoding model. Local: equal rows may be released differently, and regions of classes may overlap.
 
-How far it reaches. With `--start whole` it is refused at once for tables whose different rows have more than 3 million
-cells of quasi-identifiers (500,000 rows of 6, 15,000 rows of 200): that would take more than a quarter of an hour.
+How far it reaches. Rows are merged within the whole table as long as its different rows have no more than 3 million
+cells of quasi-identifiers (500,000 rows of 6, 15,000 rows of 200), and within Mondrian's parts beyond: to merge them
+within the whole would take more than a quarter of an hour, and `--start whole` is refused there.
 
 Cost. At most ceil(log2 k) rounds, each of O(n^2) penalties at worst. Groups are laid in blocks of similar ones, and a
 block that cannot hold one of the nearest is passed over: far fewer are looked at, and the result is the same.
@@ -58,6 +60,8 @@ from anonymize.table import Table
 ID = "bottom-up"
 NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False)
 
+AUTO = "auto"
+CHOICES = (AUTO, *STARTS)
 MOST = 3_000_000
 """Cells of quasi-identifiers of a table whose rows are compared with all others."""
 
@@ -66,25 +70,31 @@ MOST = 3_000_000
 class Options(Refinable):
     """Options of the subcommand."""
 
-    start: str = option("whole", "What rows are merged within: the whole table, or Mondrian's parts.", STARTS)
+    start: str = option(
+        AUTO, "What rows are merged within: the whole table, Mondrian's parts, or what its size allows.", CHOICES
+    )
     refine: bool = option(True, "Refine the classes once they are found.", random=frozenset({True}))
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
-    """The classes that rows are merged into. Raises UsageError for a table that is too large to be searched whole."""
-    if options.start == STARTS[0]:
-        check_whole(table)
-    method = bottom_up_of(context, options.start == "mondrian")
+    """The classes that rows are merged into. Raises UsageError where a table is to be searched whole that is too large
+    for it."""
+    method = bottom_up_of(context, is_within_parts(table, options.start))
     return clustered(table, requirements, ID, method, options if options.refine else None, context)
 
 
-def check_whole(table: Table, most: int = MOST) -> None:
-    """Raises UsageError where every row would be compared with rows that have more than so many cells.
+def is_within_parts(table: Table, start: str, most: int = MOST) -> bool:
+    """Whether rows are merged within Mondrian's parts: also where rows that have more than so many cells would be
+    compared with each other, unless they are to be, which is refused with a UsageError.
 
     Pairs of rows grow with the square of the rows; and the more attributes there are, the fewer blocks of groups are
     passed over unseen, so that time grows with about the square of the attributes, too.
     """
     attributes = len(table.attributes)
-    if table.rows * attributes > most and (rows := equal_rows(codes_of(table.attributes)).count) * attributes > most:
+    if start == "mondrian" or table.rows * attributes <= most:
+        return start == "mondrian"
+    rows = equal_rows(codes_of(table.attributes)).count
+    if rows * attributes > most and start != AUTO:
         message = f"{rows} different rows of {attributes} quasi-identifiers are too many to compare with each other"
-        raise UsageError(Problem(message, hint="--start mondrian merges within parts of a thousand rows"))
+        raise UsageError(Problem(message, hint=f"--start {AUTO} merges within parts of a thousand rows"))
+    return rows * attributes > most

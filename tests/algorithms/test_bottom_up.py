@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, bottom_up
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.bottom_up import check_whole
+from anonymize.algorithms.bottom_up import is_within_parts
 from anonymize.algorithms.clustering import upward
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.algorithms.clustering.split import split_large
@@ -139,8 +139,9 @@ def test_it_is_registered() -> None:
     assert bottom_up.NEEDS.family == "local" and "weights" in bottom_up.NEEDS.uses
 
 
-def test_a_table_that_is_too_large_to_be_searched_whole_is_refused() -> None:
+def test_a_table_that_is_too_large_is_searched_in_parts_and_not_whole() -> None:
     table = table_of(numeric([1, 2, 3, 3], "x"), numeric([1, 2, 3, 3], "y"))
-    check_whole(table, most=6)
-    with pytest.raises(UsageError, match=r"3 different rows of 2 quasi-identifiers.*--start mondrian"):
-        check_whole(table, most=5)
+    assert [is_within_parts(table, start, most=6) for start in ("auto", "whole", "mondrian")] == [False, False, True]
+    assert [is_within_parts(table, start, most=5) for start in ("auto", "mondrian")] == [True, True]
+    with pytest.raises(UsageError, match=r"3 different rows of 2 quasi-identifiers.*--start auto"):
+        is_within_parts(table, "whole", most=5)
