@@ -20,7 +20,7 @@ from uuid import uuid4
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.formats.base import Checked
-from anonymize.publication import report_files
+from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
 from anonymize.spark.checking import audit_on_engine, refuse
@@ -89,10 +89,10 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
     names them. Raises UsageError for whatever else is asked for, and as `spark.release` does."""
     _refuse(request)
-    source, target = (
-        _source(request.input or request.spec.input.path),
-        ParquetFolder.of(request.output, force=request.force),
-    )
+    table = str(request.input or request.spec.input.path or "-")
+    source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
+    paths = Paths(request.input, ReleasePaths((request.output,)), request.reports, force=request.force)
+    paths.check([table], named_by(request.spec))
     with (
         report_files(request.reports, force=request.force, inputs=[source]) as publish,
         session_of(engine.master) as session,
@@ -100,7 +100,7 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     ):
         own = EngineRequest(request.spec, request.options.cut, folder, allow_unsafe=request.allow_unsafe)
         released, report = release_on_engine(session.read.parquet(source), own)
-        report = _named(report, source, request.output)
+        report = _named(report, table, request.output)
         with target.written(released, wanted=not request.dry_run):
             publish(report)
     return report
@@ -108,36 +108,37 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
 
 def audit_files(request: EngineCheck, engine: Engine) -> Checked:
     """A table that was checked. Raises UsageError, SpecError and DataError as `spark.audit` does."""
-    source = _source(request.path or request.spec.input.path)
+    table = str(request.path or request.spec.input.path or "-")
+    source = _source(table)
     with (
         report_files(request.reports, force=request.force, inputs=[source]) as publish,
         session_of(engine.master) as session,
     ):
-        audited = audit_on_engine(session.read.parquet(source), request.spec, request.threshold, source)
+        audited = audit_on_engine(session.read.parquet(source), request.spec, request.threshold, table)
         publish(audited.report)
     return audited.checked
 
 
 def recode_files(request: EngineRecode, engine: Engine) -> dict[str, Any]:
     """Rows that a saved recoding has not seen, recoded; returns the report. Raises as `spark.recode` does."""
-    source = _source(request.input)
-    target = ParquetFolder.of(request.output, force=request.force)
+    source, target = _source(request.input), ParquetFolder.of(request.output, request.input, force=request.force)
+    Paths(request.input, ReleasePaths((request.output,)), request.reports).check([request.input, request.recoding])
     saved = load(request.recoding)
     with (
         report_files(request.reports, force=request.force, inputs=[source, request.recoding]) as publish,
         session_of(engine.master) as session,
     ):
         recoded, report = recode_on_engine(session.read.parquet(source), saved)
-        report = _named(report, source, request.output)
+        report = _named(report, request.input, request.output)
         with target.written(recoded, wanted=True):
             publish(report)
     return report
 
 
-def _named(report: dict[str, Any], source: str, output: str) -> dict[str, Any]:
+def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
     """The report with the paths that the command was given."""
     return report | {
-        "input": {**report["input"], "path": source},
+        "input": {**report["input"], "path": table},
         "output": {**report["output"], "path": output},
     }
 
@@ -161,9 +162,8 @@ def _refuse(request: Request) -> None:
     refuse({**given, **flags}, "make the release on one machine")
 
 
-def _source(table: str | os.PathLike[str] | None) -> str:
+def _source(path: str) -> str:
     """The table, as the engine reads it. Raises UsageError for what is no Parquet, DataError for what is not there."""
-    path = "-" if table is None else str(table)
     if path == "-":
         raise UsageError("standard input: not on an engine; the table is a Parquet file, or a folder of them")
     if _is_remote(path):
@@ -192,12 +192,14 @@ class ParquetFolder:
     force: bool
 
     @classmethod
-    def of(cls, path: str, *, force: bool) -> ParquetFolder:
-        """Raises UsageError where it cannot be one."""
+    def of(cls, path: str, table: str, *, force: bool) -> ParquetFolder:
+        """Raises UsageError where it cannot be one, or where it is, holds or lies in the `table` that is read."""
         if path == "-":
             raise UsageError(Problem("standard output: not on an engine", hint="-o FOLDER.parquet"))
         if not path.lower().rstrip("/").endswith(PARQUET):
             raise UsageError(Problem(f"{path}: an engine writes a folder of Parquet files", hint="-o FOLDER.parquet"))
+        if _overlap(path, table):
+            raise UsageError(f"{path}: is a place of the table that is read")
         if not _is_remote(path):
             if os.path.lexists(path) and not force:
                 raise UsageError(f"{path}: exists already (--force overwrites it)")
@@ -232,3 +234,12 @@ class ParquetFolder:
                 shutil.rmtree(each, ignore_errors=True)
                 with suppress(OSError):
                     each.unlink()
+
+
+def _overlap(path: str, table: str) -> bool:
+    """Whether one of two places is the other, or lies in it."""
+    if _is_remote(path) or _is_remote(table):
+        first, second = (each.rstrip("/") + "/" for each in (path, table))
+    else:
+        first, second = (os.path.join(os.path.realpath(each), "") for each in (path, table))
+    return first.startswith(second) or second.startswith(first)

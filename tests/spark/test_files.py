@@ -43,6 +43,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     table.write_parquet(tmp_path / "people.parquet")
     (tmp_path / "spec.yaml").write_text(json.dumps(SPEC))
+    (tmp_path / "there.parquet").mkdir()
+    table.write_parquet(tmp_path / "there.parquet" / "a.parquet")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -77,13 +79,22 @@ def test_release_audit_and_recode(folder: Path) -> None:
     expected = own.frame.sort(own.frame.columns)
     assert rows_of(folder / "out.parquet").equals(expected)
     report = json.loads((folder / "r.json").read_text())
-    assert (report["input"]["path"], report["output"]["path"]) == (str(folder / "people.parquet"), "out.parquet")
+    assert (report["input"]["path"], report["output"]["path"]) == ("people.parquet", "out.parquet")
     assert report["classes"] == own.report["classes"]
     assert command("audit", "spec.yaml", "-i", "out.parquet", "-r", "a.json", "-k", "500") == 1
     assert json.loads((folder / "a.json").read_text())["privacy"]["satisfied"] is False
     assert command("recode", "recoding.json", "-i", "people.parquet", "-o", "again.parquet") == 0
     assert rows_of(folder / "again.parquet").equals(expected)
-    files = {"people.parquet", "spec.yaml", "recoding.json", "out.parquet", "r.json", "a.json", "again.parquet"}
+    files = {
+        "people.parquet",
+        "there.parquet",
+        "spec.yaml",
+        "recoding.json",
+        "out.parquet",
+        "r.json",
+        "a.json",
+        "again.parquet",
+    }
     assert {each.name for each in folder.iterdir()} == files
 
 
@@ -111,7 +122,14 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
         (["mondrian", "spec.yaml", "-i", "people.parquet"], "standard output"),
         (["mondrian", "spec.yaml", "-i", "spec.yaml", "-o", "out.parquet"], "is not a Parquet file"),
         (["mondrian", "spec.yaml", "-i", "-", "-o", "out.parquet"], "standard input"),
-        (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "people.parquet"], "exists already"),
+        (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "there.parquet"], "exists already"),
+        (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "people.parquet", "--force"], "that is read"),
+        (["mondrian", "spec.yaml", "-i", "there.parquet", "-o", "there.parquet/out.parquet"], "that is read"),
+        (["mondrian", "spec.yaml", "-i", "there.parquet/a.parquet", "-o", "there.parquet", "--force"], "that is read"),
+        (
+            ["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "r.parquet", "-r", "spec.yaml", "--force"],
+            "spec.yaml",
+        ),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "no/out.parquet"], "there is no folder"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--refine"], "--refine"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
@@ -168,9 +186,13 @@ class Written:
         (Path(path) / "part.parquet").write_text(self._text)
 
 
+def target(path: Path, *, force: bool) -> ParquetFolder:
+    return ParquetFolder.of(str(path), "people.parquet", force=force)
+
+
 def test_a_release_has_its_name_only_when_all_is_written(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
-    with ParquetFolder.of(str(path), force=False).written(Written(), wanted=True):
+    with target(path, force=False).written(Written(), wanted=True):
         assert not path.exists()
     assert [each.name for each in tmp_path.iterdir()] == ["out.parquet"]
 
@@ -180,7 +202,10 @@ def test_nothing_is_left_of_a_release_that_fails(tmp_path: Path, there: bool) ->
     path = tmp_path / "out.parquet"
     if there:
         Written("old").parquet(str(path))
-    with pytest.raises(UsageError), ParquetFolder.of(str(path), force=True).written(Written(), wanted=True):
+    with (
+        pytest.raises(UsageError),
+        target(path, force=True).written(Written(), wanted=True),
+    ):
         raise UsageError("a report cannot be written")
     assert [each.name for each in tmp_path.iterdir()] == (["out.parquet"] if there else [])
     assert not there or (path / "part.parquet").read_text() == "old"
@@ -193,14 +218,14 @@ def test_what_is_there_is_replaced(tmp_path: Path, kind: str) -> None:
         path.write_text("old")
     else:
         Written("old").parquet(str(path))
-    with ParquetFolder.of(str(path), force=True).written(Written(), wanted=True):
+    with target(path, force=True).written(Written(), wanted=True):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["out.parquet"]
     assert (path / "part.parquet").read_text() == "new"
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    with ParquetFolder.of(str(tmp_path / "out.parquet"), force=False).written(Written(), wanted=False):
+    with target(tmp_path / "out.parquet", force=False).written(Written(), wanted=False):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -214,3 +239,21 @@ def test_the_checkpoint_is_private_and_goes(tmp_path: Path) -> None:
         pass
     with Engine(checkpoint="s3://bucket/scratch/").folder(None) as folder:
         assert folder.startswith("s3://bucket/scratch/anonymize-")
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "refused"),
+    [
+        ("s3://a/people.parquet", "s3://a/people.parquet", True),
+        ("s3://a/people.parquet/out.parquet", "s3://a/people.parquet/", True),
+        ("s3://a/people.parquet", "s3://a/people.parquet/part-0.parquet", True),
+        ("s3://a/people2.parquet", "s3://a/people", False),
+        ("s3://a/out.parquet", "people.parquet", False),
+    ],
+)
+def test_a_release_never_takes_the_place_of_its_table(path: str, table: str, refused: bool) -> None:
+    if refused:
+        with pytest.raises(UsageError, match="that is read"):
+            ParquetFolder.of(path, table, force=True)
+    else:
+        assert ParquetFolder.of(path, table, force=True).path == path
