@@ -97,7 +97,7 @@ class CountedValues:
 
 
 def _entries(classes: pl.Series, values: pl.Series, rows: pl.Series) -> pl.DataFrame:
-    """In the order of classes, then of values, as sums of fractions take them."""
+    """In the order of classes, then of values."""
     frame = pl.DataFrame([classes.alias("class"), values.alias("value"), rows.cast(pl.Int64).alias("count")])
     present = frame.filter(pl.col("value").is_not_null())
     return present.group_by("class", "value").agg(pl.col("count").sum()).sort("class", "value")

@@ -125,7 +125,7 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
     own = stretches["rank"]
     moved = own * (middle - stretches["before"]) - (at_middle - at_before)
     moved += (at_upto - at_middle) - own * (stretches["upto"] - middle)
-    work = stretches.select("class", work=moved).group_by("class", maintain_order=True).agg(summed(pl.col("work")))
+    work = stretches.select("class", work=moved).group_by("class").agg(summed(pl.col("work")))
     return work.select("class", ordered=pl.col("work") / max(last, 1))
 
 
@@ -153,7 +153,7 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
     """
     height = max(map(len, paths), default=1) - 1
     if height < 1:
-        return entries.select(pl.col("class").unique(maintain_order=True)).with_columns(hierarchical=pl.lit(0.0))
+        return entries.select(pl.col("class").unique()).with_columns(hierarchical=pl.lit(0.0))
     full = [(*[path[0]] * (height + 1 - len(path)), *path) for path in paths]
     number: dict[tuple[str, ...], int] = {}
     nodes = {f"n{h}": [number.setdefault(path[h:], len(number)) for path in full] for h in range(height + 1)}
@@ -161,7 +161,7 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
     own = entries.with_columns(share=pl.col("count") / pl.col("count").sum().over("class")).drop("count")
     own = own.join(tree.drop("share", "count"), on="value")
     moved = [_moved_under(own, tree, h).with_columns(pl.col("moved") * h / height) for h in range(1, height + 1)]
-    return pl.concat(moved).group_by("class", maintain_order=True).agg(hierarchical=summed(pl.col("moved")))
+    return pl.concat(moved).group_by("class").agg(hierarchical=summed(pl.col("moved")))
 
 
 def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
@@ -169,9 +169,9 @@ def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
     child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
     table = tree.group_by(child).agg(table=summed(pl.col("share")))
     whole = tree.group_by(node).agg(table=summed(pl.col("share")))
-    children = own.group_by("class", node, child, maintain_order=True).agg(summed(pl.col("share")))
-    surplus = children.join(table, on=child, maintain_order="left").group_by("class", node, maintain_order=True)
+    children = own.group_by("class", node, child).agg(summed(pl.col("share")))
+    surplus = children.join(table, on=child).group_by("class", node)
     nodes = surplus.agg(summed(pl.col("share")), surplus=summed(extra.clip(0)))
     lack = pl.col("surplus") - extra
-    surpluses = nodes.join(whole, on=node, maintain_order="left").with_columns(moved=pl.min_horizontal("surplus", lack))
-    return surpluses.group_by("class", maintain_order=True).agg(summed(pl.col("moved")).clip(0))
+    surpluses = nodes.join(whole, on=node).with_columns(moved=pl.min_horizontal("surplus", lack))
+    return surpluses.group_by("class").agg(summed(pl.col("moved")).clip(0))

@@ -77,7 +77,8 @@ def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:
 
 
 def _unmet(checker: Checker) -> InfeasibleError:
-    message = f"of the {checker.total} nodes of the lattice, none of the {checker.checked} that were checked is safe"
+    total = count_of(checker.total)
+    message = f"of the {total} nodes of the lattice, none of the {checker.checked} that were checked is safe"
     return InfeasibleError(Problem(message, hint="--time-limit lets it check more; or name fewer quasi-identifiers"))
 
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints
+from anonymize.metrics.queries.bits import EVERY
 
 Ends = TypeVar("Ends", Floats, float)
-EVERY = slice(None)
 CLOSE = 3
 """Times that a region costs more where it is picked by itself than where it follows the one before."""
 FEWER = 3
