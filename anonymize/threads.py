@@ -39,6 +39,17 @@ def ahead(items: Iterator[Item], threads: int) -> Generator[Item]:
             yield from piece
 
 
+def meanwhile(work: Callable[[], Item], threads: int) -> Callable[[], Item]:
+    """What waits for the result of `work`, and raises what it raises. With several threads it is begun at once, in a
+    thread of its own; else when its result is asked for."""
+    if threads < 2:
+        return work
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(work)
+    pool.shutdown(wait=False)
+    return future.result
+
+
 def _next(items: Iterator[Item]) -> list[Item]:
     """The next item; none at the end."""
     return list(islice(items, 1))
