@@ -1,5 +1,7 @@
-"""What a report says of the input beside the release. Nothing of it depends on what is measured of the released file, so
-that it is worked out while that is written and read again."""
+"""What a report says of the input beside the release.
+
+Nothing of it depends on what is measured of the released file, so that it is worked out while that is written and read.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,7 @@ class Beside:
     sizes: Sizes
 
     @classmethod
-    def of(
-        cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released
-    ) -> Beside:
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
         """Those of a release that nobody else may read the report of."""
         smallest = max(required_k(requirements), SMALLEST)
         values = request.show_values
