@@ -196,5 +196,5 @@ def test_original_and_release_are_read_alike_by_any_number_of_threads(tmp_path: 
     assert report["utility"]["gcp"] == pytest.approx(2 * (3 / 27) / 8)  # two of eight cells span 3 of 27 years
     (tmp_path / "table.csv").write_text("age,job\n31,cook,more\n")
     (tmp_path / "released.csv").write_text("age,job\n31,cook,more\n")
-    with pytest.raises(DataError, match="table.csv"):
+    with pytest.raises(DataError, match=r"table\.csv"):
         evaluate(request)
