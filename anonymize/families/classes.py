@@ -62,7 +62,7 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
-    released = recoding.render(result, table, request.spec.output, drop=drop)
+    released = recoding.render(result, table, request.spec.output, drop=drop, threads=request.threads)
     return ClassedDraft(request, requirements, table, result, released, drop)
 
 
