@@ -62,8 +62,13 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
-    released = recoding.render(result, table, request.spec.output, drop=drop, threads=request.threads)
+    released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request))
     return ClassedDraft(request, requirements, table, result, released, drop)
+
+
+def _threads_at_once(request: Request) -> int:
+    """In how many threads things are made that take memory at the same time: in one where there is a limit on it."""
+    return request.threads if request.memory_limit is None else 1
 
 
 @dataclass(frozen=True)
@@ -131,10 +136,9 @@ class ClassedDraft(Draft):
 
     @cached_property
     def _beside(self) -> Callable[[], Beside]:
-        """What the report has beside the release: begun when it is first asked for, unless memory is short."""
-        request = self.request
-        threads = request.threads if request.memory_limit is None and self.table.rows > PIECE else 1
-        return meanwhile(partial(Beside.of, request, self.requirements, self.table, self.released), threads)
+        """What the report has beside the release: of a large table begun when this is first asked for."""
+        threads = _threads_at_once(self.request) if self.table.rows > PIECE else 1
+        return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
     @property
     def _units(self) -> Codes | None:

@@ -25,13 +25,13 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool, thre
     are worked on in several threads where the table is large."""
     partition, threads = recoding.partition, threads if table.rows > SMALL else 1
     classes = meanwhile(partial(_class_of, recoding, table, drop=drop), threads)
-    shown = mapped(_shown, recoding.appearances(table, output), threads)
+    attributes = mapped(_attribute, recoding.appearances(table, output), threads)
     released = Released(
         class_of=classes(),
-        columns=tuple(column for columns, _ in shown for column in columns),
+        columns=tuple(column for columns, _ in attributes for column in columns),
         sizes=partition.sizes,
-        ncp=tuple(ncp for _, (ncp, _) in shown),
-        loss=tuple(loss for _, (_, loss) in shown),
+        ncp=tuple(ncp for _, (ncp, _) in attributes),
+        loss=tuple(loss for _, (_, loss) in attributes),
         suppressed_rows=len(recoding.suppressed),
         dropped_rows=len(recoding.suppressed) if drop else 0,
         left_out=table.rows - len(partition.order) - len(recoding.suppressed),
@@ -47,7 +47,7 @@ def _class_of(recoding: Recoding, table: Table, *, drop: bool) -> NDArray[np.int
     return class_of
 
 
-def _shown(appearance: Appearance) -> tuple[list[ReleasedColumn], tuple[Floats, Floats]]:
+def _attribute(appearance: Appearance) -> tuple[list[ReleasedColumn], tuple[Floats, Floats]]:
     """What an attribute is released as, and what that costs."""
     return appearance.columns(), appearance.costs()
 
