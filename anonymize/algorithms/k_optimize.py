@@ -158,7 +158,7 @@ def check_splits(splits: int, rows: int, attributes: int, most: int = MOST) -> N
             f"the values of {attributes} quasi-identifiers leave {splits} splits between them, too many to be searched"
             f" in {rows} distinct rows"
         )
-        hint = "--level N takes the nodes of a level of the hierarchies for the values; or name fewer quasi-identifiers"
+        hint = "a higher --level takes the nodes of a coarser level for the values; or name fewer quasi-identifiers"
         raise UsageError(Problem(message, hint=f"{hint}; mondrian cuts as many"))
 
 
