@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["audit", "recode", "release"]
 
+SETTINGS = ("k", "l", "t", "suppression")
+"""What is given over the spec."""
+
 
 def release(
     df: DataFrame,
@@ -33,17 +36,18 @@ def release(
     *,
     checkpoint: str | None = None,
     algorithm: str = "mondrian",
-    cut: str = "auto",
     part_rows: int | None = None,
     most_values: int | None = None,
+    most_combinations: int | None = None,
     allow_unsafe: bool = False,
-    **settings: Any,
+    **given: Any,
 ) -> tuple[DataFrame, dict[str, Any]]:
     """A release of a DataFrame, measured where it was written, and its report.
 
-    `checkpoint`: see the module. `cut`: the rule; `auto` as in Mondrian's manual. `part_rows`: how many
-    rows a worker grows at once, which the release does not depend on. `most_values`: different values of a column that
-    the driver takes. `settings`: `k`, `l`, `t` and `suppression`, over the spec.
+    `checkpoint`: see the module. `algorithm`: `mondrian`, or a full-domain one. `part_rows`: how many rows a worker
+    grows at once with Mondrian, which the release does not depend on. `most_values`: different values of a column that
+    the driver takes; `most_combinations`: combinations of them, for a full-domain search. `given`: `k`, `l`, `t` and
+    `suppression`, over the spec, and the algorithm's own options, by the names that `anonymize.release` has for them.
 
     Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError,
     InfeasibleError and UnsafeError as `anonymize.release` does.
@@ -54,17 +58,22 @@ def release(
     require()
     from anonymize import spec as specs
     from anonymize.algorithms.splitting.parts import PART_ROWS
+    from anonymize.spark.checking import refuse
+    from anonymize.spark.distinct import MOST_COMBINATIONS
     from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
+    from anonymize.spark.searches import check_algorithm, lacking, options_of, search_of
 
-    _refuse_unknown("release", settings)
-    if algorithm != "mondrian":
-        raise UsageError(Problem(f"{algorithm} does not run on an engine", hint="mondrian does"))
+    check_algorithm(algorithm)
+    settings = {name: given.pop(name) for name in SETTINGS if name in given}
+    options = options_of(algorithm, given)
+    refuse(lacking(algorithm, options), "make the release on one machine")
     if checkpoint is None:
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
         raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
     model = specs.override(model_of(spec), **settings)
-    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, most_values or MOST_VALUES, allow_unsafe)
+    search = search_of(algorithm, options, part_rows or PART_ROWS, most_combinations or MOST_COMBINATIONS)
+    request = EngineRequest(model, search, checkpoint, most_values or MOST_VALUES, allow_unsafe)
     return release_on_engine(df, request)
 
 
@@ -85,14 +94,10 @@ def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: 
     from anonymize import spec as specs
     from anonymize.spark.checking import audit_on_engine
 
-    _refuse_unknown("audit", settings)
-    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
-
-
-def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:
-    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
+    unknown = sorted(set(settings) - set(SETTINGS))
     if unknown:
-        raise UsageError(f"spark.{name} has no option {', '.join(unknown)}")
+        raise UsageError(f"spark.audit has no option {', '.join(unknown)}")
+    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
 
 
 def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[DataFrame, dict[str, Any]]:

@@ -12,28 +12,29 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from anonymize import temporary
+from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.formats.base import Checked
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
 from anonymize.spark.checking import audit_on_engine, refuse
+from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.engine import DataFrame
 from anonymize.spark.reuse import recode_on_engine
 from anonymize.spark.road import EngineRequest, release_on_engine
+from anonymize.spark.searches import check_algorithm, lacking, search_of
 from anonymize.spark.session import session_of
 from anonymize.spec import Spec
 from anonymize.verify import THRESHOLD
 
 PARQUET = ".parquet"
-ON_ENGINE = ("cut",)
-"""Options of Mondrian that an engine has."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
     names them. Raises UsageError for whatever else is asked for, and as `spark.release` does."""
     _refuse(request)
+    search = search_of(request.algorithm, request.options, PART_ROWS, MOST_COMBINATIONS)
     table = str(request.input or request.spec.input.path or "-")
     source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
     paths = Paths(request.input, ReleasePaths((request.output,)), request.reports, force=request.force)
@@ -98,7 +100,7 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
         session_of(engine.master) as session,
         engine.folder(request.tmp) as folder,
     ):
-        own = EngineRequest(request.spec, request.options.cut, folder, allow_unsafe=request.allow_unsafe)
+        own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
         released, report = release_on_engine(session.read.parquet(source), own)
         report = _named(report, table, request.output)
         with target.written(released, wanted=not request.dry_run):
@@ -148,13 +150,8 @@ def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
 
 def _refuse(request: Request) -> None:
     """Raises UsageError for all that an engine does not do, at once."""
-    if request.algorithm != "mondrian":
-        raise UsageError(Problem(f"{request.algorithm} does not run on an engine", hint="mondrian does"))
-    given = {
-        f"--{each.name.replace('_', '-')}": getattr(request.options, each.name) != each.default
-        for each in fields(request.options)
-        if each.name not in ON_ENGINE
-    }
+    check_algorithm(request.algorithm)
+    given = lacking(request.algorithm, request.options)
     private = ("save_recoding", "save_link", "start_series", "after", "key")
     others = ("seed", "memory_limit", "output_format", *private)
     given |= {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
