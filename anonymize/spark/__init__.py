@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anonymize.python import SpecLike
     from anonymize.spark.engine import DataFrame
 
-__all__ = ["audit", "recode", "release"]
+__all__ = ["audit", "randomize", "recode", "release"]
 
 SETTINGS = ("k", "l", "t", "suppression")
 """What is given over the spec."""
@@ -68,13 +68,56 @@ def release(
     settings = {name: given.pop(name) for name in SETTINGS if name in given}
     options = options_of(algorithm, given)
     refuse(lacking(algorithm, options), "make the release on one machine")
-    if checkpoint is None:
-        hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
-        raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
+    folder = _needed("release", checkpoint)
     model = specs.override(model_of(spec), **settings)
     search = search_of(algorithm, options, part_rows or PART_ROWS, most_combinations or MOST_COMBINATIONS)
-    request = EngineRequest(model, search, checkpoint, most_values or MOST_VALUES, allow_unsafe)
+    request = EngineRequest(model, search, folder, most_values or MOST_VALUES, allow_unsafe)
     return release_on_engine(df, request)
+
+
+def randomize(
+    df: DataFrame,
+    spec: SpecLike,
+    *,
+    checkpoint: str | None = None,
+    on: str = "both",
+    p: str = "",
+    most_values: int | None = None,
+    most_combinations: int | None = None,
+    allow_unsafe: bool = False,
+    l: int | None = None,  # noqa: E741
+) -> tuple[DataFrame, dict[str, Any], dict[str, Any]]:
+    """Randomized response: the distorted DataFrame, the recipient's parameters, and the report.
+
+    `checkpoint`: a folder that the engine's workers can write to and read; it is private, and holds the original
+    categories beside the distorted ones. `on`, `p`: as the command has them. `most_values`, `most_combinations`: as for
+    `release`. `l`: over the spec. Random numbers are those of the workers' operating systems; no seed is taken.
+
+    Raises as `release` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.algorithms.randomize import Options
+    from anonymize.spark.distinct import MOST_COMBINATIONS
+    from anonymize.spark.learned import MOST_VALUES
+    from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
+
+    model, most = specs.override(model_of(spec), l=l), most_combinations or MOST_COMBINATIONS
+    folder = _needed("randomize", checkpoint)
+    request = EngineRandomize(model, Options(on, p), folder, most_values or MOST_VALUES, most, allow_unsafe)
+    made = randomize_on_engine(df, request)
+    return made.rows, made.parameters, made.report
+
+
+def _needed(name: str, checkpoint: str | None) -> str:
+    """Raises UsageError without a checkpoint."""
+    if checkpoint is None:
+        hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
+        raise UsageError(Problem(f"spark.{name} needs a folder that workers can write to", hint=hint))
+    return checkpoint
 
 
 def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: Any) -> dict[str, Any]:

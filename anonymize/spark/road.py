@@ -45,7 +45,8 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     clock = Clock()
     spec = resolve(request.spec, df.columns)
     requirements = privacy.requirements(spec)
-    check_spec(spec, requirements, df, drops=request.search.drops)
+    check_columns(spec, df)
+    refuse(_beyond(spec, requirements, drops=request.search.drops), "make the release on one machine")
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
     places, rows = places_of(df.columns), named_by_place(df)
@@ -90,9 +91,8 @@ def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-def check_spec(spec: Spec, requirements: Sequence[Requirement], df: DataFrame, *, drops: bool) -> None:
-    """Raises UsageError for what an engine does not do, all of it at once, and DataError for columns without a role.
-    `drops`: suppressed rows can be left out."""
+def check_columns(spec: Spec, df: DataFrame) -> None:
+    """Raises DataError for columns without a role, for those that are not there, and for types that are no values."""
     lacking = [name for name in spec.roles() if name not in df.columns]
     strange = [name for name in df.columns if name not in spec.roles()]
     if lacking or strange:
@@ -102,11 +102,10 @@ def check_spec(spec: Spec, requirements: Sequence[Requirement], df: DataFrame, *
     nested = [name for name in nested if name not in spec.identifiers]
     if nested:
         raise DataError([f"column {name!r} is of a type that is not supported" for name in nested])
-    refuse(_beyond(spec, requirements, drops=drops), "make the release on one machine")
 
 
 def _beyond(spec: Spec, requirements: Sequence[Requirement], *, drops: bool) -> Mapping[str, object]:
-    """What a spec may ask for and an engine does not do."""
+    """What a spec may ask for and an engine does not do. `drops`: suppressed rows can be left out."""
     definitions = {**spec.quasi_identifiers, **spec.sensitive}
     models = [(MODELS[each.model], each.parameters) for each in requirements]
     return {

@@ -14,7 +14,7 @@ from anonymize.spark.levels import FullDomain
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.parted import Parted
 
-PARTED = "mondrian"
+PARTED, RANDOMIZE = "mondrian", "randomize"
 OF_ROWS = ("mask_minimality", "output_lattice")
 """Options of full-domain searches that look at rows, or write a file beside the release."""
 
@@ -47,8 +47,11 @@ def on_engine() -> list[str]:
 
 def check_algorithm(name: str) -> None:
     """Raises UsageError for an algorithm that an engine does not have."""
+    if name == RANDOMIZE:
+        raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
     if name not in on_engine():
-        raise UsageError(Problem(f"{name} does not run on an engine", hint=f"these do: {', '.join(on_engine())}"))
+        able = ", ".join([*on_engine(), RANDOMIZE])
+        raise UsageError(Problem(f"{name} does not run on an engine", hint=f"these do: {able}"))
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> Any:

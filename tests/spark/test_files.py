@@ -98,6 +98,21 @@ def test_release_audit_and_recode(folder: Path) -> None:
     assert {each.name for each in folder.iterdir()} == files
 
 
+def test_other_algorithms(folder: Path) -> None:
+    """A full-domain search, and a randomized release with the parameters beside it."""
+    spec = {**SPEC, "quasi_identifiers": {"age": {"type": "numeric", "level": 0}, "job": {}}}
+    (folder / "by_chance.yaml").write_text(
+        json.dumps({**spec, "privacy": {"models": [{"model": "disclosure", "attribute": "ill", "l": 1.5}]}})
+    )
+    own = anonymize.release(folder / "people.parquet", folder / "spec.yaml", "samarati")
+    assert command("samarati", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet") == 0
+    assert rows_of(folder / "out.parquet").equals(own.frame.sort(own.frame.columns))
+    assert command("randomize", "by_chance.yaml", "-i", "people.parquet", "-o", "drawn.parquet") == 0
+    parameters = json.loads((folder / "drawn.params.json").read_text())
+    assert parameters["rows"] == ROWS == len(rows_of(folder / "drawn.parquet"))
+    assert rows_of(folder / "drawn.parquet").columns == ["age", "job", "ill"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
 def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
     """It ends the engine of the command, too, which would be asked for its sessions for ten minutes."""
@@ -134,6 +149,11 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--refine"], "--refine"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--threads", "1"], "--threads"),
+        (
+            ["incognito", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--output-lattice", "l.json"],
+            "lattice",
+        ),
+        (["randomize", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
         (["top-down", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet"], "top-down"),
         (["audit", "spec.yaml", "-i", "people.parquet", "--subsets", "2"], "--subsets"),
         (["audit", "--qi", "age", "-i", "people.parquet"], "needs a spec"),
