@@ -264,6 +264,7 @@ class ParquetFolder:
         temporary.use()
         try:
             released.write.mode("error").parquet(str(part))
+            _without_marks(part)
             yield
             if os.path.lexists(final):
                 final.rename(old)
@@ -277,6 +278,14 @@ class ParquetFolder:
                 shutil.rmtree(each, ignore_errors=True)
                 with suppress(OSError):
                     each.unlink()
+
+
+def _without_marks(folder: Path) -> None:
+    """Takes away what Spark writes beside the rows (checksums, a mark that it has ended), which other readers of a
+    folder stumble over."""
+    for each in folder.iterdir():
+        if each.name.startswith((".", "_")) and each.is_file():
+            each.unlink()
 
 
 def _overlap(path: str, table: str) -> bool:

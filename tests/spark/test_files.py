@@ -204,6 +204,8 @@ class Written:
     def parquet(self, path: str) -> None:
         Path(path).mkdir()
         (Path(path) / "part.parquet").write_text(self._text)
+        (Path(path) / ".part.parquet.crc").write_text("a checksum")
+        (Path(path) / "_SUCCESS").write_text("")
 
 
 def target(path: Path, *, force: bool) -> ParquetFolder:
@@ -215,6 +217,7 @@ def test_a_release_has_its_name_only_when_all_is_written(tmp_path: Path) -> None
     with target(path, force=False).written(Written(), wanted=True):
         assert not path.exists()
     assert [each.name for each in tmp_path.iterdir()] == ["out.parquet"]
+    assert [each.name for each in path.iterdir()] == ["part.parquet"]  # what Spark marks it with is gone
 
 
 @pytest.mark.parametrize("there", [True, False])
