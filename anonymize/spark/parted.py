@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
+from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, Options, RuleSearch, best_rule
 from anonymize.algorithms.splitting.upper import upper_parts
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
@@ -33,6 +33,11 @@ class Parted:
     def algorithm(self) -> str:
         """See `EngineSearch`."""
         return "mondrian"
+
+    @property
+    def options(self) -> Options:
+        """See `EngineSearch`."""
+        return Options(cut=self.cut)
 
     @property
     def drops(self) -> bool:

@@ -20,7 +20,7 @@ from anonymize.privacy.asked import disclosures
 from anonymize.randomized import Randomized
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
-from anonymize.report.data import SCHEMA_VERSION, peak_mb, settings, spec_block, verdict_blocks
+from anonymize.report.data import SCHEMA_VERSION, peak_mb, settings, spec_block, unused_parts, verdict_blocks
 from anonymize.request import Request
 from anonymize.spark.checking import DATAFRAME, beyond, passing_of, reading_of, refuse
 from anonymize.spark.distinct import MOST_COMBINATIONS
@@ -152,5 +152,10 @@ def _report(
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
         "engine": {"version": str(df.sparkSession.version)},
-        "warnings": [*result.warnings, *warnings_of_spec(spec), *verdict.cautions],
+        "warnings": [
+            *result.warnings,
+            *unused_parts(spec, NAME, request.options),
+            *warnings_of_spec(spec),
+            *verdict.cautions,
+        ],
     }

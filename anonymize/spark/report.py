@@ -19,10 +19,19 @@ from anonymize.metrics import View, utility
 from anonymize.recoding import Levels, Regions
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
-from anonymize.report.data import SCHEMA_VERSION, peak_mb, required_k, settings, spec_block, verdict_blocks
+from anonymize.report.data import (
+    SCHEMA_VERSION,
+    peak_mb,
+    required_k,
+    settings,
+    spec_block,
+    unused_parts,
+    verdict_blocks,
+)
 from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.engine import DataFrame, collected
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
+from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
@@ -35,7 +44,7 @@ class EngineFacts:
 
     known: EngineFrame
     df: DataFrame
-    algorithm: str
+    search: EngineSearch
     outcome: EngineOutcome
     verdict: Verdict
     sizes: pl.Series
@@ -74,6 +83,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
     """The report. `written`: the release, its columns by their places."""
     spec, verdict, learned = facts.known.spec, facts.verdict, facts.known.learned
     blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
+    unused = unused_parts(spec, facts.search.algorithm, facts.search.options)
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
@@ -89,8 +99,8 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
             "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
         },
         "algorithm": {
-            "name": facts.algorithm,
-            "family": ALGORITHMS[facts.algorithm].NEEDS.family,
+            "name": facts.search.algorithm,
+            "family": ALGORITHMS[facts.search.algorithm].NEEDS.family,
             "options": dict(facts.outcome.options),
             "seed": None,
         },
@@ -103,7 +113,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
         "engine": {"version": str(facts.df.sparkSession.version)},
-        "warnings": [*verdict.remarks, *verdict.cautions],
+        "warnings": [*unused, *verdict.remarks, *verdict.cautions],
     }
 
 

@@ -11,9 +11,10 @@ import polars as pl
 
 from anonymize import privacy
 from anonymize.errors import DataError, InfeasibleError, Problem, UnsafeError
-from anonymize.families.steps import suppression_limit
+from anonymize.families.steps import check_needs, suppression_limit
 from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
+from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse
 from anonymize.spark.engine import DataFrame, held, in_order, named_by_place, places_of, polars_schema
 from anonymize.spark.growing import EngineColumns
@@ -47,6 +48,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     requirements = privacy.requirements(spec)
     check_columns(spec, df)
     refuse(_beyond(spec, requirements, drops=request.search.drops), "make the release on one machine")
+    check_needs(Request(spec, request.search.algorithm, request.search.options))
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
     places, rows = places_of(df.columns), named_by_place(df)
@@ -60,7 +62,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     if outcome.as_one_class is not None and made.suppressed_of(learned.rows) > limit:
         made = _made(outcome.as_one_class(), known, request, clock)
     _check(made, learned.rows, request, limit)
-    facts = EngineFacts(known, df, request.search.algorithm, outcome, made.verdict, made.sizes, made.reading)
+    facts = EngineFacts(known, df, request.search, outcome, made.verdict, made.sizes, made.reading)
     report = release_report(facts, made.written, clock)
     return made.written.toDF(*(layout.names[place] for place in layout.released)), report
 

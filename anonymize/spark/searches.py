@@ -27,6 +27,10 @@ class EngineSearch(Protocol):
         """Its name."""
 
     @property
+    def options(self) -> Any:
+        """Those of the algorithm."""
+
+    @property
     def drops(self) -> bool:
         """Whether it can leave suppressed rows out."""
 

@@ -37,9 +37,9 @@ def session_of(master: str | None) -> Iterator[Any]:
         session = _session(address)
         stack.callback(session.stop)
         if chosen == SAIL:  # an interrupt ends its server, too, and nothing is worth waiting for then
-            _do_not_wait(session)
+            end_soon(session)
         else:
-            stack.callback(_do_not_wait, session)
+            stack.callback(end_soon, session)
         yield session
 
 
@@ -69,7 +69,8 @@ def _session(address: str) -> Any:
         if address.startswith("sc://"):
             session = builder.remote(address).create()
         else:
-            session = (builder.master(address) if address else builder).getOrCreate()
+            quiet = builder.config("spark.ui.showConsoleProgress", "false")
+            session = (quiet.master(address) if address else quiet).getOrCreate()
         session.range(1).count()
     except Exception as error:
         reason = f"no session of an engine: {type(error).__name__}"
@@ -79,10 +80,12 @@ def _session(address: str) -> Any:
     return session
 
 
-def _do_not_wait(session: Any) -> None:
+def end_soon(session: Any) -> None:
     """Of a server of Spark Connect that does not answer: gives up within a second, where it would be asked for ten
     minutes."""
-    if hasattr(session, "client"):
+    if type(session).__module__.startswith(
+        "pyspark.sql.connect."
+    ):  # another one raises where it is asked for its client
         from pyspark.sql.connect.client.retries import DefaultPolicy
 
         warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")

@@ -19,6 +19,7 @@ from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.errors import UsageError, WriteError
 from anonymize.spark.files import Engine, ParquetFolder
+from anonymize.spark.session import end_soon
 
 ROWS = 300
 SPEC: dict[str, Any] = {
@@ -183,6 +184,19 @@ def test_an_engine_that_is_not_there(folder: Path, address: str, capsys: pytest.
     assert outcome(lambda: run([*arguments, "--master", address])) == 2
     error = capsys.readouterr().err
     assert "no session" in error and "secret" not in error and not (folder / "out.parquet").exists()
+
+
+class WithoutClient:
+    """A session of classic Spark, which raises an error of its own."""
+
+    @property
+    def client(self) -> None:
+        raise RuntimeError("only supported with Spark Connect")
+
+
+def test_the_end_of_a_classic_session() -> None:
+    pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
+    end_soon(WithoutClient())
 
 
 # --- where the release goes ------------------------------------------------------------------------------------------

@@ -64,6 +64,8 @@ def check_same(
             {**own.report[block], "path": "<DataFrame>", "sha256": None} if block == "output" else own.report[block]
         )
         assert report[block] == expected, block
+    idle = [[each for each in made["warnings"] if "effect" in each] for made in (report, own.report)]
+    assert idle[0] == idle[1]
     for figure in ("satisfied", "models", "missing"):
         assert report["privacy"][figure] == own.report["privacy"][figure]
     for metric, figure in report["utility"].items():
@@ -77,7 +79,7 @@ def check_same(
 @pytest.mark.parametrize(
     ("name", "privacy", "options"),
     [
-        ("incognito", {}, {}),
+        ("incognito", {}, {"round_share": 0.5}),
         ("incognito", PRIVACY, {"metric": "entropy"}),
         ("incognito", PRIVACY, {"iterate": True}),
         ("samarati", PRIVACY, {"all_minimal": True}),
