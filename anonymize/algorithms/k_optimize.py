@@ -85,6 +85,7 @@ from anonymize.algorithms.optimize.stages import Stage
 from anonymize.algorithms.optimize.starts import begin
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
+from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.processes import Workers, workers
@@ -134,7 +135,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     search = StagedSearch(_stages(problem, outlook), Budget(options, context, table.rows), context)
     ranks = {limit: wanted(table, requirements, splits, limit) for limit in {0, problem.limit}}
     with workers(context.threads, _problems, problem) as pool:
-        search.begin(lambda stage: _begin(stage, outlook, ranks))
+        search.begin(lambda stage, timely: _begin(stage, outlook, ranks, timely))
         search.go_on(pool)
     final = search.final
     if final.best.mask is None:
@@ -197,8 +198,9 @@ def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
     return stages
 
 
-def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Any]) -> None:
-    begin(stage.problem, stage.allset, stage.best, ranks[stage.problem.limit], outlook.within(stage.allset))
+def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Ints], timely: Callable[[], bool]) -> None:
+    own = ranks[stage.problem.limit]
+    begin(stage.problem, stage.allset, stage.best, own, outlook.within(stage.allset), timely)
 
 
 class Budget:
@@ -245,7 +247,7 @@ class StagedSearch:
         """The last stage may have what any other has."""
         return self.stages[-1]
 
-    def begin(self, starts: Callable[[Stage], None]) -> None:
+    def begin(self, starts: Callable[[Stage, Callable[[], bool]], None]) -> None:
         """What each stage begins with, as long as there is time; the last begins in any case."""
         for stage in self.stages:
             if self.budget.timely() or stage is self.final:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -34,7 +34,7 @@ from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 from anonymize.spark.reuse import recode_on_engine
 from anonymize.spark.road import EngineRequest, release_on_engine
 from anonymize.spark.searches import check_algorithm, lacking, search_of
-from anonymize.spark.session import session_of
+from anonymize.spark.session import awaited, session_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
@@ -102,11 +102,12 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     place = _Place.of(request)
     with (
         report_files(request.reports, force=request.force, inputs=[place.source]) as publish,
-        session_of(engine.master) as session,
+        place.target.cleared(),
         engine.folder(request.tmp) as folder,
+        session_of(engine.master) as session,
     ):
         own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
-        released, report = release_on_engine(session.read.parquet(place.source), own)
+        released, report = awaited(lambda: release_on_engine(session.read.parquet(place.source), own))
         report = _named(report, place.table, request.output)
         with place.target.written(released, wanted=not request.dry_run):
             publish(report)
@@ -127,10 +128,11 @@ def _randomized(request: Request, engine: Engine) -> dict[str, Any]:
         publish = stack.enter_context(
             report_files(request.reports, force=request.force, inputs=[place.source], beside=beside)
         )
-        session = stack.enter_context(session_of(engine.master))
+        stack.enter_context(place.target.cleared())
         folder = stack.enter_context(engine.folder(request.tmp))
+        session = stack.enter_context(session_of(engine.master))
         own = EngineRandomize(request.spec, request.options, folder, allow_unsafe=request.allow_unsafe)
-        made = randomize_on_engine(session.read.parquet(place.source), own)
+        made = awaited(lambda: randomize_on_engine(session.read.parquet(place.source), own))
         recipients.write_text(json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n")
         report = _named(made.report, place.table, request.output)
         with place.target.written(made.rows, wanted=not request.dry_run):
@@ -164,7 +166,7 @@ def audit_files(request: EngineCheck, engine: Engine) -> Checked:
         report_files(request.reports, force=request.force, inputs=[source]) as publish,
         session_of(engine.master) as session,
     ):
-        audited = audit_on_engine(session.read.parquet(source), request.spec, request.threshold, table)
+        audited = awaited(lambda: audit_on_engine(session.read.parquet(source), request.spec, request.threshold, table))
         publish(audited.report)
     return audited.checked
 
@@ -176,9 +178,10 @@ def recode_files(request: EngineRecode, engine: Engine) -> dict[str, Any]:
     saved = load(request.recoding)
     with (
         report_files(request.reports, force=request.force, inputs=[source, request.recoding]) as publish,
+        target.cleared(),
         session_of(engine.master) as session,
     ):
-        recoded, report = recode_on_engine(session.read.parquet(source), saved)
+        recoded, report = awaited(lambda: recode_on_engine(session.read.parquet(source), saved))
         report = _named(report, request.input, request.output)
         with target.written(recoded, wanted=True):
             publish(report)
@@ -229,10 +232,12 @@ def _is_remote(path: str) -> bool:
 
 @dataclass(frozen=True)
 class ParquetFolder:
-    """A folder of Parquet files that the engine writes. `force`: one that exists is replaced."""
+    """A folder of Parquet files that the engine writes. `force`: one that exists is replaced. `run`: what its
+    temporary names have in them."""
 
     path: str
     force: bool
+    run: str = field(default_factory=lambda: uuid4().hex)
 
     @classmethod
     def of(cls, path: str, table: str, *, force: bool) -> ParquetFolder:
@@ -250,34 +255,55 @@ class ParquetFolder:
                 raise UsageError(f"{path}: there is no folder {Path(path).parent}")
         return cls(path, force)
 
+    @property
+    def final(self) -> Path:
+        """The folder that the path names, which may be a link to it."""
+        return Path(os.path.realpath(self.path))
+
+    def beside(self, kind: str) -> Path:
+        """A name of this run in the same folder."""
+        return self.final.with_name(f".{self.final.name}.{self.run}.{kind}")
+
+    @contextmanager
+    def cleared(self) -> Iterator[None]:
+        """Runs the block, and removes what is left of a release that did not get its name. The engine has ended in the
+        block, as one that still writes would make a folder anew."""
+        temporary.use()
+        try:
+            yield
+        finally:
+            if not _is_remote(self.path):
+                self._clear()
+
+    def _clear(self) -> None:
+        part, old = self.beside("part"), self.beside("old")
+        if os.path.lexists(old) and not os.path.lexists(self.final):
+            old.rename(self.final)
+        for each in (part, old):
+            shutil.rmtree(each, ignore_errors=True)
+            with suppress(OSError):
+                each.unlink()
+
     @contextmanager
     def written(self, released: DataFrame, *, wanted: bool) -> Iterator[None]:
-        """Writes the release, runs the block, and gives it its name; nothing of it is left where one of these fails. At
-        a URI the engine gives it its name itself, after the block."""
+        """Writes the release, runs the block, and gives it its name, within `cleared`. At a URI the engine gives it its
+        name itself, after the block."""
         if not wanted or _is_remote(self.path):
             yield
             if wanted:
-                released.write.mode("overwrite" if self.force else "error").parquet(self.path)
+                mode = "overwrite" if self.force else "error"
+                awaited(lambda: released.write.mode(mode).parquet(self.path))
             return
-        final = Path(os.path.realpath(self.path))
-        part, old = (final.with_name(f".{final.name}.{uuid4().hex}.{kind}") for kind in ("part", "old"))
-        temporary.use()
+        part = self.beside("part")
         try:
-            released.write.mode("error").parquet(str(part))
+            awaited(lambda: released.write.mode("error").parquet(str(part)))
             _without_marks(part)
             yield
-            if os.path.lexists(final):
-                final.rename(old)
-            part.rename(final)
+            if os.path.lexists(self.final):
+                self.final.rename(self.beside("old"))
+            part.rename(self.final)
         except OSError as error:
             raise WriteError(f"{self.path}: {error.strerror}") from None
-        finally:
-            if os.path.lexists(old) and not os.path.lexists(final):
-                old.rename(final)
-            for each in (part, old):
-                shutil.rmtree(each, ignore_errors=True)
-                with suppress(OSError):
-                    each.unlink()
 
 
 def _without_marks(folder: Path) -> None:

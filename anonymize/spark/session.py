@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from anonymize.errors import Problem, UsageError
 from anonymize.spark.engine import require
 
+Result = TypeVar("Result")
+
 SAIL = "sail"
 REMOTE = "SPARK_REMOTE"
 PORT = 15002
 """Of Spark Connect, where an address names none."""
+
+LEAVE_TAKING = 15.0
+"""Seconds that an engine has to end a session: a client of Spark Connect waits ten for what it has released."""
+AT_ONCE = 3.0
+"""The same, where the user does not want to wait."""
+BETWEEN_SIGNALS = 0.2
+"""Seconds after which a signal is seen at the latest."""
 
 
 @contextmanager
@@ -34,13 +44,43 @@ def session_of(master: str | None) -> Iterator[Any]:
     chosen = master or os.environ.get(REMOTE) or (SAIL if find_spec("pysail") else "")
     with ExitStack() as stack:
         address = stack.enter_context(_sail()) if chosen == SAIL else chosen
-        session = _session(address)
-        stack.callback(session.stop)
-        if chosen == SAIL:  # an interrupt ends its server, too, and nothing is worth waiting for then
-            end_soon(session)
-        else:
-            stack.callback(end_soon, session)
+        session = awaited(lambda: _session(address))
+        stack.push(_ended_by(session.stop, at_once=0.0 if chosen == SAIL else AT_ONCE))
         yield session
+
+
+def awaited(work: Callable[[], Result]) -> Result:
+    """What an engine has been asked for. Raises what `work` raises.
+
+    It is asked in another thread, so that an interrupt ends the wait at once: a client of Spark Connect would first ask
+    its server to stop the operation, for up to ten minutes where that has hung, or is gone as Sail is after a Ctrl-C.
+    """
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not future.done():  # not one long wait: where an engine handles signals itself, none would end that
+        wait([future], BETWEEN_SIGNALS)
+    return future.result()
+
+
+def _ended_by(stop: Callable[[], None], at_once: float) -> Callable[..., None]:
+    """What ends a block by `stop`, in a thread, as an engine that has hung, or is gone, may never answer: it waits for
+    that up to LEAVE_TAKING seconds, and up to `at_once` where the block was interrupted."""
+
+    def leave(kind: type[BaseException] | None, *_: object) -> None:
+        ending = Thread(target=stop, daemon=True)
+        seconds = at_once if kind is not None and issubclass(kind, KeyboardInterrupt) else LEAVE_TAKING
+        if seconds:
+            ending.start()
+            ending.join(seconds)
+
+    return leave
 
 
 @contextmanager
@@ -52,11 +92,10 @@ def _sail() -> Iterator[str]:
         raise UsageError(Problem("Sail is not installed", hint="pip install 'anonymize-toolkit[sail]'")) from None
     os.environ.setdefault("RUST_LOG", "error")  # what Sail says of itself is said to whoever asks for it
     server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    try:
+    with ExitStack() as stack:
+        stack.push(_ended_by(server.stop, AT_ONCE))
+        server.start(background=True)
         yield f"sc://localhost:{server.listening_address[1]}"
-    finally:
-        server.stop()
 
 
 def _session(address: str) -> Any:
@@ -78,18 +117,6 @@ def _session(address: str) -> Any:
         place = address.partition(";")[0]  # what follows may be a token
         raise UsageError(Problem(f"{reason} at {place}" if place else reason, hint=hint)) from None
     return session
-
-
-def end_soon(session: Any) -> None:
-    """Of a server of Spark Connect that does not answer: gives up within a second, where it would be asked for ten
-    minutes."""
-    if type(session).__module__.startswith(
-        "pyspark.sql.connect."
-    ):  # another one raises where it is asked for its client
-        from pyspark.sql.connect.client.retries import DefaultPolicy
-
-        warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
-        session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=200)])
 
 
 def _check_reachable(address: str) -> None:

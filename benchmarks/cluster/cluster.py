@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +58,8 @@ def spark_home(given: str | None = None) -> Path | None:
 def _installed() -> Path | None:
     from importlib.util import find_spec
 
-    found = find_spec("pyspark")
-    return None if found is None or found.origin is None else Path(found.origin).parent
+    package = find_spec("pyspark")
+    return None if package is None or package.origin is None else Path(package.origin).parent
 
 
 @dataclass
@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(folder, given.rows)
     with cluster(home, folder) as running:
         engine = ["--engine", "spark", "--master", running.address]
-        runs = {
+        runs: dict[str, Callable[[], str]] = {
             "one machine": lambda: ended(release(folder, given.algorithm, "own.parquet")),
             "cluster": lambda: ended(release(folder, given.algorithm, "two.parquet", *engine)),
             "cluster, a worker killed": lambda: killed_in_the_middle(folder, given.algorithm, "one.parquet", running),

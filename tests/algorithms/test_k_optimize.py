@@ -290,8 +290,12 @@ def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int
     splits, every = Splits.of_table(table, 0), np.ones(problem.splits.count, np.bool_)
     known = BestSplits()
     ranks = wanted(table, (k_anonymity(2),), splits, limit)
-    begin(problem, every, known, ranks, Outlook.of(table, splits, 0).within(every))
+    levels = Outlook.of(table, splits, 0).within(every)
+    begin(problem, every, known, ranks, levels, lambda: True)
     assume(known.cost is not None)
+    late = BestSplits()
+    begin(problem, every, late, ranks, levels, lambda: False)
+    assert late.cost is not None and late.work <= known.work
     found = run(table, (k_anonymity(2),), limit, nodes=1).summary()
     assert known.mask is not None and known.cost is not None and found["cost"] <= known.cost
     view = problem.full(known.mask, known.mask)

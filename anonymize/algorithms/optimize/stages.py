@@ -61,9 +61,9 @@ class Stage:
             if stage.best.cost is not None and stage.best.mask is not None:
                 self.best.offer(stage.best.cost, stage.best.mask)
 
-    def begin(self, starts: Callable[[Stage], None], left: Callable[[], bool]) -> None:
+    def begin(self, starts: Callable[[Stage, Callable[[], bool]], None], left: Callable[[], bool]) -> None:
         """The sets to begin with, the root of the tree, and the local search until it gets no further."""
-        starts(self)
+        starts(self, left)
         self.inherit()
         self.tree.round(lambda tasks: [explore(self.problem, task) for task in tasks], nodes=1)
         for walk in reversed(self.walks):
