@@ -11,9 +11,10 @@ Nothing is judged: whether a release is safe, `anonymize.audit` says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,7 @@ from anonymize import __version__, privacy
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.opened import read_file
+from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, as_written, read_released
@@ -91,6 +92,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         files = stack.enter_context(opened(request.spec, paths))
         request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
+        coming = None if unclassed is not None else stack.enter_context(_coming(request))
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)
         released = None
@@ -98,8 +100,8 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
             distorted = unclassed.opened(request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
             report |= blocks(distorted, table, _queries(request, table))
-        elif request.released is not None:
-            released, report["output"] = _opened(request, request.released, table, stack)
+        elif coming is not None:
+            released, report["output"] = _opened(request, coming(), table)
             _measure(request, released, report)
         if request.models is not None:
             report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
@@ -180,12 +182,27 @@ def _about_units(request: Evaluate) -> list[str]:
 
 def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack) -> ReleasedTable:
     """A release, read as text: UTF-8, with the input's separator. Raises DataError for what the spec cannot read."""
-    return _opened(request, path, table, stack)[0]
+    return _opened(request, read_file(request.spec, path, stack), table)[0]
 
 
-def _opened(request: Evaluate, path: str, table: Table, stack: ExitStack) -> tuple[ReleasedTable, dict[str, Any]]:
+@contextmanager
+def _coming(request: Evaluate) -> Iterator[Callable[[], ReleasedSource] | None]:
+    """What waits for the text of the release, which with several threads is read beside the original; None where there
+    is none. Whatever goes wrong with the original is raised first, and the release is closed after it has been read."""
+    if request.released is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        work = partial(read_file, request.spec, request.released, stack)
+        if request.threads < 2:
+            yield work
+            return
+        with pool_of(1) as pool:
+            yield pool.submit(work).result
+
+
+def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[ReleasedTable, dict[str, Any]]:
     """The release, and the block `output`."""
-    file = read_file(request.spec, path, stack)
     source, linked = file.source, _linked(request, table, file.source)
     try:
         released = read_released(as_written(request.spec), table, file.texts, file.columns, linked)

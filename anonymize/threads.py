@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 @contextmanager
@@ -37,6 +38,25 @@ def ahead(items: Iterator[Item], threads: int) -> Generator[Item]:
         while piece := coming.result():
             coming = pool.submit(_next, items)
             yield from piece
+
+
+def mapped(work: Callable[[Item], Made], items: Sequence[Item], threads: int) -> list[Made]:
+    """What `work` makes of each item, in their order. Raises what it raises of the first item of which it does."""
+    if threads < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    with pool_of(threads) as pool:
+        return list(pool.map(work, items))
+
+
+def meanwhile(work: Callable[[], Item], threads: int) -> Callable[[], Item]:
+    """What waits for the result of `work`, and raises what it raises. With several threads it is begun at once, in a
+    thread of its own; else when its result is asked for."""
+    if threads < 2:
+        return work
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(work)
+    pool.shutdown(wait=False)
+    return future.result
 
 
 def _next(items: Iterator[Item]) -> list[Item]:

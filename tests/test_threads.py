@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from anonymize.threads import ahead, in_parts
+from anonymize.threads import ahead, in_parts, mapped, meanwhile
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
@@ -18,6 +18,19 @@ def test_each_item_is_in_one_part(count: int, threads: int) -> None:
     in_parts(lambda part: parts.append(list(part)), range(count), threads)
     assert sorted(item for part in parts for item in part) == list(range(count))
     assert len(parts) == (threads if count > 1 else 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_what_is_made_of_items_is_in_their_order(threads: int) -> None:
+    def work(item: int) -> int:
+        if item > 5:
+            raise ValueError(f"{item}")
+        return item * item
+
+    assert mapped(work, range(5), threads) == [0, 1, 4, 9, 16]
+    assert mapped(work, [], threads) == []
+    with pytest.raises(ValueError, match="6"):
+        mapped(work, range(9), threads)
 
 
 def test_an_error_comes_out() -> None:
@@ -70,3 +83,22 @@ def test_pieces_that_nobody_asks_for_are_not_made() -> None:
     with closing(ahead(items(), 2)) as pieces:
         assert next(pieces) == 0
     assert len(made) <= 2
+
+
+def test_work_is_done_meanwhile_where_there_are_several_threads() -> None:
+    """With one, it is done by whoever asks for the result."""
+    for threads, begun in ((1, False), (2, True)):
+        started = threading.Event()
+        result = meanwhile(lambda started=started: started.set() or 3, threads)  # type: ignore[misc]
+        assert started.wait(10 if begun else 0) == begun
+        assert result() == 3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_goes_wrong_meanwhile_is_raised_where_the_result_is_asked_for(threads: int) -> None:
+    def work() -> None:
+        raise ValueError("three")
+
+    result = meanwhile(work, threads)
+    with pytest.raises(ValueError, match="three"):
+        result()

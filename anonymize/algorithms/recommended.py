@@ -3,11 +3,12 @@
 What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
 rows. Otherwise the same rows are released with less loss. Where the budget allows for twelve passes of refinement (up
-to about 35,000 rows of 6 quasi-identifiers), what `mondrian`, `top-down` and `bottom-up` begin with is tried on the
-table itself, and the best is refined to the end, as `bottom-up` does. Otherwise `mondrian --refine`, `top-down` and
-`bottom-up` (both within Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table,
-and the one that loses least weighted NCP there makes the release. In a large table, where one pass of refinement over
-all rows is too much work, the classes that lose most are refined.
+to about 35,000 rows of 6 quasi-identifiers), or under models that look at more than sizes for eight (52,000 rows), what
+`mondrian`, `top-down` and `bottom-up` begin with is tried on the table itself, and the best is refined to the end, as
+`bottom-up` does. Otherwise `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts, and refined)
+are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP there makes the
+release. In a large table, where one pass of refinement over all rows is too much work, the classes that lose most are
+refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
@@ -46,7 +47,7 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
@@ -64,6 +65,9 @@ SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
 ENOUGH = 12
 """Passes for which there has to be work so that all rows are their own trial."""
+ENOUGH_UNDER_MODELS = 8, 2
+"""The same under models beyond a size, where a sample holds the starts in another order, as it has smaller classes to
+mend, and where a pass costs as much as two: so many passes, of which so many go to starts that are tried and left."""
 PLENTY = 36
 """Passes for which refinement, trials included, is what the algorithms by themselves would do."""
 TRIAL_ROWS = 3_000
@@ -148,8 +152,12 @@ class Recommendation:
 
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
-        if self.work >= ENOUGH * self._cells(self.rows) and self._timely:
-            return self._of_all_rows()
+        passes = self.work / self._cells(self.rows)
+        if passes >= ENOUGH and self._timely:
+            return self._of_all_rows(passes)
+        few, left = ENOUGH_UNDER_MODELS
+        if passes >= few and self._timely and beyond_size(self.table, self.requirements):
+            return self._of_all_rows(passes - left)
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
         losses = {name: self._loss(classes) for name, classes in trial.items()}
@@ -157,17 +165,17 @@ class Recommendation:
         if trial and self._whole:
             classes = trial[chosen.name]
         else:
-            left = self.work - sum(self._trial_work(each) for each in candidates if each.name in trial)
-            classes = self._classes(chosen, self.rows, left / self._cells(self.rows) - chosen.start, self.context)
+            unspent = self.work - sum(self._trial_work(each) for each in candidates if each.name in trial)
+            classes = self._classes(chosen, self.rows, unspent / self._cells(self.rows) - chosen.start, self.context)
         account: dict[str, Any] = {"algorithm": chosen.name, "options": chosen.options}
         account["reason"] = _reason(len(trial), len(self.sample), self._whole)
         if trial:
             account["trial"] = {"rows": len(self.sample), "loss": losses}
         return self._never_worse(replace(classes, suppressed=self.first.suppressed), account)
 
-    def _of_all_rows(self) -> Regions:
+    def _of_all_rows(self, passes: float) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
-        passes, left = self.work / self._cells(self.rows), 0.0
+        left = 0.0
         if self.deadline != np.inf:
             left = max(self.deadline - time.monotonic(), 1e-3)
         some = Refinable(time_limit=left)

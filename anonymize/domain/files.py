@@ -45,6 +45,7 @@ from pathlib import Path
 import yaml
 
 from anonymize.domain import weights as node_weights
+from anonymize.domain.plain import read_plain
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
 from anonymize.spec.missing import normalized
@@ -103,6 +104,9 @@ def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
     if path.suffix.lower() in {".yaml", ".yml"}:
         branches = _yaml_branches(text, faults, weights)
     else:
+        tree = read_plain(text, _separator(text), normalize=normalize)
+        if tree is not None:
+            return tree
         branches = list(_csv_branches(text, faults))
     if normalize:
         branches, weights = _normalized(branches, weights)

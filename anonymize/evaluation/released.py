@@ -326,13 +326,22 @@ def _distinct(
 ) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
     """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
     (rows,) which of them each row has."""
+    if low == high:
+        own, codes = _texts_of(frame[low])
+        return own, own, None, codes
     beside = name + MISSING
-    third = {"maybe": frame[beside]} if low != high and beside in frame.columns else {}
-    bounds = {"high": frame[high]} if low != high else {}
-    cells = pl.DataFrame({"low": frame[low], **bounds, **third})
+    third = {"maybe": frame[beside]} if beside in frame.columns else {}
+    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
     distinct = cells.unique(maintain_order=True).with_row_index("text")
     texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
     maybe = distinct["maybe"].to_list() if third else None
-    lows = distinct["low"].to_list()
-    highs = distinct["high"].to_list() if bounds else lows
-    return lows, highs, maybe, texts.to_numpy().astype(np.int64)
+    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)
+
+
+def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
+    """The distinct texts of a column, null last where there is one, and (rows,) which of them each row has."""
+    categories = pl.Categories.random()
+    coded = cells.cast(pl.Categorical(categories))  # the categories last as long as a column has them
+    texts: list[str | None] = categories.to_series().to_list()
+    codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
+    return [*texts, None] if cells.null_count() else texts, codes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Recoding, Regions, Released
 from anonymize.recoding.typed import NumberColumns
+from anonymize.report.beside import Beside
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
@@ -28,7 +31,7 @@ from anonymize.rows import PIECE, frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
-from anonymize.threads import ahead
+from anonymize.threads import ahead, meanwhile
 from anonymize.verify import SharedNumbers, Verdict
 
 
@@ -59,8 +62,13 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
-    released = recoding.render(result, table, request.spec.output, drop=drop)
+    released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request))
     return ClassedDraft(request, requirements, table, result, released, drop)
+
+
+def _threads_at_once(request: Request) -> int:
+    """In how many threads things are made that take memory at the same time: in one where there is a limit on it."""
+    return request.threads if request.memory_limit is None else 1
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,8 @@ class ClassedDraft(Draft):
         wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
         written = self.written if wanted or request.in_series else None
         target = files.table
+        if not request.public:
+            _ = self._beside
         pieces = frames(self.request, self.table, self.released, target.format, written, target.separator)
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
@@ -109,6 +119,7 @@ class ClassedDraft(Draft):
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """See `report.data.classed_blocks`."""
+        beside = self._beside()
         facts = ReleaseFacts(
             self.request,
             self.requirements,
@@ -118,8 +129,16 @@ class ClassedDraft(Draft):
             files.table,
             measured.verdict,
             measured.by_weights,
+            beside.kept,
+            beside.sizes,
         )
         return classed_blocks(facts)
+
+    @cached_property
+    def _beside(self) -> Callable[[], Beside]:
+        """What the report has beside the release: of a large table begun when this is first asked for."""
+        threads = _threads_at_once(self.request) if self.table.rows > PIECE else 1
+        return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
     @property
     def _units(self) -> Codes | None:

@@ -114,9 +114,12 @@ class ColumnCells:
 
     @cached_property
     def _shows(self) -> Bools:
-        root = pl.lit(self.attribute.hierarchy.labels[self.attribute.hierarchy.root])
-        top = self.low.to_frame("low").select((pl.col("low") == root).fill_null(False)).to_series().to_numpy()
-        nothing = self.read.of_kind(CellKind.SUPPRESSED, CellKind.MISSING) | (self.read.of_kind(CellKind.LABEL) & top)
+        """(n,) whether each cell shows anything. Where no cell is a label, no hierarchy has to be made."""
+        nothing, labels = self.read.of_kind(CellKind.SUPPRESSED, CellKind.MISSING), self.read.of_kind(CellKind.LABEL)
+        if labels.any():
+            root = pl.lit(self.attribute.hierarchy.labels[self.attribute.hierarchy.root])
+            top = self.low.to_frame("low").select((pl.col("low") == root).fill_null(False)).to_series().to_numpy()
+            nothing = nothing | (labels & top)
         return np.asarray(~nothing)
 
     @cached_property

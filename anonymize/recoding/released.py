@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Ints, mixed_radix, run_starts
+from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import Recoding
-from anonymize.recoding.columns import Released
+from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.spec import Output
 from anonymize.table import Table
+from anonymize.threads import mapped, meanwhile
+
+SMALL = 1 << 17
+"""Rows of a table up to which threads would take longer to begin than they save."""
 
 
-def render(recoding: Recoding, table: Table, output: Output, *, drop: bool) -> Released:
-    """How a recoding reads under the spec's `output`; `drop` leaves the suppressed rows out of the release."""
-    partition = recoding.partition
-    class_of = partition.class_of(table.rows)
-    if not drop:
-        class_of[recoding.suppressed] = partition.count
-    appearances = recoding.appearances(table, output)
-    costs = [each.costs() for each in appearances]
+def render(recoding: Recoding, table: Table, output: Output, *, drop: bool, threads: int = 1) -> Released:
+    """How a recoding reads under the spec's `output`; `drop` leaves the suppressed rows out of the release. Attributes
+    are worked on in several threads where the table is large."""
+    partition, threads = recoding.partition, threads if table.rows > SMALL else 1
+    classes = meanwhile(partial(_class_of, recoding, table, drop=drop), threads)
+    attributes = mapped(_attribute, recoding.appearances(table, output), threads)
     released = Released(
-        class_of=class_of,
-        columns=tuple(column for each in appearances for column in each.columns()),
+        class_of=classes(),
+        columns=tuple(column for columns, _ in attributes for column in columns),
         sizes=partition.sizes,
-        ncp=tuple(ncp for ncp, _ in costs),
-        loss=tuple(loss for _, loss in costs),
+        ncp=tuple(ncp for _, (ncp, _) in attributes),
+        loss=tuple(loss for _, (_, loss) in attributes),
         suppressed_rows=len(recoding.suppressed),
         dropped_rows=len(recoding.suppressed) if drop else 0,
         left_out=table.rows - len(partition.order) - len(recoding.suppressed),
     )
     return _united(released)
+
+
+def _class_of(recoding: Recoding, table: Table, *, drop: bool) -> NDArray[np.int32]:
+    """(rows,) the class of each row; suppressed ones are in the last, or in none where they are left out."""
+    class_of = recoding.partition.class_of(table.rows)
+    if not drop:
+        class_of[recoding.suppressed] = recoding.partition.count
+    return class_of
+
+
+def _attribute(appearance: Appearance) -> tuple[list[ReleasedColumn], tuple[Floats, Floats]]:
+    """What an attribute is released as, and what that costs."""
+    return appearance.columns(), appearance.costs()
 
 
 def _united(released: Released) -> Released:

@@ -16,13 +16,12 @@ from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
-from anonymize.fidelity import fidelity
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.report.codebook import codebook
 from anonymize.request import Request
-from anonymize.risk import merged, risk_before
+from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict, met
@@ -70,6 +69,10 @@ class ReleaseFacts:
     verdict: Verdict
     by_weights: Mapping[str, Any] = field(default_factory=dict)
     """What sampling weights add to the block `risk`."""
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """Marginals and associations, before and after."""
+    sizes: Sizes | None = None
+    """How many classes of each size the input has, where they have been counted."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class Blocks:
     kept: Mapping[str, Any] = field(default_factory=dict)
     released: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labelled: bool = False
+    sizes: Sizes | None = None
 
 
 def classed_blocks(facts: ReleaseFacts) -> Blocks:
@@ -101,11 +105,12 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         utility=_with_bound(facts, utility(_view(facts))),
         recoding=facts.recoding.summary(),
         warnings=_warnings(facts),
-        kept=_kept(facts),
+        kept=facts.kept,
         released={
             each.name: [column.name for column in released.columns_of(each.name)] for each in facts.table.attributes
         },
         labelled=facts.recoding.labelled,
+        sizes=facts.sizes,
     )
 
 
@@ -116,15 +121,6 @@ def _with_bound(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:
     suppressing = facts.request.spec.privacy.suppression > 0
     bound = loss_bound(facts.table, facts.requirements, suppressing=suppressing)
     return block | {"bound": bound.block(block["gcp"])}
-
-
-def _kept(facts: ReleaseFacts) -> dict[str, Any]:
-    """Marginals and associations, which nobody reads where there is no report."""
-    request = facts.request
-    if not request.reports:
-        return {}
-    smallest = max(required_k(facts.requirements), SMALLEST)
-    return fidelity(facts.table, facts.released, request.spec, smallest, values=request.show_values)
 
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
@@ -151,7 +147,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             **chosen,
         },
         "settings": settings(request.spec),
-        **_with_before(blocks.measured, table),
+        **_with_before(blocks, table),
         "utility": blocks.utility,
         **blocks.kept,
         "recoding": recoding,
@@ -174,12 +170,14 @@ def _memory(request: Request, warnings: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _with_before(measured: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
     """The measured blocks, the risk of the input beside that of the release."""
+    measured = blocks.measured
     if "risk" not in measured:
         return dict(measured)
     threshold = measured["risk"].get("threshold") or THRESHOLD
-    return {**measured, "risk": {**measured["risk"], "before": risk_before(table, threshold)}}
+    sizes = sizes_before(table) if blocks.sizes is None else blocks.sizes
+    return {**measured, "risk": {**measured["risk"], "before": risk_before(sizes, threshold)}}
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:

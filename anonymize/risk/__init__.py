@@ -8,7 +8,7 @@ not show. Nothing here decides whether a table is safe; `anonymize.verify` does.
 
 from __future__ import annotations
 
-from anonymize.risk.before import risk_before
+from anonymize.risk.before import Sizes, risk_before, sizes_before
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import Estimate, estimate, individual_risk
 from anonymize.risk.journalist import Journalist, journalist
@@ -21,6 +21,7 @@ __all__ = [
     "Estimate",
     "Journalist",
     "PopulationUniqueness",
+    "Sizes",
     "Subset",
     "Text",
     "TextFrequencySet",
@@ -33,4 +34,5 @@ __all__ = [
     "population_uniques",
     "risk_before",
     "sampled",
+    "sizes_before",
 ]

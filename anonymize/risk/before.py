@@ -25,14 +25,17 @@ Sizes: TypeAlias = Counter[int]
 """How many classes there are of each size."""
 
 
-def risk_before(table: Table, threshold: float, together: int = TOGETHER) -> dict[str, Any]:
-    """Figures of the rows, or of the individuals whom they are about; a record is at risk above the `threshold`.
-
-    `together`: see `TOGETHER`.
-    """
+def sizes_before(table: Table, together: int = TOGETHER) -> Sizes:
+    """How many classes there are of each size, in rows or in the individuals whom they are about. `together`: see
+    `TOGETHER`."""
     sizes: Sizes = Counter()
     for rows in _parts(table, together):
         sizes += _sizes(table, rows)
+    return sizes
+
+
+def risk_before(sizes: Sizes, threshold: float) -> dict[str, Any]:
+    """Figures of the input from the sizes of its classes; a record is at risk above the `threshold`."""
     individuals = sum(size * count for size, count in sizes.items())
     if not individuals:
         return {"classes": 0, "prosecutor_max": 0.0, "prosecutor_mean": 0.0, "records_at_risk": 0.0, "uniques": 0}

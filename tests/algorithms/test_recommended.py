@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms import ALGORITHMS, recommended
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
@@ -55,13 +55,13 @@ def made(people: Path, folder: Path, algorithm: str = "release", **given: Any) -
 def test_the_best_of_the_trial_is_released_and_loses_less_than_mondrian(people: Path, tmp_path: Path) -> None:
     _, mondrian = made(people, tmp_path, "mondrian")
     _, report = made(people, tmp_path)
-    recommended = report["algorithm"]["recommended"]
-    losses = recommended["trial"]["loss"]
+    choice = report["algorithm"]["recommended"]
+    losses = choice["trial"]["loss"]
     assert set(losses) == {"mondrian", "top-down", "bottom-up"}
-    assert recommended["algorithm"] == min(losses, key=lambda name: losses[name])
-    assert report["utility"]["gcp"] < mondrian["utility"]["gcp"] == pytest.approx(recommended["gcp_of_mondrian"])
+    assert choice["algorithm"] == min(losses, key=lambda name: losses[name])
+    assert report["utility"]["gcp"] < mondrian["utility"]["gcp"] == pytest.approx(choice["gcp_of_mondrian"])
     # the weights are all 1, and the table is its own sample: its loss in the trial is that of the release
-    assert report["utility"]["gcp"] == pytest.approx(losses[recommended["algorithm"]], abs=0.02)
+    assert report["utility"]["gcp"] == pytest.approx(losses[choice["algorithm"]], abs=0.02)
 
 
 def test_the_same_bytes_at_every_run_and_number_of_threads(people: Path, tmp_path: Path) -> None:
@@ -109,6 +109,20 @@ def test_other_models_hold_in_a_partial_refinement(people: Path, tmp_path: Path)
     _, report = made(people, tmp_path, options={"effort": 0.00012}, **more)
     assert report["privacy"]["satisfied"]
     assert report["recoding"]["refinement"]["rows"]
+
+
+def test_under_models_starts_are_compared_on_all_rows_from_a_smaller_budget_on(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.0024 of the budget are ten passes over the table's 600 cells; trials of a sample have 100 rows here."""
+    monkeypatch.setattr(recommended, "TRIAL_ROWS", 100)
+    privacy = {"k": 5, "models": [{"model": "distinct-l-diversity", "l": 2}]}
+    more: dict[str, Any] = {"insensitive": [], "sensitive": ["ill"], "privacy": privacy}
+    _, under_models = made(people, tmp_path, options={"effort": 0.0024}, **more)
+    _, alone = made(people, tmp_path, options={"effort": 0.0024})
+    tried = [report["algorithm"]["recommended"].get("trial", {}).get("rows") for report in (under_models, alone)]
+    assert tried == [ROWS, ROWS // 2]
+    assert under_models["recoding"]["refinement"]["passes"] <= 5  # two thirds of eight passes
 
 
 def test_a_public_report_does_not_say_what_was_chosen(people: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, reads_workload
-from anonymize.errors import InfeasibleError
+from anonymize.errors import DataError, InfeasibleError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
@@ -178,3 +178,23 @@ def test_a_mean_that_would_read_as_missing(tmp_path: Path, numeric: str) -> None
     told = json.loads(path.read_text(encoding="utf-8"))
     found = evaluate(Evaluate(spec, output, queries=5, link=link))
     assert found["utility"]["gcp"] == told["utility"]["gcp"] == 0.5
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_original_and_release_are_read_alike_by_any_number_of_threads(tmp_path: Path, threads: int) -> None:
+    """A release with nulls and two columns that show the same texts; then both files are broken, and the original's
+    problem is raised."""
+    content = {"version": 1, "input": {"path": str(tmp_path / "table.csv")}, "privacy": {"k": 1}}
+    content |= {"quasi_identifiers": {"age": {"type": "numeric"}, "job": {}}}
+    spec = make(content, PARAMETERS)
+    (tmp_path / "table.csv").write_text("age,job\n31,cook\n34,cook\n,clerk\n58,\n")
+    (tmp_path / "released.csv").write_text("age,job\n[31-34],cook\n[31-34],cook\n,clerk\n58,\n")
+    request = Evaluate(spec, str(tmp_path / "released.csv"), queries=20, threads=threads)
+    report = evaluate(request)
+    assert report["classes"]["count"] == 3
+    assert report["output"]["rows"] == report["input"]["rows"] == 4
+    assert report["utility"]["gcp"] == pytest.approx(2 * (3 / 27) / 8)  # two of eight cells span 3 of 27 years
+    (tmp_path / "table.csv").write_text("age,job\n31,cook,more\n")
+    (tmp_path / "released.csv").write_text("age,job\n31,cook,more\n")
+    with pytest.raises(DataError, match=r"table\.csv"):
+        evaluate(request)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.risk import risk_before
+from anonymize.risk import risk_before, sizes_before
 from anonymize.spec import make
 from anonymize.table import Source, read
 
@@ -33,4 +33,4 @@ def test_classes_are_of_equal_values_and_individuals_count_once(
         table = read(spec, source)
         threshold = 0.4 if unit is None else 0.5
         for together in (1, 2, 1 << 20):
-            assert risk_before(table, threshold, together) == pytest.approx(expected)
+            assert risk_before(sizes_before(table, together), threshold) == pytest.approx(expected)

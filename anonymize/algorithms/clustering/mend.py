@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
+from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty, UnionPenalties
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges
 
 TRIED = (4, 16, 64)
 """How many of the neighbours that raise the NCP least are tried until one mends the group; if none does, the first is
 taken."""
-CELLS = 1 << 20
+CELLS = 1 << 18
 """Cells of (breaking groups x groups) that are worked on at once."""
 
 Met = Callable[[Ints, Ints, int], Bools]
@@ -49,13 +49,13 @@ def _merged(breaking: Ints, choices: Ints, count: int) -> Ints:
 def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: Ints, met: Met) -> Ints:
     """(breaking,) the group that each is to be merged with."""
     boxes = GroupBoxes.of(codes, partition)
-    ncp = boxes.ncp(penalty)
+    unions, ncp = UnionPenalties(penalty, boxes), boxes.ncp(penalty)
     step = max(CELLS // boxes.count, 1)
     partners = [
         _tried(
             partition,
             breaking[begin : begin + step],
-            _nearest(penalty, boxes, ncp, breaking[begin : begin + step]),
+            _nearest(unions, boxes.sizes, ncp, breaking[begin : begin + step]),
             met,
         )
         for begin in range(0, len(breaking), step)
@@ -63,13 +63,23 @@ def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: I
     return np.concatenate(partners)
 
 
-def _nearest(penalty: Penalty, boxes: GroupBoxes, ncp: Floats, groups: Ints) -> Ints:
-    """(groups, tried) the others, those first whose union with a group raises the total NCP least."""
-    low = np.minimum(boxes.low[:, groups, None], boxes.low[:, None, :])
-    high = np.maximum(boxes.high[:, groups, None], boxes.high[:, None, :])
-    rise = penalty(low, high) * (boxes.sizes[groups, None] + boxes.sizes) - ncp
+def _nearest(unions: UnionPenalties, sizes: Ints, ncp: Floats, groups: Ints) -> Ints:
+    """(groups, tried) the others, those first whose union with a group raises the total NCP least, and of equal ones
+    those of the lowest number."""
+    rise = unions(groups, np.arange(len(sizes)))
+    rise *= sizes[groups, None] + sizes
+    rise -= ncp
     rise[np.arange(len(groups)), groups] = np.inf
-    return np.argsort(rise, axis=1, kind="stable")[:, : min(TRIED[-1], boxes.count - 1)]
+    return _lowest(rise, min(TRIED[-1], len(sizes) - 1))
+
+
+def _lowest(cells: Floats, count: int) -> Ints:
+    """(rows, count) where the lowest cells of each row are, in ascending order; of equal ones the first."""
+    last = np.partition(cells, count - 1, axis=1)[:, count - 1, None]
+    row, column = np.nonzero(cells <= last)
+    order = np.lexsort((column, cells[row, column], row))
+    begins = np.searchsorted(row, np.arange(len(cells)))
+    return np.asarray(column[order][begins[:, None] + np.arange(count)])
 
 
 def _tried(partition: Partition, groups: Ints, near: Ints, met: Met) -> Ints:

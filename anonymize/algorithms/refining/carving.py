@@ -101,7 +101,8 @@ class _Drawn:
         for axis, own in zip(block.measure.axes, places, strict=True):
             low, high = own.min(axis=1), own.max(axis=1)
             left, right = axis.around(np.take_along_axis(own, middle, 1), low[:, None], high[:, None], rng)
-            inside &= (own[:, None, :] >= left[..., None]) & (own[:, None, :] <= right[..., None])
+            place, first, last = _narrow(own, left, right)
+            inside &= (place[:, None, :] >= first[..., None]) & (place[:, None, :] <= last[..., None])
             for both, new in ((wholes, (low, high)), (ends, (left, right))):
                 both[0].append(new[0])
                 both[1].append(new[1])
@@ -111,32 +112,43 @@ class _Drawn:
         return cls(rows, there, inside, held, saved)
 
     def best(self, types: RowTypes, rng: np.random.Generator) -> Bools:
-        """(classes, width) the rows that are carved; none of a class where no box will do."""
-        counts = self._weighed(types)
-        sizes = counts.sum(axis=3)
-        gain = np.where(sizes >= types.k, sizes * self.saved[..., None], 0).reshape(len(self.rows), -1)
-        counts = counts.reshape(*gain.shape, types.count)
-        whole = (types.of[self.rows][..., None] == np.arange(types.count))[..., :] & self.there[..., None]
-        hoped = np.nonzero(gain > GAIN)
-        carved = counts[hoped]
-        rest = whole.sum(axis=1)[hoped[0]] - carved
-        fits = rest.sum(axis=1) >= types.k
+        """(classes, width) the rows that are carved; none of a class where no box will do.
+
+        Only boxes that hold enough rows and cost less than their class are weighed: no others can gain anything.
+        """
+        drawn, box = np.nonzero((self.held.sum(axis=2) >= types.k) & (self.saved > 0))
+        counts = self._weighed(types, drawn, box)
+        sizes = counts.sum(axis=2)
+        gain = np.where(sizes >= types.k, sizes * self.saved[drawn, box, None], 0)
+        number, share = np.nonzero(gain > GAIN)
+        carved = counts[number, share]
+        fits = self._both_meet(types, drawn[number], carved)
+        of_cell = np.zeros((*self.saved.shape, len(SHARES)), gain.dtype)
+        of_cell[drawn[number], box[number], share] = np.where(fits, gain[number, share], 0)
+        cells = of_cell.reshape(len(self.rows), -1)
+        chosen = cells.argmax(axis=1)
+        some = np.flatnonzero(cells[np.arange(len(cells)), chosen] > GAIN)
+        box_of, share_of = np.divmod(chosen, len(SHARES))
+        wanted = np.zeros((len(cells), types.count), np.int64)
+        wanted[some] = self._weighed(types, some, box_of[some])[np.arange(len(some)), share_of[some]]
+        return self._drawn_rows(types, box_of, wanted, rng)
+
+    def _both_meet(self, types: RowTypes, drawn: Ints, carved: Ints) -> Bools:
+        """(n,) whether rows of each type (n, types), carved out of classes (n,), and what they leave meet all."""
+        kinds = (types.of[self.rows][..., None] == np.arange(types.count)) & self.there[..., None]
+        rest = kinds.sum(axis=1)[drawn] - carved
+        fits: Bools = rest.sum(axis=1) >= types.k
         fits[fits] = types.meet(carved[fits])
         fits[fits] = types.meet(rest[fits])
-        met = np.zeros(gain.shape, np.bool_)
-        met[hoped] = fits
-        gain[~met] = 0
-        chosen = gain.argmax(axis=1)
-        each = np.arange(len(gain))
-        wanted = np.where((gain[each, chosen] > GAIN)[:, None], counts[each, chosen], 0)
-        return self._drawn_rows(types, chosen // len(SHARES), wanted, rng)
+        return fits
 
-    def _weighed(self, types: RowTypes) -> Ints:
-        """(classes, boxes, shares, types) how many rows of each type are weighed."""
-        ratio: Floats = np.sort(self.held / types.weights, axis=2)
-        cap = ratio[:, :, ((types.count - 1) * SHARES).astype(np.int64)]
+    def _weighed(self, types: RowTypes, drawn: Ints, box: Ints) -> Ints:
+        """(n, shares, types) how many rows of each type are weighed, of some boxes (n,) of classes (n,)."""
+        held = self.held[drawn, box]
+        ratio: Floats = np.sort(held / types.weights, axis=1)
+        cap = ratio[:, ((types.count - 1) * SHARES).astype(np.int64)]
         most = np.floor(cap[..., None] * types.weights + 1e-9).astype(np.int64)
-        return np.minimum(self.held[:, :, None, :], most)
+        return np.minimum(held[:, None, :], most)
 
     def _drawn_rows(self, types: RowTypes, box: Ints, wanted: Ints, rng: np.random.Generator) -> Bools:
         """(classes, width) rows of a box (classes,), drawn at random: as many of each type as `wanted` (classes, types)
@@ -153,3 +165,11 @@ class _Drawn:
         taken = np.zeros(kind.shape, np.bool_)
         np.put_along_axis(taken, order, rank < np.take_along_axis(most, arranged, 1), 1)
         return taken
+
+
+def _narrow(*places: Places) -> list[Places]:
+    """Places of one axis in few bytes: they are compared many times. Positions of numbers stay as they are."""
+    if places[0].dtype.kind == "f":
+        return list(places)
+    kind = np.int16 if max(int(each.max(initial=0)) for each in places) < 1 << 15 else np.int32
+    return [each.astype(kind) for each in places]

@@ -56,3 +56,14 @@ def test_every_group_is_fine_or_one_is_left(
     assert len(found) == 1 or all(map(diverse, found))
     if all(diverse(np.flatnonzero(np.array(labels) == label).tolist()) for label in set(labels)):
         assert len(found) == len(set(labels))
+
+
+@settings(max_examples=some(50))
+@given(st.integers(1, 6), st.integers(1, 30), st.data(), seeds)
+def test_the_lowest_cells_are_those_of_a_stable_order(
+    rows: int, columns: int, data: st.DataObject, rng: np.random.Generator
+) -> None:
+    count = data.draw(st.integers(1, columns))
+    cells = rng.integers(0, 5, (rows, columns)).astype(np.float64)
+    expected = np.argsort(cells, axis=1, kind="stable")[:, :count]
+    np.testing.assert_array_equal(module._lowest(cells, count), expected)

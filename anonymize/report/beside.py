@@ -1,0 +1,35 @@
+"""What a report says of the input beside the release.
+
+Nothing of it depends on what is measured of the released file, so that it is worked out while that is written and read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anonymize.fidelity import fidelity
+from anonymize.privacy import Requirement
+from anonymize.recoding import Released
+from anonymize.report.data import SMALLEST, required_k
+from anonymize.request import Request
+from anonymize.risk import Sizes, sizes_before
+from anonymize.table import Table
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Marginals and associations (`kept`), which nobody reads where there is no report; and how many classes of each
+    size the input has."""
+
+    kept: Mapping[str, Any]
+    sizes: Sizes
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
+        """Those of a release that nobody else may read the report of."""
+        smallest = max(required_k(requirements), SMALLEST)
+        values = request.show_values
+        kept = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
+        return cls(kept, sizes_before(table))
