@@ -154,10 +154,11 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
 
 @contextmanager
 def report_files(
-    paths: Sequence[str], *, force: bool, inputs: Iterable[object] = ()
+    paths: Sequence[str], *, force: bool, inputs: Iterable[object] = (), beside: Sequence[OutputFile] = ()
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """The reports of a run that publishes nothing else, opened before any work is done. What is yielded writes a report
-    in all forms, and they take their places together. `inputs`: what the run reads; None and `-` are no files.
+    in all forms, and they take their places together, with the files `beside`. `inputs`: what the run reads; None and
+    `-` are no files.
 
     Raises UsageError and WriteError for an output that cannot be.
     """
@@ -170,7 +171,7 @@ def report_files(
         def publish(report: dict[str, Any]) -> None:
             for output, kind in zip(outputs, kinds, strict=True):
                 output.write_text(RENDERERS[kind](report))
-            commit(outputs)
+            commit([*outputs, *beside])
 
         yield publish
 

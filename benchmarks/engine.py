@@ -1,4 +1,6 @@
-"""A release on an engine beside the same on one machine: engine.py WHERE TABLE.parquet [local|sail|spark] ...
+"""A release on an engine beside the same on one machine:
+
+    engine.py WHERE TABLE.parquet [local|sail|spark] ... [--algorithm mondrian|incognito]
 
 `make_scale.py` makes the table, as a CSV; polars writes it as Parquet. Each way of release is a process of its own, and
 they run one after the other: wall seconds and processor seconds (all processes of it, the JVM among them) of the
@@ -10,6 +12,7 @@ At the end, whether the rows of all ways are the same: the number of rows, and a
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -28,7 +31,15 @@ QUASI_IDENTIFIERS: dict[str, dict[str, str]] = {
     **{name: {"type": "numeric"} for name in ("age", "zipcode", "income")},
     **{name: {} for name in ("sex", "race", "marital-status")},
 }
-SPEC = {"version": 1, "quasi_identifiers": QUASI_IDENTIFIERS, "others": "insensitive", "privacy": {"k": 10}}
+LEVELLED: dict[str, dict[str, Any]] = {
+    "age": {"type": "numeric", "hierarchy": {"intervals": [5, 10, 20, 40]}},
+    **{name: {} for name in ("sex", "race", "marital-status", "education", "workclass")},
+}
+COMMON = {"version": 1, "others": "insensitive", "privacy": {"k": 10}}
+SPECS = {
+    "mondrian": COMMON | {"quasi_identifiers": QUASI_IDENTIFIERS},
+    "incognito": COMMON | {"quasi_identifiers": LEVELLED},
+}
 
 
 def processor_seconds() -> float:
@@ -73,22 +84,23 @@ def session_of(way: str) -> Iterator[Any]:
     server.stop()
 
 
-def on_engine(way: str, table: str, folder: str) -> dict[str, Any]:
+def on_engine(way: str, table: str, folder: str, algorithm: str) -> dict[str, Any]:
     """The release by an engine; its rows stay in the folder, as Parquet."""
     from anonymize import spark
 
     with session_of(way) as session:
         session.range(10).count()
         start, before = time.perf_counter(), processor_seconds()
-        _, report = spark.release(session.read.parquet(table), SPEC, checkpoint=folder)
+        df, spec = session.read.parquet(table), SPECS[algorithm]
+        _, report = spark.release(df, spec, checkpoint=folder, algorithm=algorithm)
         wall, used = time.perf_counter() - start, processor_seconds() - before
     return {"wall": wall, "cpu": used, "timing": report["timing"], "classes": report["classes"]["count"]}
 
 
-def on_one_machine(table: str, folder: str) -> dict[str, Any]:
-    """The release by `anonymize mondrian`."""
-    Path(folder, "spec.json").write_text(json.dumps(SPEC))
-    command = [sys.executable, "-m", "anonymize", "mondrian", f"{folder}/spec.json", "-i", table]
+def on_one_machine(table: str, folder: str, algorithm: str) -> dict[str, Any]:
+    """The release by the command."""
+    Path(folder, "spec.json").write_text(json.dumps(SPECS[algorithm]))
+    command = [sys.executable, "-m", "anonymize", algorithm, f"{folder}/spec.json", "-i", table]
     start = time.perf_counter()
     subprocess.run([*command, "-o", f"{folder}/released.parquet"], check=True, stderr=subprocess.DEVNULL)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -105,23 +117,29 @@ def fingerprint(folder: str) -> tuple[int, int]:
     return sum(map(len, hashes)), sum(int(each.cast(pl.UInt64).sum() or 0) for each in hashes) % 2**64
 
 
-def one(way: str, where: str, table: str) -> None:
+def one(way: str, where: str, table: str, algorithm: str) -> None:
     """One way, in this process; prints its figures."""
     folder = tempfile.mkdtemp(prefix=f"{way}-", dir=where)
-    figures = on_one_machine(table, folder) if way == "local" else on_engine(way, table, folder)
+    made = on_one_machine(table, folder, algorithm) if way == "local" else on_engine(way, table, folder, algorithm)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1e3
     rows = fingerprint(folder)
-    print(json.dumps({"way": way, **figures, "peak_mb": round(peak), "rows": rows}), flush=True)
+    print(json.dumps({"way": way, **made, "peak_mb": round(peak), "rows": rows}), flush=True)
 
 
 def main() -> None:
     """All ways, each in a process of its own."""
-    where, table, *ways = sys.argv[1:]
-    if len(ways) == 1:
-        one(ways[0], where, table)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("where")
+    parser.add_argument("table")
+    parser.add_argument("ways", nargs="*", default=["local", "sail"])
+    parser.add_argument("--algorithm", choices=list(SPECS), default="mondrian")
+    given = parser.parse_args()
+    if len(given.ways) == 1:
+        one(given.ways[0], given.where, given.table, given.algorithm)
         return
-    for way in ways or ["local", "sail"]:
-        subprocess.run([sys.executable, __file__, where, table, way], check=True)
+    for way in given.ways:
+        command = [sys.executable, __file__, given.where, given.table, way, "--algorithm", given.algorithm]
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

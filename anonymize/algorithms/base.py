@@ -34,6 +34,8 @@ class Needs:
     unsafe. `units`: it can count whom rows are about instead of rows. `populations`: it can count the people of a
     population. `reusable`: its recoding is a function of the values, which can be saved and applied to other rows,
     except with values of options that say otherwise. `random`: it draws random numbers, whatever its options are.
+    `counted`: it can work on distinct rows, each of which stands for several of the input (see `Attribute.counts`),
+    unless an option has it look at rows.
     """
 
     family: str
@@ -45,6 +47,7 @@ class Needs:
     populations: bool = True
     reusable: bool = True
     random: bool = False
+    counted: bool = False
 
 
 @dataclass(frozen=True)

@@ -61,20 +61,28 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
 def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit: int) -> InfeasibleError:
     """Why no generalization is safe where rows are suppressed by whole classes: which requirement binds, and what would
     be feasible."""
-    try:
-        rows_to_suppress(table, requirements, Context(limit))
-    except InfeasibleError as error:
-        return error
+    single = table.counts is None  # what stands for several rows is not given up row by row
+    if single:
+        try:
+            rows_to_suppress(table, requirements, Context(limit))
+        except InfeasibleError as error:
+            return error
     return InfeasibleError(
         [
             Problem(
                 f"{binding.requirement} is met by no generalization in which at most {limit} rows are suppressed: the "
                 "whole table as one class does not meet it",
-                hint=_single_rows(binding) + alternative(table, binding),
+                hint=_single_rows(binding) + alternative(table, binding) if single else _of_whole(table, binding),
             )
             for binding in _binding(table, requirements)
         ]
     )
+
+
+def _of_whole(table: Table, assessment: Assessment) -> str:
+    """The nearest setting that the whole table meets as one class."""
+    nearest = alternative(table, assessment).removeprefix(", or ")
+    return f"nearest feasible: {nearest}" if nearest else "no setting of it is feasible"
 
 
 def _binding(table: Table, requirements: tuple[Requirement, ...]) -> list[Assessment]:

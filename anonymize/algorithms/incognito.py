@@ -79,7 +79,12 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "incognito"
-NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights", "weights: correlation", "rules"}), units=True)
+NEEDS = Needs(
+    family="full-domain",
+    uses=frozenset({"levels", "weights", "weights: correlation", "rules"}),
+    units=True,
+    counted=True,
+)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.classes import Codes, Floats
+from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
@@ -88,14 +88,23 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:
     """The distorted columns."""
+    columns, chosen = planned(table, requirements, options)
+    bits = system_bits if context.seed is None else seeded_bits(context.seed)
+    released = [_distorted(column, chosen[column.name], bits) for column in columns]
+    warnings = tuple(unknown_values(columns, requirements))
+    return Randomized(options.on, tuple(released), context.seed is not None, bool(options.p.strip(" ,")), warnings)
+
+
+def planned(
+    table: Table, requirements: tuple[Requirement, ...], options: Options
+) -> tuple[list[Distorted], dict[str, float]]:
+    """The columns, not distorted yet, and the p of each. Rows may stand for several. Raises UsageError for parameters
+    that cannot be or a joint table that is too large, InfeasibleError where no parameters keep the bounds."""
     columns = _columns(table)
     given = _by_hand(options.p, columns)
     _check_size([column for column in columns if column.role == "quasi-identifier"], given or _may(columns, options.on))
-    chosen = given or _optimal(columns, requirements, options.on)
-    bits = system_bits if context.seed is None else seeded_bits(context.seed)
-    released = [_distorted(column, chosen.get(column.name, 1.0), bits) for column in columns]
-    warnings = tuple(_unknown_values(columns, requirements))
-    return Randomized(options.on, tuple(released), context.seed is not None, bool(given), warnings)
+    chosen = given or _optimal(columns, requirements, options.on, table.counts)
+    return columns, {column.name: chosen.get(column.name, 1.0) for column in columns}
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -174,7 +183,9 @@ def _number(text: str) -> float | None:
 # --- optimal parameters ----------------------------------------------------------------------------------------------
 
 
-def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on: str) -> dict[str, float]:
+def _optimal(
+    columns: list[Distorted], requirements: tuple[Requirement, ...], on: str, counts: Ints | None
+) -> dict[str, float]:
     """The p of each column that may be distorted. Raises InfeasibleError."""
     quasi = [column for column in columns if column.role == "quasi-identifier"]
     sensitive = [column for column in columns if column.role == "sensitive"]
@@ -190,7 +201,7 @@ def _optimal(columns: list[Distorted], requirements: tuple[Requirement, ...], on
         )
         for column in sensitive
     ]
-    posed = pose(axes, guarded)
+    posed = pose(axes, guarded, counts)
     parameters = optimum(posed)
     if parameters is None:
         capped = {sensitive[number].name for number in posed.beyond_caps}
@@ -231,7 +242,7 @@ def _asked(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator
             yield requirement.parameters
 
 
-def _unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[str]:
+def unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[str]:
     """Warnings of values with an l of their own that do not occur."""
     for column in columns:
         named = {value for given in _asked(column, requirements) for value in given.values}

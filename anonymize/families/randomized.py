@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.publication import Files, ReleasePaths
-from anonymize.randomized import Randomized
+from anonymize.randomized import Distorted, Randomized
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
@@ -78,7 +78,8 @@ class RandomizedDraft(Draft):
         """
         text = verify.text_of(files.table.part, files.table.format, files.table.separator)
         parameters = json.loads(self.parameters)
-        verdict, wrong = measure_randomized(text, self._original(), parameters, self._bounds())
+        bounds = bounds_of(self.distorted.columns, self.requirements)
+        verdict, wrong = measure_randomized(text, self._original(), parameters, bounds)
         if wrong:
             raise UnsafeError(wrong)
         columns = {name: [name] for name in self.request.spec.quasi_identifiers}
@@ -120,19 +121,20 @@ class RandomizedDraft(Draft):
         rows = self.written.rows
         return pl.DataFrame({column.name: column.original[rows] for column in self.distorted.columns})
 
-    def _bounds(self) -> list[Bound | RatioBound]:
-        """What is required, with values as codes."""
-        columns = {column.name: column for column in self.distorted.columns}
-        bounds: list[Bound | RatioBound] = []
-        for requirement in self.requirements:
-            column, given = columns[requirement.attribute or ""], requirement.parameters
-            if not isinstance(given, disclosure.Parameters):
-                bounds.append(RatioBound(requirement.model, column.name, given.model_dump()))
-                continue
-            texts = column.categories.texts
-            named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
-            bounds.append(Bound(column.name, given.l, named, column.missing))
-        return bounds
+
+def bounds_of(columns: Sequence[Distorted], requirements: Sequence[Requirement]) -> list[Bound | RatioBound]:
+    """What is required of some columns, with values as codes."""
+    by_name = {column.name: column for column in columns}
+    bounds: list[Bound | RatioBound] = []
+    for requirement in requirements:
+        column, given = by_name[requirement.attribute or ""], requirement.parameters
+        if not isinstance(given, disclosure.Parameters):
+            bounds.append(RatioBound(requirement.model, column.name, given.model_dump()))
+            continue
+        texts = column.categories.texts
+        named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
+        bounds.append(Bound(column.name, given.l, named, column.missing))
+    return bounds
 
 
 def _frames(
@@ -181,11 +183,15 @@ def _warnings(request: Request, table: Table, distorted: Randomized, *, written:
         )
     if not written:
         warnings.append("the recipient's parameters were not written: name a file with --parameters")
-    if request.spec.privacy.suppression:
-        warnings.append("privacy.suppression has no effect on randomize: no row is left out")
-    if request.spec.sampling_weight is not None:
-        warnings.append("sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart")
-    untouched = [name for name, role in request.spec.roles().items() if role in ("insensitive", "target")]
+    return [*warnings, *warnings_of_spec(request.spec)]
+
+
+def warnings_of_spec(spec: Spec) -> Iterator[str]:
+    """Warnings that follow from the spec alone."""
+    if spec.privacy.suppression:
+        yield "privacy.suppression has no effect on randomize: no row is left out"
+    if spec.sampling_weight is not None:
+        yield "sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart"
+    untouched = [name for name, role in spec.roles().items() if role in ("insensitive", "target")]
     if untouched:
-        warnings.append(f"released as they are, beside distorted columns: {', '.join(untouched)}")
-    return warnings
+        yield f"released as they are, beside distorted columns: {', '.join(untouched)}"

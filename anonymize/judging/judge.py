@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Integers, first_of_each
+from anonymize.classes import Bools, Codes, Integers, Ints, first_of_each
 from anonymize.judging.crowds import crowds_around
 from anonymize.judging.tally import Tally
 from anonymize.privacy import Groups, Histogram, Members, Requirement, Whole, check, granted
@@ -76,7 +76,8 @@ class Judge:
     @cached_property
     def wholes(self) -> dict[str, Whole]:
         """The sensitive attributes in all rows that are released."""
-        return {column.name: Whole.of(column, self.rows, self.table.units) for column in self.columns}
+        table = self.table
+        return {column.name: Whole.of(column, self.rows, table.units, table.counts) for column in self.columns}
 
     @property
     def everyone(self) -> Picked:
@@ -114,27 +115,28 @@ class Judge:
     def _counted(self, labels: Integers, count: int, extract: Extract) -> Groups:
         """The classes without populations."""
         individuals = None if self.table.units is None else self.table.units[extract.rows]
+        counts = self._counts(extract)
         histograms = {
-            column.name: Histogram.of(column, labels, count, codes, self.wholes[column.name], individuals)
+            column.name: Histogram.of(column, labels, count, codes, self.wholes[column.name], individuals, counts)
             for column, codes in zip(self.columns, extract.sensitive, strict=True)
         }
-        return Groups(_sizes(labels, count, individuals), histograms)
+        return Groups(_sizes(labels, count, individuals, counts), histograms)
+
+    def _counts(self, extract: Extract) -> Ints | None:
+        """(n,) how many rows each of some rows stands for; None: itself alone."""
+        return None if self.table.counts is None else self.table.counts[extract.rows]
 
     def tally(self, labels: Integers, count: int) -> Tally:
         """What is in each of `count` cells, given the cell (n,) of each row that is released."""
-        counts = np.bincount(labels, minlength=count)
         if self.table.units is not None:
             members = Members.of_rows(self.columns, labels, count, self.table.units, self.rows)
-            return Tally(self.requirements, counts, {}, members)
-        codes = zip(self.columns, self.everyone.sensitive, strict=True)
-        return Tally(
-            self.requirements,
-            counts,
-            {each.name: Histogram.of(each, labels, count, own, self.wholes[each.name]) for each, own in codes},
-        )
+            return Tally(self.requirements, np.bincount(labels, minlength=count), {}, members)
+        cells = self._counted(labels, count, self.everyone)
+        return Tally(self.requirements, cells.sizes, cells.histograms)
 
 
-def _sizes(labels: Integers, count: int, individuals: Integers | None) -> NDArray[np.int64]:
-    """(count,) members of each class, given the class (n,) of each row and the individual (n,) it is about."""
+def _sizes(labels: Integers, count: int, individuals: Integers | None, counts: Integers | None) -> NDArray[np.int64]:
+    """(count,) members of each class, given the class (n,) of each row, and the individual (n,) it is about or how many
+    rows (n,) it stands for."""
     counted = labels if individuals is None else labels[first_of_each(labels, individuals)]
-    return np.bincount(counted, minlength=count)
+    return np.bincount(counted, counts, minlength=count).astype(np.int64, copy=False)

@@ -106,7 +106,7 @@ def normalized_weights(attributes: Sequence[Attribute], weights: Weights) -> Flo
 def leaf_rows(attribute: Attribute) -> Ints:
     """(leaves,) rows of each leaf of the attribute's hierarchy."""
     leaves = attribute.generalization.leaf_of(attribute.codes)
-    return np.bincount(leaves, minlength=attribute.hierarchy.size)
+    return np.bincount(leaves, attribute.counts, minlength=attribute.hierarchy.size).astype(np.int64)
 
 
 def level_values(attribute: Attribute) -> Floats:

@@ -35,18 +35,23 @@ class Whole:
 
     @classmethod
     def of(
-        cls, column: SensitiveColumn, rows: NDArray[np.uint32] | None = None, units: Integers | None = None
+        cls,
+        column: SensitiveColumn,
+        rows: NDArray[np.uint32] | None = None,
+        units: Integers | None = None,
+        counts: Integers | None = None,
     ) -> Whole:
         """The distribution in all rows of a table, or in some. `units`: the individual that each row of the table is
-        about."""
+        about; or `counts`: how many rows each stands for."""
         picked = slice(None) if rows is None else rows
         codes = column.codes[picked]
         if units is not None:
             codes = codes[first_of_each(codes, units[picked])]
-        counts = np.bincount(codes, minlength=column.size)
+        weights = None if counts is None else counts[picked]
+        totals = np.bincount(codes, weights, minlength=column.size).astype(np.int64, copy=False)
         if column.missing is not None:
-            counts[column.missing] = 0
-        return cls(counts, column.levels, column.texts if column.values is None else column.values)
+            totals[column.missing] = 0
+        return cls(totals, column.levels, column.texts if column.values is None else column.values)
 
     def protected(self, values: tuple[str, ...]) -> NDArray[np.bool_]:
         """(size,) which codes read as one of the values."""
@@ -98,13 +103,14 @@ class Histogram:
         codes: Integers,
         whole: Whole,
         units: Integers | None = None,
+        counts: Integers | None = None,
     ) -> Histogram:
         """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and the individual (n,) it
-        is about."""
+        is about, or how many rows (n,) it stands for."""
         if units is not None:
             first = first_of_each(classes, codes, units)
             classes, codes = classes[first], codes[first]
-        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, whole=whole)
+        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, counts, whole)
 
     @classmethod
     def from_rows(

@@ -41,9 +41,9 @@ class Guarded:
     cap: float = 1.0
 
 
-def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded]) -> DistortionProblem:
+def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded], counts: Ints | None = None) -> DistortionProblem:
     """The problem. Its parameters: the quasi-identifiers that are free, one for all others if there are any, then the
-    sensitive attributes."""
+    sensitive attributes. `counts` (rows,): how many rows each row stands for; None: itself alone."""
     free = [axis for axis in axes if axis.free]
     shape = [axis.size for axis in free]
     rest = [axis for axis in axes if not axis.free]
@@ -54,11 +54,11 @@ def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded]) -> DistortionPro
     for axis in free:
         number *= number.dtype.type(axis.size)
         number += axis.codes.astype(number.dtype, copy=False)
-    counts = np.bincount(number, minlength=int(np.prod(shape)))
-    pi = (counts / len(number)).reshape(shape)
+    totals = np.bincount(number, counts, minlength=int(np.prod(shape))).astype(np.int64, copy=False)
+    pi = (totals / totals.sum()).reshape(shape)
     caps = tuple(each.cap for each in guarded)
     flags = [axis.free for axis in free] + [each.free for each in guarded]
-    return DistortionProblem(pi, tuple(_cells(number, counts, each) for each in guarded), tuple(flags), caps)
+    return DistortionProblem(pi, tuple(_cells(number, totals, each, counts) for each in guarded), tuple(flags), caps)
 
 
 def _combined(axes: Sequence[JointAxis]) -> tuple[Codes, int]:
@@ -70,15 +70,15 @@ def _combined(axes: Sequence[JointAxis]) -> tuple[Codes, int]:
     return number.astype(np.uint32), size
 
 
-def _cells(number: Integers, counts: Ints, guarded: Guarded) -> DisclosureCells:
-    """The cells of one sensitive attribute that occur."""
-    runs = Runs.count_values(number, guarded.codes, len(counts), len(guarded.l))
-    present = counts.copy()
+def _cells(number: Integers, totals: Ints, guarded: Guarded, counts: Ints | None) -> DisclosureCells:
+    """The cells of one sensitive attribute that occur; `totals`: rows of each cell of the quasi-identifiers."""
+    runs = Runs.count_values(number, guarded.codes, len(totals), len(guarded.l), counts)
+    present = totals.copy()
     exposed = runs.counts.astype(np.float64)
     if guarded.missing is not None:
         absent = runs.codes == guarded.missing
         present[runs.classes[absent]] -= runs.counts[absent]
         exposed[absent] = 0
-    shares = runs.counts / counts[runs.classes]
+    shares = runs.counts / totals[runs.classes]
     exposed /= np.maximum(present[runs.classes], 1)
     return DisclosureCells(runs.classes, shares, exposed, guarded.l[runs.codes], len(guarded.l))

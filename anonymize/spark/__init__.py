@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from anonymize.python import SpecLike
     from anonymize.spark.engine import DataFrame
 
-__all__ = ["audit", "recode", "release"]
+__all__ = ["audit", "randomize", "recode", "release"]
+
+SETTINGS = ("k", "l", "t", "suppression")
+"""What is given over the spec."""
 
 
 def release(
@@ -33,17 +36,18 @@ def release(
     *,
     checkpoint: str | None = None,
     algorithm: str = "mondrian",
-    cut: str = "auto",
     part_rows: int | None = None,
     most_values: int | None = None,
+    most_combinations: int | None = None,
     allow_unsafe: bool = False,
-    **settings: Any,
+    **given: Any,
 ) -> tuple[DataFrame, dict[str, Any]]:
     """A release of a DataFrame, measured where it was written, and its report.
 
-    `checkpoint`: see the module. `cut`: the rule; `auto` as in Mondrian's manual. `part_rows`: how many
-    rows a worker grows at once, which the release does not depend on. `most_values`: different values of a column that
-    the driver takes. `settings`: `k`, `l`, `t` and `suppression`, over the spec.
+    `checkpoint`: see the module. `algorithm`: `mondrian`, or a full-domain one. `part_rows`: how many rows a worker
+    grows at once with Mondrian, which the release does not depend on. `most_values`: different values of a column that
+    the driver takes; `most_combinations`: combinations of them, for a full-domain search. `given`: `k`, `l`, `t` and
+    `suppression`, over the spec, and the algorithm's own options, by the names that `anonymize.release` has for them.
 
     Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError,
     InfeasibleError and UnsafeError as `anonymize.release` does.
@@ -54,18 +58,66 @@ def release(
     require()
     from anonymize import spec as specs
     from anonymize.algorithms.splitting.parts import PART_ROWS
+    from anonymize.spark.checking import refuse
+    from anonymize.spark.distinct import MOST_COMBINATIONS
     from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
+    from anonymize.spark.searches import check_algorithm, lacking, options_of, search_of
 
-    _refuse_unknown("release", settings)
-    if algorithm != "mondrian":
-        raise UsageError(Problem(f"{algorithm} does not run on an engine", hint="mondrian does"))
+    check_algorithm(algorithm)
+    settings = {name: given.pop(name) for name in SETTINGS if name in given}
+    options = options_of(algorithm, given)
+    refuse(lacking(algorithm, options), "make the release on one machine")
+    folder = _needed("release", checkpoint)
+    model = specs.override(model_of(spec), **settings)
+    search = search_of(algorithm, options, part_rows or PART_ROWS, most_combinations or MOST_COMBINATIONS)
+    request = EngineRequest(model, search, folder, most_values or MOST_VALUES, allow_unsafe)
+    return release_on_engine(df, request)
+
+
+def randomize(
+    df: DataFrame,
+    spec: SpecLike,
+    *,
+    checkpoint: str | None = None,
+    on: str = "both",
+    p: str = "",
+    most_values: int | None = None,
+    most_combinations: int | None = None,
+    allow_unsafe: bool = False,
+    l: int | None = None,  # noqa: E741
+) -> tuple[DataFrame, dict[str, Any], dict[str, Any]]:
+    """Randomized response: the distorted DataFrame, the recipient's parameters, and the report.
+
+    `checkpoint`: a folder that the engine's workers can write to and read; it is private, and holds the original
+    categories beside the distorted ones. `on`, `p`: as the command has them. `most_values`, `most_combinations`: as for
+    `release`. `l`: over the spec. Random numbers are those of the workers' operating systems; no seed is taken.
+
+    Raises as `release` does.
+    """
+    from anonymize.python import model_of
+    from anonymize.spark.engine import require
+
+    require()
+    from anonymize import spec as specs
+    from anonymize.algorithms.randomize import Options
+    from anonymize.spark.distinct import MOST_COMBINATIONS
+    from anonymize.spark.learned import MOST_VALUES
+    from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
+
+    model, most = specs.override(model_of(spec), l=l), most_combinations or MOST_COMBINATIONS
+    folder = _needed("randomize", checkpoint)
+    request = EngineRandomize(model, Options(on, p), folder, most_values or MOST_VALUES, most, allow_unsafe)
+    made = randomize_on_engine(df, request)
+    return made.rows, made.parameters, made.report
+
+
+def _needed(name: str, checkpoint: str | None) -> str:
+    """Raises UsageError without a checkpoint."""
     if checkpoint is None:
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
-        raise UsageError(Problem("spark.release needs a folder that workers can write to", hint=hint))
-    model = specs.override(model_of(spec), **settings)
-    request = EngineRequest(model, cut, checkpoint, part_rows or PART_ROWS, most_values or MOST_VALUES, allow_unsafe)
-    return release_on_engine(df, request)
+        raise UsageError(Problem(f"spark.{name} needs a folder that workers can write to", hint=hint))
+    return checkpoint
 
 
 def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: Any) -> dict[str, Any]:
@@ -85,14 +137,10 @@ def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: 
     from anonymize import spec as specs
     from anonymize.spark.checking import audit_on_engine
 
-    _refuse_unknown("audit", settings)
-    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
-
-
-def _refuse_unknown(name: str, settings: dict[str, Any]) -> None:
-    unknown = sorted(set(settings) - {"k", "l", "t", "suppression"})
+    unknown = sorted(set(settings) - set(SETTINGS))
     if unknown:
-        raise UsageError(f"spark.{name} has no option {', '.join(unknown)}")
+        raise UsageError(f"spark.audit has no option {', '.join(unknown)}")
+    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
 
 
 def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[DataFrame, dict[str, Any]]:

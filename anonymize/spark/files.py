@@ -7,33 +7,39 @@ has been measured before, from the checkpoint. Reports come first and the releas
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from anonymize import temporary
+from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.formats.base import Checked
+from anonymize.names import parameters_beside
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
 from anonymize.spark.checking import audit_on_engine, refuse
+from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.engine import DataFrame
+from anonymize.spark.randomizing import NAME as RANDOMIZE
+from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 from anonymize.spark.reuse import recode_on_engine
 from anonymize.spark.road import EngineRequest, release_on_engine
+from anonymize.spark.searches import check_algorithm, lacking, search_of
 from anonymize.spark.session import awaited, session_of
 from anonymize.spec import Spec
+from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
 
 PARQUET = ".parquet"
-ON_ENGINE = ("cut",)
-"""Options of Mondrian that an engine has."""
 
 
 @dataclass(frozen=True)
@@ -87,24 +93,69 @@ class EngineRecode:
 
 def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
-    names them. Raises UsageError for whatever else is asked for, and as `spark.release` does."""
-    _refuse(request)
-    table = str(request.input or request.spec.input.path or "-")
-    source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
-    paths = Paths(request.input, ReleasePaths((request.output,)), request.reports, force=request.force)
-    paths.check([table], named_by(request.spec))
+    names them. Raises UsageError for whatever else is asked for, and as `spark.release` and `spark.randomize` do."""
+    if request.algorithm == RANDOMIZE:
+        return _randomized(request, engine)
+    check_algorithm(request.algorithm)
+    _refuse(request, lacking(request.algorithm, request.options))
+    search = search_of(request.algorithm, request.options, PART_ROWS, MOST_COMBINATIONS)
+    place = _Place.of(request)
     with (
-        report_files(request.reports, force=request.force, inputs=[source]) as publish,
-        target.cleared(),
+        report_files(request.reports, force=request.force, inputs=[place.source]) as publish,
+        place.target.cleared(),
         engine.folder(request.tmp) as folder,
         session_of(engine.master) as session,
     ):
-        own = EngineRequest(request.spec, request.options.cut, folder, allow_unsafe=request.allow_unsafe)
-        released, report = awaited(lambda: release_on_engine(session.read.parquet(source), own))
-        report = _named(report, table, request.output)
-        with target.written(released, wanted=not request.dry_run):
+        own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
+        released, report = awaited(lambda: release_on_engine(session.read.parquet(place.source), own))
+        report = _named(report, place.table, request.output)
+        with place.target.written(released, wanted=not request.dry_run):
             publish(report)
     return report
+
+
+def _randomized(request: Request, engine: Engine) -> dict[str, Any]:
+    """The same of a randomized release, with the recipient's parameters beside it."""
+    _refuse(request, {})
+    parameters = str(request.options.parameters)
+    if _is_remote(request.output) and not parameters:
+        raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
+    parameters = parameters or parameters_beside(request.output)
+    place = _Place.of(request, parameters)
+    with ExitStack() as stack:
+        recipients = stack.enter_context(OutputFile(parameters, force=request.force))
+        beside = [] if request.dry_run else [recipients]
+        publish = stack.enter_context(
+            report_files(request.reports, force=request.force, inputs=[place.source], beside=beside)
+        )
+        stack.enter_context(place.target.cleared())
+        folder = stack.enter_context(engine.folder(request.tmp))
+        session = stack.enter_context(session_of(engine.master))
+        own = EngineRandomize(request.spec, request.options, folder, allow_unsafe=request.allow_unsafe)
+        made = awaited(lambda: randomize_on_engine(session.read.parquet(place.source), own))
+        recipients.write_text(json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n")
+        report = _named(made.report, place.table, request.output)
+        with place.target.written(made.rows, wanted=not request.dry_run):
+            publish(report)
+    return report
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a release comes from and goes to: the `table` as it was named, and as the engine reads it."""
+
+    table: str
+    source: str
+    target: ParquetFolder
+
+    @classmethod
+    def of(cls, request: Request, *texts: str) -> _Place:
+        """Raises UsageError for files that cannot be. `texts`: those that are published beside the rows."""
+        table = str(request.input or request.spec.input.path or "-")
+        source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
+        paths = Paths(request.input, ReleasePaths((request.output,), texts), request.reports, force=request.force)
+        paths.check([table], named_by(request.spec))
+        return cls(table, source, target)
 
 
 def audit_files(request: EngineCheck, engine: Engine) -> Checked:
@@ -148,18 +199,11 @@ def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-def _refuse(request: Request) -> None:
-    """Raises UsageError for all that an engine does not do, at once."""
-    if request.algorithm != "mondrian":
-        raise UsageError(Problem(f"{request.algorithm} does not run on an engine", hint="mondrian does"))
-    given = {
-        f"--{each.name.replace('_', '-')}": getattr(request.options, each.name) != each.default
-        for each in fields(request.options)
-        if each.name not in ON_ENGINE
-    }
+def _refuse(request: Request, given: dict[str, object]) -> None:
+    """Raises UsageError for all that an engine does not do, at once. `given`: options of the algorithm, by flag."""
     private = ("save_recoding", "save_link", "start_series", "after", "key")
     others = ("seed", "memory_limit", "output_format", *private)
-    given |= {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
+    given = given | {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
     flags = {"--public-report": request.public, "--show-values": request.show_values, "--bound": request.bound}
     refuse({**given, **flags}, "make the release on one machine")
 
@@ -253,12 +297,21 @@ class ParquetFolder:
         part = self.beside("part")
         try:
             awaited(lambda: released.write.mode("error").parquet(str(part)))
+            _without_marks(part)
             yield
             if os.path.lexists(self.final):
                 self.final.rename(self.beside("old"))
             part.rename(self.final)
         except OSError as error:
             raise WriteError(f"{self.path}: {error.strerror}") from None
+
+
+def _without_marks(folder: Path) -> None:
+    """Takes away what Spark writes beside the rows (checksums, a mark that it has ended), which other readers of a
+    folder stumble over."""
+    for each in folder.iterdir():
+        if each.name.startswith((".", "_")) and each.is_file():
+            each.unlink()
 
 
 def _overlap(path: str, table: str) -> bool:

@@ -20,7 +20,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses
-from anonymize.classes import Codes, Ints, Partition, Runs
+from anonymize.classes import Codes, Integers, Ints, Partition, Runs
 from anonymize.judging import Judge
 from anonymize.privacy import Whole
 from anonymize.recoding import Regions, Released, render
@@ -136,12 +136,17 @@ def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     scattered = struct({PART: "long", PIECE: "long", **dict.fromkeys(codes, "int")})
     for place in layout.passing:
         scattered = scattered.add(fields[f"c{place}"])
-    released = struct({})
+    rows = df.mapInArrow(partial(_scatter, plan), scattered)
+    return grouped(rows, (PART, PIECE), partial(_release, plan), released_schema(df, layout))
+
+
+def released_schema(df: DataFrame, layout: EngineColumns) -> Any:
+    """The type of the rows of a release, whose generalized columns are texts."""
+    fields, released = {field.name: field for field in df.schema.fields}, struct({})
     for place in layout.released:
         quasi = layout.roles[layout.names[place]] == "quasi-identifier"
         released = released.add(f"c{place}", "string") if quasi else released.add(fields[f"c{place}"])
-    rows = df.mapInArrow(partial(_scatter, plan), scattered)
-    return grouped(rows, (PART, PIECE), partial(_release, plan), released)
+    return released
 
 
 def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -166,22 +171,27 @@ def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _release(plan: Plan, rows: pa.Table) -> pa.Table:
     """The rows of a part, or of a piece of one, as they are released."""
-    import pyarrow as pa
-
     table = _coded(plan, rows)
     number = int(rows[PART][0].as_py())
     if number in plan.boxes:
         released = _in_box(plan, table, plan.boxes[number])
     else:
         released = render(_regions(plan, _grown(plan, table, number)), table, plan.output, drop=False)
-    names = [plan.layout.names[place] for place in plan.layout.released]
-    cells = ReleasedRows(released, plan.layout.roles, names).cells
+    return as_released(released, plan.layout, released.class_of[: rows.num_rows], rows)
+
+
+def as_released(released: Released, layout: EngineColumns, class_of: Integers, rows: pa.Table) -> pa.Table:
+    """Some rows as they are released. `class_of` (rows,); `rows`: what passes through, by its places."""
+    import pyarrow as pa
+
+    names = [layout.names[place] for place in layout.released]
+    cells = ReleasedRows(released, layout.roles, names).cells
     columns = {}
-    for place in plan.layout.released:
-        name = plan.layout.names[place]
-        if plan.layout.roles[name] == "quasi-identifier":
+    for place in layout.released:
+        name = layout.names[place]
+        if layout.roles[name] == "quasi-identifier":
             (column,) = released.columns_of(name)
-            texts = cells[column.name].gather(column.of_class[released.class_of[: rows.num_rows]])
+            texts = cells[column.name].gather(column.of_class[class_of])
             columns[f"c{place}"] = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
         else:
             columns[f"c{place}"] = rows[f"c{place}"]

@@ -53,9 +53,9 @@ class CodeBook:
 class Learned:
     """A DataFrame of `rows` rows, of which only counts are known.
 
-    `attributes`, `sensitive`: their codes are those of the different values. `books`: the codes of each, the attributes
-    first. `counts`: (size,) rows of each code. `windows`: of each attribute, the ends that may be shown; None: of a
-    category.
+    `attributes`, `sensitive`: their codes are those of the different values; the attributes have `counts` of the rows
+    with each. `books`: the codes of each, the attributes first. `counts`: (size,) rows of each code. `windows`: of each
+    attribute, the ends that may be shown; None: of a category.
     """
 
     rows: int
@@ -75,7 +75,9 @@ class Learned:
         """Some rows of the DataFrame as a table, of their codes (rows,)."""
         return Table(
             rows=rows,
-            attributes=tuple(replace(own, codes=each) for own, each in zip(self.attributes, codes, strict=True)),
+            attributes=tuple(
+                replace(own, codes=each, counts=None) for own, each in zip(self.attributes, codes, strict=True)
+            ),
             sensitive=tuple(replace(own, codes=each) for own, each in zip(self.sensitive, sensitive, strict=True)),
             columns=(),
             source=_NO_SOURCE,
@@ -88,7 +90,7 @@ class Learned:
         none: Codes = np.zeros(0, np.uint8)
         return replace(
             self,
-            attributes=tuple(replace(each, codes=none) for each in self.attributes),
+            attributes=tuple(replace(each, codes=none, counts=None) for each in self.attributes),
             sensitive=tuple(replace(each, codes=none) for each in self.sensitive),
         )
 
@@ -118,6 +120,9 @@ def learn(
         frame = counted[name]
         books.append(CodeBook(places[name], pl.DataFrame([frame["value"], pl.Series("code", codes)]), size))
         counts.append(np.bincount(codes, frame["count"].to_numpy(), minlength=size).astype(np.int64))
+    attributes = tuple(
+        replace(each, counts=counted[each.name]["count"].to_numpy().astype(np.int64)) for each in attributes
+    )
     learned = Learned(rows, attributes, sensitive, tuple(books), tuple(counts), (), spec.largest_k)
     check_protected(learned.table([a.codes for a in attributes], [s.codes for s in sensitive], 0), requirements)
     return replace(learned, windows=tuple(map(_window, attributes, counts, [learned.largest_k] * len(attributes))))

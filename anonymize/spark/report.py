@@ -16,14 +16,22 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
 from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
+from anonymize.recoding import Levels, Regions
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
-from anonymize.report.data import SCHEMA_VERSION, peak_mb, required_k, settings, spec_block, verdict_blocks
+from anonymize.report.data import (
+    SCHEMA_VERSION,
+    peak_mb,
+    required_k,
+    settings,
+    spec_block,
+    unused_parts,
+    verdict_blocks,
+)
 from anonymize.spark.checking import DATAFRAME
-from anonymize.spark.cutting import Demands
 from anonymize.spark.engine import DataFrame, collected
-from anonymize.spark.growing import EngineColumns
-from anonymize.spark.learned import Learned
+from anonymize.spark.outcome import EngineFrame, EngineOutcome
+from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
@@ -34,15 +42,23 @@ from anonymize.verify.counted import TextReading
 class EngineFacts:
     """Everything that the report is made from. `df`: the input. `sizes`: of the classes that are not suppressed."""
 
-    spec: Spec
+    known: EngineFrame
     df: DataFrame
-    layout: EngineColumns
-    learned: Learned
-    demands: Demands
+    search: EngineSearch
+    outcome: EngineOutcome
     verdict: Verdict
     sizes: pl.Series
     reading: TextReading
-    part_rows: int
+
+    @property
+    def dropped_rows(self) -> int:
+        """Rows of the input that are not in the release."""
+        return self.known.learned.rows - self.verdict.rows
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Those, and the rows that read as suppressed."""
+        return self.verdict.suppressed_rows + self.dropped_rows
 
 
 @dataclass(frozen=True)
@@ -65,45 +81,47 @@ class Marginals(View):
 
 def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict[str, Any]:
     """The report. `written`: the release, its columns by their places."""
-    spec, verdict, learned = facts.spec, facts.verdict, facts.learned
+    spec, verdict, learned = facts.known.spec, facts.verdict, facts.known.learned
     blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
-    mondrian = ALGORITHMS["mondrian"]
+    unused = unused_parts(spec, facts.search.algorithm, facts.search.options)
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "anonymize", "version": __version__},
         "started_at": clock.started_at.isoformat(timespec="seconds"),
         "spec": spec_block(spec),
-        "input": {"path": DATAFRAME, "sha256": None, "rows": learned.rows, "columns": len(facts.layout.names)},
+        "input": {"path": DATAFRAME, "sha256": None, "rows": learned.rows, "columns": len(facts.known.layout.names)},
         "output": {
             "path": DATAFRAME,
             "sha256": None,
             "rows": verdict.rows,
-            "suppressed_rows": verdict.suppressed_rows,
-            "dropped_rows": learned.rows - verdict.rows,
+            "suppressed_rows": facts.suppressed_rows,
+            "dropped_rows": facts.dropped_rows,
             "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
         },
         "algorithm": {
-            "name": "mondrian",
-            "family": mondrian.NEEDS.family,
-            "options": {"cut": facts.demands.cut, "part_rows": facts.part_rows},
+            "name": facts.search.algorithm,
+            "family": ALGORITHMS[facts.search.algorithm].NEEDS.family,
+            "options": dict(facts.outcome.options),
             "seed": None,
         },
         "settings": settings(spec),
         **blocks,
         "risk": {**blocks["risk"], "before": None},
         "utility": utility(_view(facts, marginals)),
-        "recoding": {
-            "kind": "regions",
-            "cut": facts.demands.cut,
-            "regions": verdict.classes["count"],
-            "suppressed_rows": verdict.suppressed_rows,
-        },
-        "codebook": codebook(spec, facts.layout.names, {}, labels=False),
+        "recoding": _recoding(facts),
+        "codebook": codebook(spec, facts.known.layout.names, {}, labels=facts.outcome.recoding["kind"] == Levels.KIND),
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
         "engine": {"version": str(facts.df.sparkSession.version)},
-        "warnings": [*verdict.remarks, *verdict.cautions],
+        "warnings": [*unused, *verdict.remarks, *verdict.cautions],
     }
+
+
+def _recoding(facts: EngineFacts) -> dict[str, Any]:
+    """What was found; rows are those of the DataFrame."""
+    regions = {"regions": facts.verdict.classes["count"]} if facts.outcome.recoding["kind"] == Regions.KIND else {}
+    suppressed = {"suppressed_rows": facts.suppressed_rows}
+    return {**facts.outcome.recoding, **regions, **suppressed}
 
 
 def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
@@ -117,23 +135,25 @@ def _suppressed(counted: pl.DataFrame, spec: Spec) -> int:
 
 
 def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
-    attributes = facts.learned.attributes
+    attributes = facts.known.learned.attributes
     return Marginals(
         attributes=attributes,
         ncp=(),
         loss=(),
         sizes=facts.sizes.to_numpy().astype(np.int64),
-        suppressed_rows=facts.verdict.suppressed_rows,
-        k=required_k(facts.demands.requirements),
-        weights=facts.spec.weights,
+        suppressed_rows=facts.suppressed_rows,
+        k=required_k(facts.known.requirements),
+        levels=facts.outcome.levels,
+        weights=facts.known.spec.weights,
         sums=[_sums(facts, own, counted) for own, counted in zip(attributes, marginals, strict=True)],
     )
 
 
 def _sums(facts: EngineFacts, attribute: Attribute, counted: pl.DataFrame) -> tuple[float, float]:
     """NCP and loss of an attribute over all rows, as its released texts say."""
-    spec = facts.spec
+    spec = facts.known.spec
     texts, rows = counted[counted.columns[0]].to_list(), counted["count"].to_numpy()
     missing = frozenset(spec.missing("arrow").texts)
     regions = DistinctTexts(attribute, texts, texts, spec.output, missing).regions()
-    return float(regions.ncp @ rows), float(regions.loss @ rows)
+    hidden = facts.dropped_rows  # a row that is left out costs as much as one that shows nothing
+    return float(regions.ncp @ rows) + hidden, float(regions.loss @ rows) + hidden

@@ -108,7 +108,8 @@ def _session(address: str) -> Any:
         if address.startswith("sc://"):
             session = builder.remote(address).create()
         else:
-            session = (builder.master(address) if address else builder).getOrCreate()
+            quiet = builder.config("spark.ui.showConsoleProgress", "false")
+            session = (quiet.master(address) if address else quiet).getOrCreate()
         session.range(1).count()
     except Exception as error:
         reason = f"no session of an engine: {type(error).__name__}"

@@ -46,6 +46,8 @@ class Attribute:
     lowest: int = 0
     highest: int | None = None
     """The levels that a full-domain search may choose from; None: up to the root."""
+    counts: NDArray[np.int64] | None = None
+    """(rows,) how many rows of the input each row stands for; None: itself alone."""
 
     @property
     def categories(self) -> Categories:

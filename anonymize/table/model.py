@@ -58,6 +58,11 @@ class Table:
     pseudonym: pl.Series | None = None
 
     @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """(rows,) how many rows of the input each row stands for; None: itself alone."""
+        return self.attributes[0].counts if self.attributes else None
+
+    @property
     def people(self) -> dict[str, int]:
         """How many people each population has."""
         return {path: population.total for path, population in self.populations.items()}

@@ -27,6 +27,8 @@ from anonymize.verify.verdict import Result, Verdict
 
 SURPRISE = math.log(1e8)
 _TOLERANCE = 1e-6
+ROWS = "rows"
+"""How many rows each row of a counted frame stands for."""
 _CLASSES = ("count", "min_size", "mean_size", "max_size")
 
 
@@ -59,7 +61,7 @@ def measure_randomized(
     for each attribute of `parameters`, which is the recipient's file as it was written. Raises DataError for a release
     of another number of rows.
     """
-    attributes = [each | {"column": f"a{number}"} for number, each in enumerate(parameters["attributes"])]
+    attributes = _columned(parameters)
     original = pl.DataFrame([original[each["name"]].alias(each["column"]) for each in attributes])
     distorted = [each for each in attributes if "values" in each]
     columns = by_position(frame)
@@ -67,7 +69,47 @@ def measure_randomized(
     released = frame.select(coded).collect(engine="streaming") if distorted else original
     if released.height != original.height:
         raise DataError("the table changed while it was being verified")
-    wrong = [text for each in distorted for text in _wrong(each, original[each["column"]], released[each["column"]])]
+    wrong = [
+        text
+        for each in distorted
+        for text in _wrong(each, _moves(original[each["column"]], released[each["column"]], len(each["values"])))
+    ]
+    return _verdict(attributes, original.with_columns(pl.lit(1, pl.Int64).alias(ROWS)), bounds), wrong
+
+
+def measure_counted(
+    moves: Sequence[pl.DataFrame | None],
+    original: pl.DataFrame,
+    counts: pl.Series,
+    parameters: Mapping[str, Any],
+    bounds: Sequence[Bound | RatioBound],
+) -> tuple[Verdict, list[str]]:
+    """The same of a release whose rows are counted elsewhere.
+
+    `moves`: of each attribute in the order of `parameters`, how many rows (`ROWS`) went from each category before the
+    distortion ("before") to each "text" of the release; None where it is not distorted. `original`: the combinations of
+    categories before it, a column for each attribute; `counts`: how many rows have each.
+    """
+    attributes = _columned(parameters)
+    named = original.rename(dict(zip(original.columns, (each["column"] for each in attributes), strict=True)))
+    wrong: list[str] = []
+    for each, own in zip(attributes, moves, strict=True):
+        if own is not None:
+            after = own.select(_codes(each, pl.col("text")))[each["column"]]
+            counted = own.select(pl.col("before").cast(pl.UInt64), after.alias("after"), pl.col(ROWS).alias("len"))
+            wrong += _wrong(each, counted.group_by("before", "after").agg(pl.col("len").sum()))
+    return _verdict(attributes, named.with_columns(counts.cast(pl.Int64).alias(ROWS)), bounds), wrong
+
+
+def _columned(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The attributes of the recipient's file, each with the name of its column here."""
+    return [each | {"column": f"a{number}"} for number, each in enumerate(parameters["attributes"])]
+
+
+def _verdict(
+    attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame, bounds: Sequence[Bound | RatioBound]
+) -> Verdict:
+    """What the bounds come to. `original`: rows, or combinations of which there are `ROWS`."""
     results = tuple(
         _ratio_result(bound, attributes, original)
         if isinstance(bound, RatioBound)
@@ -75,7 +117,7 @@ def measure_randomized(
         for bound in bounds
     )
     nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
-    return Verdict(original.height, 0, results, *nothing), wrong
+    return Verdict(int(original[ROWS].sum()), 0, results, *nothing)
 
 
 def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
@@ -87,13 +129,14 @@ def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
 # --- the distortion --------------------------------------------------------------------------------------------------
 
 
-def _wrong(attribute: Mapping[str, Any], before: pl.Series, after: pl.Series) -> Iterator[str]:
-    """What the moves from value to value do not agree with."""
+def _wrong(attribute: Mapping[str, Any], moves: pl.DataFrame) -> Iterator[str]:
+    """What the moves from value to value do not agree with; those to null are to none of the attribute's values."""
     name, p, size = attribute["name"], attribute["p"], len(attribute["values"])
-    if after.null_count():
-        yield f"{name} has {after.null_count()} values that are not among those of its parameters"
+    unknown = int(moves.filter(pl.col("after").is_null())["len"].sum())
+    if unknown:
+        yield f"{name} has {unknown} values that are not among those of its parameters"
         return
-    moves = _moves(before, after, size)
+    total = int(moves["len"].sum())
     rows = moves.group_by("before").agg(
         rows=pl.col("len").sum(), kept=pl.col("len").filter(pl.col("before") == pl.col("after")).sum()
     )
@@ -103,7 +146,7 @@ def _wrong(attribute: Mapping[str, Any], before: pl.Series, after: pl.Series) ->
             moves.filter(pl.col("before") != pl.col("after")).group_by("after").agg(pl.col("len").sum()).rows()
         )
         there = dict(rows.select("before", "rows").iter_rows())
-        others = (before.len() - there.get(code, 0) for code in range(size))
+        others = (total - there.get(code, 0) for code in range(size))
         tests += [(arrived.get(code, 0), count, (1 - p) / (size - 1)) for code, count in enumerate(others)]
     allowed = SURPRISE + math.log(2 * len(tests))
     off = sum(_surprise(*test) > allowed for test in tests)
@@ -152,7 +195,7 @@ def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], or
         achieved=achieved,
         satisfied=satisfied,
         failing_classes=0 if satisfied else size,
-        failing_rows=0 if satisfied else original.height,
+        failing_rows=0 if satisfied else int(original[ROWS].sum()),
     )
 
 
@@ -172,7 +215,7 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
     own = next(each for each in attributes if each["name"] == bound.attribute)
     quasi = [each for each in attributes if each["role"] == "quasi-identifier"]
     cells = _cells(original, [each["column"] for each in quasi], own["column"], bound)
-    groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / original.height)
+    groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / int(original[ROWS].sum()))
     cells = cells.join(_identified(groups.unnest("group"), quasi), on="group")
     cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[own["column"]].n_unique())
     required = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
@@ -199,7 +242,7 @@ def _cells(original: pl.DataFrame, quasi: Sequence[str], sensitive: str, bound: 
         pl.col("value") != -1 if bound.missing is None else pl.col("value") != bound.missing
     )
     hidden = pl.lit(False) if bound.missing is None else pl.col("value") == bound.missing
-    counts = original.lazy().group_by(*quasi, sensitive).agg(rows=pl.len().cast(pl.Int64))
+    counts = original.lazy().group_by(*quasi, sensitive).agg(rows=pl.col(ROWS).sum())
     named = counts.select(group=pl.struct(quasi), value=pl.col(sensitive).cast(pl.Int64), rows="rows")
     exposed = pl.when(hidden).then(0.0).otherwise(pl.col("rows") / present.sum().over("group"))
     return named.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("group"), exposed=exposed).collect()

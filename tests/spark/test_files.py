@@ -100,6 +100,21 @@ def test_release_audit_and_recode(folder: Path) -> None:
     assert {each.name for each in folder.iterdir()} == files
 
 
+def test_other_algorithms(folder: Path) -> None:
+    """A full-domain search, and a randomized release with the parameters beside it."""
+    spec = {**SPEC, "quasi_identifiers": {"age": {"type": "numeric", "level": 0}, "job": {}}}
+    (folder / "by_chance.yaml").write_text(
+        json.dumps({**spec, "privacy": {"models": [{"model": "disclosure", "attribute": "ill", "l": 1.5}]}})
+    )
+    own = anonymize.release(folder / "people.parquet", folder / "spec.yaml", "samarati")
+    assert command("samarati", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet") == 0
+    assert rows_of(folder / "out.parquet").equals(own.frame.sort(own.frame.columns))
+    assert command("randomize", "by_chance.yaml", "-i", "people.parquet", "-o", "drawn.parquet") == 0
+    parameters = json.loads((folder / "drawn.params.json").read_text())
+    assert parameters["rows"] == ROWS == len(rows_of(folder / "drawn.parquet"))
+    assert rows_of(folder / "drawn.parquet").columns == ["age", "job", "ill"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
 def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
     """Whatever the engine does, which may not even answer any more."""
@@ -140,6 +155,11 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--refine"], "--refine"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--threads", "1"], "--threads"),
+        (
+            ["incognito", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--output-lattice", "l.json"],
+            "lattice",
+        ),
+        (["randomize", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
         (["top-down", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet"], "top-down"),
         (["audit", "spec.yaml", "-i", "people.parquet", "--subsets", "2"], "--subsets"),
         (["audit", "--qi", "age", "-i", "people.parquet"], "needs a spec"),
@@ -190,6 +210,8 @@ class Written:
     def parquet(self, path: str) -> None:
         Path(path).mkdir()
         (Path(path) / "part.parquet").write_text(self._text)
+        (Path(path) / ".part.parquet.crc").write_text("a checksum")
+        (Path(path) / "_SUCCESS").write_text("")
 
 
 @contextmanager
@@ -205,6 +227,7 @@ def test_a_release_has_its_name_only_when_all_is_written(tmp_path: Path) -> None
     with published(path):
         assert not path.exists()
     assert [each.name for each in tmp_path.iterdir()] == ["out.parquet"]
+    assert [each.name for each in path.iterdir()] == ["part.parquet"]  # what Spark marks it with is gone
 
 
 @pytest.mark.parametrize("there", [True, False])

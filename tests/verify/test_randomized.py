@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from anonymize.errors import DataError
 from anonymize.randomization.draw import distorted, representable, seeded_bits
 from anonymize.randomization.joint import Guarded, JointAxis, pose
-from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
+from anonymize.verify.randomized import Bound, RatioBound, measure_counted, measure_randomized
 
 ROWS = 5000
 SIZES = {"a": 2, "b": 4, "s": 3}
@@ -90,6 +90,25 @@ def test_another_distortion_than_the_parameters_say_is_noticed(really: dict[str,
     _, wrong = measure_randomized(shown(table, drawn(**really)), table, told(p), [])
     assert len(wrong) == 1
     assert wrong[0].startswith(f"{attribute}: ")
+
+
+@pytest.mark.parametrize("b", [0.6, 0.75])
+def test_counted_elsewhere(b: float) -> None:
+    """The same verdict, and the same that is wrong, from counts of the rows."""
+    table, p = original(3), drawn(a=0.8, b=0.6)
+    text = shown(table, drawn(a=0.8, b=b)).with_columns(pl.col("a").replace("a1", "?" if b == 0.75 else "a1")).collect()
+    both = pl.concat([table, text.rename({name: f"{name} shown" for name in SIZES})], how="horizontal")
+    moves = [
+        both.group_by(pl.col(name).alias("before"), pl.col(f"{name} shown").alias("text")).agg(pl.len().alias("rows"))
+        if name in p
+        else None
+        for name in SIZES
+    ]
+    counted, bounds = table.group_by(*SIZES).len(), [Bound("s", 2, {1: 3.0}, 0)]
+    verdict, wrong = measure_counted(moves, counted.select(*SIZES), counted["len"], told(p), bounds)
+    own, expected = measure_randomized(text.lazy(), table, told(p), bounds)
+    assert wrong == expected and bool(wrong) is (b == 0.75)
+    assert verdict == own
 
 
 def test_replacements_that_favour_a_value_are_noticed() -> None:

@@ -65,9 +65,13 @@ def iterated(
 def loss(table: Table, ladders: tuple[Ladder, ...] | list[Ladder], released: Levels) -> float:
     """Weighted NCP, summed over the rows; a suppressed row loses all."""
     first = released.partition.order[released.partition.starts[:-1]]
-    total = len(released.suppressed) * sum(attribute.weight for attribute in table.attributes)
+    sizes, suppressed = released.partition.sizes, len(released.suppressed)
+    if table.counts is not None:
+        sizes = np.add.reduceat(table.counts[released.partition.order], released.partition.starts[:-1])
+        suppressed = int(table.counts[released.suppressed].sum())
+    total = suppressed * sum(attribute.weight for attribute in table.attributes)
     for ladder, level in zip(ladders, released.levels.T, strict=True):
         attribute = ladder.attribute
         node = attribute.hierarchy.levels[level, ladder.leaf_of(attribute.codes[first])]
-        total += attribute.weight * float(attribute.generalization.ncp[node] @ released.partition.sizes)
+        total += attribute.weight * float(attribute.generalization.ncp[node] @ sizes)
     return float(total)

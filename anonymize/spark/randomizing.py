@@ -1,0 +1,161 @@
+"""The road of a randomized release on an engine: counts ─▶ parameters ─▶ rows, drawn once ─▶ measured ─▶ report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from anonymize import __version__
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.randomize import Options
+from anonymize.errors import DataError, Problem, UnsafeError
+from anonymize.families.randomized import bounds_of, warnings_of_spec
+from anonymize.families.steps import check_needs
+from anonymize.metrics import METRICS
+from anonymize.privacy import Requirement
+from anonymize.privacy.asked import disclosures
+from anonymize.randomized import Randomized
+from anonymize.report import Clock
+from anonymize.report.codebook import codebook
+from anonymize.report.data import SCHEMA_VERSION, peak_mb, settings, spec_block, unused_parts, verdict_blocks
+from anonymize.request import Request
+from anonymize.spark.checking import DATAFRAME, beyond, passing_of, reading_of, refuse
+from anonymize.spark.distinct import MOST_COMBINATIONS
+from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
+from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of
+from anonymize.spark.growing import EngineColumns
+from anonymize.spark.learned import MOST_VALUES, learn
+from anonymize.spark.road import check_columns
+from anonymize.spec import Spec, resolve
+from anonymize.verify import Verdict
+from anonymize.verify.randomized import ROWS, measure_counted
+
+NAME = "randomize"
+
+
+@dataclass(frozen=True)
+class EngineRandomize:
+    """What is asked of a randomized release on an engine; see `EngineRequest`."""
+
+    spec: Spec
+    options: Options
+    checkpoint: str
+    most_values: int = MOST_VALUES
+    most_combinations: int = MOST_COMBINATIONS
+    allow_unsafe: bool = False
+
+
+@dataclass(frozen=True)
+class EngineRandomized:
+    """A randomized release: its rows, the recipient's parameters, and the report."""
+
+    rows: DataFrame
+    parameters: dict[str, Any]
+    report: dict[str, Any]
+
+
+def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandomized:
+    """The release. Raises what is wrong; then nothing is returned."""
+    clock = Clock()
+    spec = resolve(request.spec, df.columns)
+    check_needs(Request(spec, NAME, request.options))
+    requirements = disclosures(spec)
+    check_columns(spec, df)
+    refuse(beyond(spec) | {"risk: attacks": spec.risk.attacks}, "make the release on one machine")
+    places, rows = places_of(df.columns), named_by_place(df)
+    with clock("read"):
+        learned = learn(rows, places, spec, (), request.most_values)
+    with clock("search"):
+        result = chosen(rows, learned, requirements, request.options, request.most_combinations)
+    layout = EngineColumns(tuple(df.columns), spec.roles())
+    released = [f"c{place}" for place in layout.released]
+    columns = [DrawnColumn.of(column, book) for column, book in zip(result.columns, learned.books, strict=True)]
+    with clock("write"):
+        run = uuid4().hex
+        drawn = held(drawn_rows(rows, columns, released), request.checkpoint, f"drawn-{run}")
+        written = held(in_order(drawn, spec.output.row_order), request.checkpoint, f"release-{run}")
+    parameters = json.loads(json.dumps(result.parameters(learned.rows, spec.input.separator)))
+    with clock("verify"):
+        verdict = _measured(written, result, columns, parameters, requirements)
+        names = {name: place for name, place in places.items() if place in released}
+        reading = reading_of(spec, [places[name] for name in spec.quasi_identifiers], names)
+        verdict = replace(verdict, passing=passing_of(written, spec, reading, names))
+    if verdict.rows != learned.rows:
+        raise DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+    if not verdict.satisfied and not request.allow_unsafe:
+        raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
+    report = _report(spec, df, request, result, verdict, clock)
+    visible = written.select(*released).toDF(*(layout.names[place] for place in layout.released))
+    return EngineRandomized(visible, parameters, report)
+
+
+def _measured(
+    written: DataFrame,
+    result: Randomized,
+    columns: list[DrawnColumn],
+    parameters: Mapping[str, Any],
+    requirements: tuple[Requirement, ...],
+) -> Verdict:
+    """The verdict on what was written, by code that shares nothing with what drew it. Raises UnsafeError where these
+    parameters cannot have brought it about."""
+    originals = [f"o{number}" for number in range(len(columns))]
+    counted = collected(written.groupBy(*originals).count())
+    moves = [
+        None
+        if column.texts is None
+        else collected(written.groupBy(original, column.place).count()).rename(
+            {original: "before", column.place: "text", "count": ROWS}
+        )
+        for original, column in zip(originals, columns, strict=True)
+    ]
+    bounds = bounds_of(result.columns, requirements)
+    verdict, wrong = measure_counted(moves, counted.select(originals), counted["count"], parameters, bounds)
+    if wrong:
+        raise UnsafeError(wrong)
+    return verdict
+
+
+def _report(
+    spec: Spec, df: DataFrame, request: EngineRandomize, result: Randomized, verdict: Verdict, clock: Clock
+) -> dict[str, Any]:
+    """The blocks of a report of one machine. Null is what an ordinary attacker guesses, which is not measured here."""
+    blocks = verdict_blocks(verdict)
+    sensitive = [column.name for column in result.columns if column.role == "sensitive"]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        "spec": spec_block(spec),
+        "input": {"path": DATAFRAME, "sha256": None, "rows": verdict.rows, "columns": len(df.columns)},
+        "output": {
+            "path": DATAFRAME,
+            "sha256": None,
+            "rows": verdict.rows,
+            "suppressed_rows": 0,
+            "suppressed_cells": 0,
+        },
+        "algorithm": {
+            "name": NAME,
+            "family": ALGORITHMS[NAME].NEEDS.family,
+            "options": asdict(request.options),
+            "seed": None,
+        },
+        "settings": settings(spec),
+        **blocks,
+        "risk": {**blocks["risk"], "attacker": dict.fromkeys(sensitive)},
+        "utility": dict.fromkeys(METRICS) | {"attributes": {}},
+        "recoding": result.summary(),
+        "codebook": codebook(spec, df.columns, {}, labels=False),
+        "timing": clock.timing(),
+        "memory": {"peak_mb": peak_mb()},
+        "engine": {"version": str(df.sparkSession.version)},
+        "warnings": [
+            *result.warnings,
+            *unused_parts(spec, NAME, request.options),
+            *warnings_of_spec(spec),
+            *verdict.cautions,
+        ],
+    }

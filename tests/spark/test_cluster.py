@@ -1,0 +1,22 @@
+"""A worker of a cluster that is killed while the release is written changes no row of it. Needs Java and Spark with its
+JVM part (SPARK_HOME, or pyspark in place of pyspark-client)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_sample_data import load_script
+
+ROOT = Path(__file__).resolve().parents[2]
+cluster = load_script(ROOT / "benchmarks" / "cluster" / "cluster.py")
+
+
+@pytest.mark.skipif(cluster.spark_home() is None, reason="needs Java, and Spark with its JVM part")
+@pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
+def test_a_killed_worker(tmp_path: Path, algorithm: str) -> None:
+    cluster.write_table(tmp_path, 30_000)
+    cluster.ended(cluster.release(tmp_path, algorithm, "own.parquet"))
+    with cluster.cluster(cluster.spark_home(), tmp_path) as running:
+        cluster.killed_in_the_middle(tmp_path, algorithm, "one.parquet", running)
+        assert len(running.workers) == 1
+    assert cluster.rows_of(tmp_path, "one.parquet").equals(cluster.rows_of(tmp_path, "own.parquet"))

@@ -1,0 +1,118 @@
+"""Full-domain releases on an engine have the levels, the texts and the figures of those on one machine."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonymize
+from anonymize import spark
+from anonymize.errors import DataError, InfeasibleError, UsageError
+
+SPEC: dict[str, Any] = {
+    "version": 1,
+    "quasi_identifiers": {
+        "age": {"type": "numeric", "hierarchy": {"intervals": [5, 10, 20, 40]}},
+        "zip.code": {"hierarchy": {"mask": "right"}},
+        "job": {"weight": 2},
+    },
+    "sensitive": {"ill": {}, "cost": {"type": "numeric"}},
+    "identifiers": ["name"],
+    "insensitive": ["id"],
+    "privacy": {"k": 6, "suppression": 0.05},
+}
+MODELS = [
+    {"model": "t-closeness", "attribute": "ill", "t": 0.4},
+    {"model": "entropy-l-diversity", "attribute": "ill", "l": 2},
+    {"model": "k-e-anonymity", "attribute": "cost", "k": 3, "e": 200},
+]
+PRIVACY = {"k": 4, "suppression": 0.1, "models": MODELS}
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    """Rows with missing values, and a column whose name has a dot."""
+    rng, rows = np.random.default_rng(6), 900
+    table = pl.DataFrame(
+        {
+            "name": [f"n{row}" for row in range(rows)],
+            "id": np.arange(rows),
+            "age": rng.normal(45, 15, rows).astype(int).clip(17, 90),
+            "zip.code": rng.choice(["1010", "1011", "1020", "1100", "2011", "2500"], rows),
+            "job": rng.choice(["cook", "clerk", "nurse", "vet"], rows, p=[0.5, 0.3, 0.15, 0.05]),
+            "ill": rng.choice(["flu", "gout", "cold", "mumps"], rows, p=[0.4, 0.3, 0.2, 0.1]),
+            "cost": rng.integers(1, 9, rows) * 100,
+        }
+    )
+    absent = pl.col("id") % 37 == 0
+    return table.with_columns(
+        pl.when(~absent).then("age").alias("age"), pl.when(pl.col("id") % 41 > 0).then("job").alias("job")
+    )
+
+
+def check_same(
+    frame_of: Any, folder: Path, table: pl.DataFrame, spec: dict[str, Any], name: str, **options: Any
+) -> Any:
+    """Both releases are the same rows, and what was found and measured is the same; returns the engine's report."""
+    own = anonymize.release(table, spec, name, **options)
+    released, report = spark.release(frame_of(table), spec, checkpoint=str(folder), algorithm=name, **options)
+    assert pl.DataFrame(released.toArrow()).sort("id").equals(own.frame.sort("id"))
+    for block in ("recoding", "classes", "output", "codebook", "algorithm"):
+        expected = (
+            {**own.report[block], "path": "<DataFrame>", "sha256": None} if block == "output" else own.report[block]
+        )
+        assert report[block] == expected, block
+    idle = [[each for each in made["warnings"] if "effect" in each] for made in (report, own.report)]
+    assert idle[0] == idle[1]
+    for figure in ("satisfied", "models", "missing"):
+        assert report["privacy"][figure] == own.report["privacy"][figure]
+    for metric, figure in report["utility"].items():
+        if metric not in ("attributes", "ncp_set", "gcp_set"):
+            expected = own.report["utility"][metric]
+            assert (figure is None) is (expected is None), metric
+            assert figure is None or figure == pytest.approx(expected, rel=1e-9), metric
+    return report
+
+
+@pytest.mark.parametrize(
+    ("name", "privacy", "options"),
+    [
+        ("incognito", {}, {"round_share": 0.5}),
+        ("incognito", PRIVACY, {"metric": "entropy"}),
+        ("incognito", PRIVACY, {"iterate": True}),
+        ("samarati", PRIVACY, {"all_minimal": True}),
+        ("mingen", {}, {}),
+        ("datafly", {"k": 9, "suppression": 0}, {"outliers": "k"}),
+        ("research-value", PRIVACY, {}),
+    ],
+)
+def test_same_as_on_one_machine(
+    frame_of: Any, tmp_path: Path, people: pl.DataFrame, name: str, privacy: dict[str, Any], options: dict[str, Any]
+) -> None:
+    spec = {**SPEC, "privacy": privacy or SPEC["privacy"]}
+    report = check_same(frame_of, tmp_path, people, spec, name, **options)
+    assert report["privacy"]["satisfied"]
+
+
+def test_rows_that_are_left_out(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    """Of the whole lattice but its lowest levels; suppressed rows are not published."""
+    quasi = {name: {**each, "levels": {"min": 1}} for name, each in SPEC["quasi_identifiers"].items() if name != "job"}
+    spec = {**SPEC, "quasi_identifiers": {**quasi, "job": {}}, "output": {"suppressed_rows": "drop"}}
+    report = check_same(frame_of, tmp_path, people, spec, "incognito", metric="discernibility")
+    assert report["output"]["dropped_rows"] > 0
+
+
+def test_refusals(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    df = frame_of(people)
+    asked: dict[str, Any] = {"checkpoint": str(tmp_path), "algorithm": "incognito"}
+    with pytest.raises(DataError, match="more than 50 different combinations"):
+        spark.release(df, SPEC, most_combinations=50, **asked)
+    with pytest.raises(InfeasibleError, match="nearest feasible: k=900"):
+        spark.release(df, SPEC, k=901, **asked)
+    with pytest.raises(UsageError, match="--mask-minimality: not on an engine"):
+        spark.release(df, SPEC, mask_minimality=True, **asked)
+    with pytest.raises(UsageError, match="--metric has to be one of"):
+        spark.release(df, SPEC, metric="none", **asked)
+    assert not list(tmp_path.glob("release-*"))
