@@ -340,8 +340,8 @@ def _distinct(
 
 def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
     """The distinct texts of a column, null last where there is one, and (rows,) which of them each row has."""
-    categories = pl.Categories.random()
-    coded = cells.cast(pl.Categorical(categories))  # the categories last as long as a column has them
+    categories = pl.Categories.random()  # they last as long as a column has them
+    coded = cells.alias("text").cast(pl.Categorical(categories))  # its own name may read as a pattern
     texts: list[str | None] = categories.to_series().to_list()
     codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
     return [*texts, None] if cells.null_count() else texts, codes

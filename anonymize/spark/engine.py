@@ -47,11 +47,11 @@ def places_of(names: Sequence[str]) -> dict[str, str]:
     return {name: f"c{place}" for place, name in enumerate(names)}
 
 
-def in_order(df: DataFrame, row_order: str) -> DataFrame:
-    """The rows in an order that follows from what they show, or from nothing."""
+def in_order(df: DataFrame, row_order: str, released: Sequence[str]) -> DataFrame:
+    """The rows in an order that follows from what they show in the columns that are `released`, or from nothing."""
     from pyspark.sql import functions
 
-    return df.orderBy(functions.rand() if row_order == "shuffle" else df.columns)
+    return df.orderBy(functions.rand() if row_order == "shuffle" else list(released))
 
 
 def arrow_of(schema: Any) -> pa.Schema:

@@ -49,8 +49,9 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
     for place, name in enumerate(columns):
         kind = fields[name].dataType if name in passing else "string"
         shape = shape.add(f"c{place}", kind)
-    recoded = in_order(rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape), spec.output.row_order)
-    return recoded.toDF(*columns), _report(rows, saved, names)
+    recoded = rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape)
+    ordered = in_order(recoded, spec.output.row_order, recoded.columns)
+    return ordered.toDF(*columns), _report(rows, saved, names)
 
 
 def _recode(
