@@ -205,7 +205,8 @@ def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[Rele
     """The release, and the block `output`."""
     source, linked = file.source, _linked(request, table, file.source)
     try:
-        released = read_released(as_written(request.spec), table, file.texts, file.columns, linked)
+        spec = as_written(request.spec)
+        released = read_released(spec, table, file.texts, file.columns, linked, request.threads)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
     output = {

@@ -33,6 +33,10 @@ from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColu
 from anonymize.table.named import unnamed
 from anonymize.table.roles import columns_in
 from anonymize.table.texts import compared
+from anonymize.threads import mapped
+
+SMALL = 1 << 17
+"""Rows up to which threads would take longer to begin than they save."""
 
 
 @dataclass(frozen=True)
@@ -289,36 +293,44 @@ def read_released(
     frame: pl.DataFrame,
     columns: Mapping[str, tuple[str, str]],
     linked: Ints | None = None,
+    threads: int = 1,
 ) -> ReleasedTable:
     """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`;
-    `linked` as of `ReleasedTable`.
+    `linked` as of `ReleasedTable`; `threads`: as of `read_cells`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
-    regions, text_of = read_cells(spec, table.attributes, frame, columns)
+    regions, text_of = read_cells(spec, table.attributes, frame, columns, threads)
     return ReleasedTable(spec, table, frame, regions, text_of, linked)
 
 
 def read_cells(
-    spec: Spec, attributes: Sequence[Attribute], frame: pl.DataFrame, columns: Mapping[str, tuple[str, str]]
+    spec: Spec,
+    attributes: Sequence[Attribute],
+    frame: pl.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    threads: int = 1,
 ) -> tuple[tuple[TextRegions, ...], Ints]:
     """What the cells of quasi-identifiers stand for: the regions of the distinct texts of each, and (attributes, rows)
-    which of them each row shows. Raises DataError, with the problems of all columns."""
-    regions: list[TextRegions] = []
-    problems: list[Problem] = []
-    text_of = np.zeros((len(attributes), frame.height), np.int64)
+    which of them each row shows. `threads` that columns are read in, of a large table. Raises DataError, with the
+    problems of all columns."""
     missing = frozenset(spec.missing("arrow").texts)
-    for index, attribute in enumerate(attributes):
+    text_of = np.zeros((len(attributes), frame.height), np.int64)
+
+    def column_of(index: int) -> TextRegions | DataError:
+        attribute = attributes[index]
         low, high, maybe, text_of[index] = _distinct(frame, attribute.name, *columns[attribute.name])
         try:
-            regions.append(DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions())
+            return DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions()
         except DataError as error:
-            problems += error.problems
-    if problems:
+            return error
+
+    read = mapped(column_of, range(len(attributes)), threads if frame.height > SMALL else 1)
+    if problems := [problem for each in read if isinstance(each, DataError) for problem in each.problems]:
         raise DataError(problems)
-    return tuple(regions), text_of
+    return tuple(each for each in read if not isinstance(each, DataError)), text_of
 
 
 def _distinct(
