@@ -42,7 +42,7 @@ def address(tmp_path: Path) -> Iterator[str]:
             time.sleep(0.1)
         yield f"sc://localhost:{port}"
     finally:
-        server.terminate()
+        server.kill()
         server.wait()
 
 

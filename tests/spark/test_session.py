@@ -32,8 +32,8 @@ import signal, threading
 from anonymize.spark.session import awaited
 
 hung, main = threading.Event(), threading.main_thread().ident
-threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
 try:
+    threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
     awaited(lambda: hung.wait(30))
 except KeyboardInterrupt:
     print("interrupted")
