@@ -11,7 +11,7 @@ import polars as pl
 from anonymize.audit import checks_asked
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.table import released_as, undivided, with_trees
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
@@ -20,7 +20,7 @@ from anonymize.spark.engine import DataFrame, collected, named_by_place, places_
 from anonymize.spark.measured import measured, passing
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
-from anonymize.verify import Check
+from anonymize.verify import Check, Verdict
 from anonymize.verify.counted import TextReading
 from anonymize.verify.verdict import Uniqueness
 
@@ -84,6 +84,12 @@ def refuse(given: Mapping[str, object], hint: str) -> None:
     wrong = [f"{what}: not on an engine" for what, present in given.items() if present]
     if wrong:
         raise UsageError([Problem(each, hint=hint) for each in wrong])
+
+
+def refuse_unsafe(verdict: Verdict, *, allow_unsafe: bool) -> None:
+    """Raises UnsafeError with what a release does not meet, unless that is allowed."""
+    if not verdict.satisfied and not allow_unsafe:
+        raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ def places_of(names: Sequence[str]) -> dict[str, str]:
     return {name: f"c{place}" for place, name in enumerate(names)}
 
 
+def read_otherwise() -> DataError:
+    """Of a DataFrame that is not the same in every pass."""
+    return DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+
+
 def in_order(df: DataFrame, row_order: str, released: Sequence[str]) -> DataFrame:
     """The rows in an order that follows from what they show in the columns that are `released`, or from nothing."""
     from pyspark.sql import functions

@@ -11,11 +11,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from anonymize import temporary
@@ -93,51 +93,68 @@ class EngineRecode:
 
 def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
-    names them. Raises UsageError for whatever else is asked for, and as `spark.release` and `spark.randomize` do."""
-    if request.algorithm == RANDOMIZE:
-        return _randomized(request, engine)
-    check_algorithm(request.algorithm)
-    _refuse(request, lacking(request.algorithm, request.options))
-    search = search_of(request.algorithm, request.options, PART_ROWS, MOST_COMBINATIONS)
-    place = _Place.of(request)
-    with (
-        report_files(request.reports, force=request.force, inputs=[place.source]) as publish,
-        place.target.cleared(),
-        engine.folder(request.tmp) as folder,
-        session_of(engine.master) as session,
-    ):
-        own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
-        released, report = awaited(lambda: release_on_engine(session.read.parquet(place.source), own))
-        report = _named(report, place.table, request.output)
-        with place.target.written(released, wanted=not request.dry_run):
-            publish(report)
-    return report
-
-
-def _randomized(request: Request, engine: Engine) -> dict[str, Any]:
-    """The same of a randomized release, with the recipient's parameters beside it."""
-    _refuse(request, {})
-    parameters = str(request.options.parameters)
-    if _is_remote(request.output) and not parameters:
-        raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
-    parameters = parameters or parameters_beside(request.output)
-    place = _Place.of(request, parameters)
+    names them. A randomized one has the recipient's parameters beside it. Raises UsageError for whatever else is asked
+    for, and as `spark.release` and `spark.randomize` do."""
+    beside, work = _randomization(request) if request.algorithm == RANDOMIZE else ([], _search(request))
+    place = _Place.of(request, *beside)
     with ExitStack() as stack:
-        recipients = stack.enter_context(OutputFile(parameters, force=request.force))
-        beside = [] if request.dry_run else [recipients]
+        files = [stack.enter_context(OutputFile(path, force=request.force)) for path in beside]
+        published = [] if request.dry_run else files
         publish = stack.enter_context(
-            report_files(request.reports, force=request.force, inputs=[place.source], beside=beside)
+            report_files(request.reports, force=request.force, inputs=[place.source], beside=published)
         )
         stack.enter_context(place.target.cleared())
         folder = stack.enter_context(engine.folder(request.tmp))
         session = stack.enter_context(session_of(engine.master))
-        own = EngineRandomize(request.spec, request.options, folder, allow_unsafe=request.allow_unsafe)
-        made = awaited(lambda: randomize_on_engine(session.read.parquet(place.source), own))
-        recipients.write_text(json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n")
+        made = awaited(lambda: work(session.read.parquet(place.source), folder))
+        for file, text in zip(files, made.texts, strict=True):
+            file.write_text(text)
         report = _named(made.report, place.table, request.output)
         with place.target.written(made.rows, wanted=not request.dry_run):
             publish(report)
     return report
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A release: its rows, its report, and the texts of the files beside it."""
+
+    rows: DataFrame
+    report: dict[str, Any]
+    texts: Sequence[str] = ()
+
+
+_Work: TypeAlias = Callable[[DataFrame, str], _Made]
+"""Makes a release of a DataFrame, with a folder as its checkpoint."""
+
+
+def _search(request: Request) -> _Work:
+    """That of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
+    check_algorithm(request.algorithm)
+    _refuse(request, lacking(request.algorithm, request.options))
+    search = search_of(request.algorithm, request.options, PART_ROWS, MOST_COMBINATIONS)
+
+    def work(df: DataFrame, folder: str) -> _Made:
+        own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
+        return _Made(*release_on_engine(df, own))
+
+    return work
+
+
+def _randomization(request: Request) -> tuple[list[str], _Work]:
+    """Where the recipient's parameters go, and the work. Raises UsageError for what an engine does not do."""
+    _refuse(request, {})
+    parameters = str(request.options.parameters)
+    if _is_remote(request.output) and not parameters:
+        raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
+
+    def work(df: DataFrame, folder: str) -> _Made:
+        own = EngineRandomize(request.spec, request.options, folder, allow_unsafe=request.allow_unsafe)
+        made = randomize_on_engine(df, own)
+        text = json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n"
+        return _Made(made.rows, made.report, [text])
+
+    return [parameters or parameters_beside(request.output)], work
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
 from anonymize.recoding.window import Tails, Window
-from anonymize.spark.engine import DataFrame, collected
+from anonymize.spark.engine import DataFrame, collected, read_otherwise
 from anonymize.spec import Spec
 from anonymize.table import Attribute, SensitiveColumn, Table
 from anonymize.table.encode import code_type
@@ -45,7 +45,7 @@ class CodeBook:
         values = rows[self.column].alias("value").to_frame()
         coded = values.join(self.frame, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
         if coded.null_count():
-            raise DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+            raise read_otherwise()
         return coded.to_numpy().astype(code_type(self.size), copy=False)
 
 

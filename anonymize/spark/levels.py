@@ -17,12 +17,11 @@ import polars as pl
 
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.classes import Codes, Ints
-from anonymize.errors import DataError
 from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
 from anonymize.recoding import Levels, Released, render
 from anonymize.spark.distinct import distinct_rows
-from anonymize.spark.engine import DataFrame, chunks
+from anonymize.spark.engine import DataFrame, chunks, read_otherwise
 from anonymize.spark.growing import EngineColumns, as_released, released_schema
 from anonymize.spark.learned import CodeBook
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
@@ -106,7 +105,7 @@ class ClassBook:
         frame = pl.DataFrame([pl.Series(name, own) for name, own in zip(names, codes, strict=True)])
         classes = frame.join(self.frame, on=names, how="left", maintain_order="left")[CLASS]
         if classes.null_count():
-            raise DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+            raise read_otherwise()
         return classes.to_numpy()
 
 

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from anonymize import __version__
-from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.randomize import Options
-from anonymize.errors import DataError, Problem, UnsafeError
+from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
 from anonymize.families.steps import check_needs
 from anonymize.metrics import METRICS
@@ -20,14 +18,15 @@ from anonymize.privacy.asked import disclosures
 from anonymize.randomized import Randomized
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
-from anonymize.report.data import SCHEMA_VERSION, peak_mb, settings, spec_block, unused_parts, verdict_blocks
+from anonymize.report.data import settings, unused_parts, verdict_blocks
 from anonymize.request import Request
-from anonymize.spark.checking import DATAFRAME, beyond, passing_of, reading_of, refuse
+from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
 from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
-from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of
+from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
 from anonymize.spark.growing import EngineColumns
 from anonymize.spark.learned import MOST_VALUES, learn
+from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import check_columns
 from anonymize.spec import Spec, resolve
 from anonymize.verify import Verdict
@@ -84,9 +83,8 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
         reading = reading_of(spec, [places[name] for name in spec.quasi_identifiers], names)
         verdict = replace(verdict, passing=passing_of(written, spec, reading, names))
     if verdict.rows != learned.rows:
-        raise DataError("the rows of the DataFrame were others when they were read again: write them to a table")
-    if not verdict.satisfied and not request.allow_unsafe:
-        raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
+        raise read_otherwise()
+    refuse_unsafe(verdict, allow_unsafe=request.allow_unsafe)
     report = _report(spec, df, request, result, verdict, clock)
     visible = written.select(*released).toDF(*(layout.names[place] for place in layout.released))
     return EngineRandomized(visible, parameters, report)
@@ -125,33 +123,16 @@ def _report(
     blocks = verdict_blocks(verdict)
     sensitive = [column.name for column in result.columns if column.role == "sensitive"]
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": spec_block(spec),
-        "input": {"path": DATAFRAME, "sha256": None, "rows": verdict.rows, "columns": len(df.columns)},
-        "output": {
-            "path": DATAFRAME,
-            "sha256": None,
-            "rows": verdict.rows,
-            "suppressed_rows": 0,
-            "suppressed_cells": 0,
-        },
-        "algorithm": {
-            "name": NAME,
-            "family": ALGORITHMS[NAME].NEEDS.family,
-            "options": asdict(request.options),
-            "seed": None,
-        },
+        **head(spec, df, clock, verdict.rows),
+        "output": output_block(verdict.rows, {"suppressed_rows": 0, "suppressed_cells": 0}),
+        "algorithm": algorithm_block(NAME, asdict(request.options)),
         "settings": settings(spec),
         **blocks,
         "risk": {**blocks["risk"], "attacker": dict.fromkeys(sensitive)},
         "utility": dict.fromkeys(METRICS) | {"attributes": {}},
         "recoding": result.summary(),
         "codebook": codebook(spec, df.columns, {}, labels=False),
-        "timing": clock.timing(),
-        "memory": {"peak_mb": peak_mb()},
-        "engine": {"version": str(df.sparkSession.version)},
+        **foot(df, clock),
         "warnings": [
             *result.warnings,
             *unused_parts(spec, NAME, request.options),

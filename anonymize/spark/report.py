@@ -3,7 +3,7 @@ measured there is null."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -84,36 +84,53 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
     spec, verdict, learned = facts.known.spec, facts.verdict, facts.known.learned
     blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
     unused = unused_parts(spec, facts.search.algorithm, facts.search.options)
+    hidden = {
+        "suppressed_rows": facts.suppressed_rows,
+        "dropped_rows": facts.dropped_rows,
+        "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
+    }
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": spec_block(spec),
-        "input": {"path": DATAFRAME, "sha256": None, "rows": learned.rows, "columns": len(facts.known.layout.names)},
-        "output": {
-            "path": DATAFRAME,
-            "sha256": None,
-            "rows": verdict.rows,
-            "suppressed_rows": facts.suppressed_rows,
-            "dropped_rows": facts.dropped_rows,
-            "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
-        },
-        "algorithm": {
-            "name": facts.search.algorithm,
-            "family": ALGORITHMS[facts.search.algorithm].NEEDS.family,
-            "options": dict(facts.outcome.options),
-            "seed": None,
-        },
+        **head(spec, facts.df, clock, learned.rows),
+        "output": output_block(verdict.rows, hidden),
+        "algorithm": algorithm_block(facts.search.algorithm, facts.outcome.options),
         "settings": settings(spec),
         **blocks,
         "risk": {**blocks["risk"], "before": None},
         "utility": utility(_view(facts, marginals)),
         "recoding": _recoding(facts),
         "codebook": codebook(spec, facts.known.layout.names, {}, labels=facts.outcome.recoding["kind"] == Levels.KIND),
+        **foot(facts.df, clock),
+        "warnings": [*unused, *verdict.remarks, *verdict.cautions],
+    }
+
+
+def head(spec: Spec, df: DataFrame, clock: Clock, rows: int) -> dict[str, Any]:
+    """The first blocks of any report of a release on an engine. `df`: the input; `rows`: how many it has."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "anonymize", "version": __version__},
+        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        "spec": spec_block(spec),
+        "input": {"path": DATAFRAME, "sha256": None, "rows": rows, "columns": len(df.columns)},
+    }
+
+
+def output_block(rows: int, hidden: Mapping[str, int]) -> dict[str, Any]:
+    """The block of a release of so many rows. `hidden`: counts of what it does not show."""
+    return {"path": DATAFRAME, "sha256": None, "rows": rows, **hidden}
+
+
+def algorithm_block(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The block of an algorithm."""
+    return {"name": name, "family": ALGORITHMS[name].NEEDS.family, "options": dict(options), "seed": None}
+
+
+def foot(df: DataFrame, clock: Clock) -> dict[str, Any]:
+    """The last blocks, but for warnings."""
+    return {
         "timing": clock.timing(),
         "memory": {"peak_mb": peak_mb()},
-        "engine": {"version": str(facts.df.sparkSession.version)},
-        "warnings": [*unused, *verdict.remarks, *verdict.cautions],
+        "engine": {"version": str(df.sparkSession.version)},
     }
 
 

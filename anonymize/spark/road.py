@@ -10,12 +10,12 @@ from uuid import uuid4
 import polars as pl
 
 from anonymize import privacy
-from anonymize.errors import DataError, InfeasibleError, Problem, UnsafeError
+from anonymize.errors import DataError, InfeasibleError
 from anonymize.families.steps import check_needs, suppression_limit
 from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
-from anonymize.spark.checking import beyond, passing_of, reading_of, refuse
+from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
 from anonymize.spark.engine import DataFrame, held, in_order, named_by_place, places_of, polars_schema
 from anonymize.spark.growing import EngineColumns
 from anonymize.spark.learned import MOST_VALUES, learn
@@ -131,8 +131,7 @@ def _check(made: Made, rows: int, request: EngineRequest, limit: int) -> None:
     if suppressed > limit:
         message = f"{suppressed} rows read as suppressed in every quasi-identifier, or are left out, and {limit} may"
         raise InfeasibleError(message)
-    if not verdict.satisfied and not request.allow_unsafe:
-        raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
+    refuse_unsafe(verdict, allow_unsafe=request.allow_unsafe)
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
