@@ -15,6 +15,14 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
+SMALL = 1 << 17
+"""Rows of a table up to which threads would take longer to begin than they save."""
+
+
+def worth(threads: int, rows: int) -> int:
+    """How many of the threads a table of so many rows is worth: all, or one."""
+    return threads if rows > SMALL else 1
+
 
 @contextmanager
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:

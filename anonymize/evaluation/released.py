@@ -33,10 +33,7 @@ from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColu
 from anonymize.table.named import unnamed
 from anonymize.table.roles import columns_in
 from anonymize.table.texts import compared
-from anonymize.threads import mapped
-
-SMALL = 1 << 17
-"""Rows up to which threads would take longer to begin than they save."""
+from anonymize.threads import mapped, worth
 
 
 @dataclass(frozen=True)
@@ -327,7 +324,7 @@ def read_cells(
         except DataError as error:
             return error
 
-    read = mapped(column_of, range(len(attributes)), threads if frame.height > SMALL else 1)
+    read = mapped(column_of, range(len(attributes)), worth(threads, frame.height))
     if problems := [problem for each in read if isinstance(each, DataError) for problem in each.problems]:
         raise DataError(problems)
     return tuple(each for each in read if not isinstance(each, DataError)), text_of

@@ -31,7 +31,7 @@ from anonymize.rows import PIECE, frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
-from anonymize.threads import ahead, meanwhile
+from anonymize.threads import ahead, meanwhile, worth
 from anonymize.verify import SharedNumbers, Verdict
 
 
@@ -137,7 +137,7 @@ class ClassedDraft(Draft):
     @cached_property
     def _beside(self) -> Callable[[], Beside]:
         """What the report has beside the release: of a large table begun when this is first asked for."""
-        threads = _threads_at_once(self.request) if self.table.rows > PIECE else 1
+        threads = worth(_threads_at_once(self.request), self.table.rows)
         return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
     @property

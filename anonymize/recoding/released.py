@@ -14,16 +14,13 @@ from anonymize.recoding.base import Recoding
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.spec import Output
 from anonymize.table import Table
-from anonymize.threads import mapped, meanwhile
-
-SMALL = 1 << 17
-"""Rows of a table up to which threads would take longer to begin than they save."""
+from anonymize.threads import mapped, meanwhile, worth
 
 
 def render(recoding: Recoding, table: Table, output: Output, *, drop: bool, threads: int = 1) -> Released:
     """How a recoding reads under the spec's `output`; `drop` leaves the suppressed rows out of the release. Attributes
     are worked on in several threads where the table is large."""
-    partition, threads = recoding.partition, threads if table.rows > SMALL else 1
+    partition, threads = recoding.partition, worth(threads, table.rows)
     classes = meanwhile(partial(_class_of, recoding, table, drop=drop), threads)
     attributes = mapped(_attribute, recoding.appearances(table, output), threads)
     released = Released(

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
-from anonymize.evaluation.released import SMALL, read_cells
+from anonymize.evaluation.released import read_cells
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
+from anonymize.threads import SMALL
 from tests.algorithms.tables import categorical, numeric, taxonomy
 
 SPEC = make({"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "job": {}}}, PARAMETERS)
