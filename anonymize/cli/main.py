@@ -149,7 +149,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def main() -> None:
     """The console script; answers a shell that asks for completions."""
-    early.spare_memory()
+    early.tell_libraries()
     if instruction := os.environ.get(COMPLETE):
         sys.exit(shell_complete(cli, {}, "anonymize", COMPLETE, instruction))
     exits.run(lambda: run(sys.argv[1:]))
