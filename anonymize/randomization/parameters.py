@@ -129,7 +129,7 @@ def _attribute(each: dict[str, Any]) -> DistortedAttribute:
         None if pair is None else (_end(pair[0]), _end(pair[1])) for pair in each.get("bounds") or ()
     ]
     p = float(each["p"])
-    size = 1 if values is None else len(values)
+    size = len(values or ())
     if not (p == 1 or (values is not None and 1 / size < p < 1)) or (spans and len(spans) != size):
         raise ValueError
     if values is not None and len(set(values)) != size:
