@@ -21,7 +21,7 @@ loses less; in a larger one that is likely, not certain.
 Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
 value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
 released as their parent when the middle one is parted from them. With `--relaxed` rows of equal value may part at a
-median.
+median: by their other values, those attributes first that have the fewest.
 
 With `--refine` the classes are refined once they are cut (see below), and the recoding is local: equal rows may be
 released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and those that lose
@@ -62,6 +62,7 @@ from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow
 from anonymize.algorithms.splitting.history import History
+from anonymize.algorithms.splitting.median import parting_order
 from anonymize.algorithms.splitting.parts import grow_by_parts
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import Problem, UsageError
@@ -215,9 +216,10 @@ class RuleSearch:
         rule, targets = self._rule(cut)
         if selecting:
             rule = Selecting(**self._common, selections=self.table.selections, then=rule)
+        columns = tuple(attribute.codes for attribute in self.table.attributes)
         whole = Batch.whole(
-            rows,
-            tuple(attribute.codes for attribute in self.table.attributes),
+            parting_order(rows, columns) if self.relaxed else rows,
+            columns,
             tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
         )

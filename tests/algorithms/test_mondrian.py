@@ -116,6 +116,13 @@ def test_relaxed_parts_equal_rows_and_strict_does_not() -> None:
         assert found.partition.sizes.tolist() == sizes
 
 
+def test_relaxed_parts_equal_rows_by_their_other_values() -> None:
+    """Rows of one value go where the others of their second value go, wherever they stand in the table."""
+    table = table_of(numeric([5] * 8, "same"), numeric([1, 9] * 4, "other", 0.001), numeric([1, *[5] * 6, 9], "cut"))
+    found = run(table, [k_anonymity(4)], mondrian.Options("widest", True)).partition
+    assert [sorted(rows.tolist()) for rows in np.split(found.order, found.starts[1:-1])] == [[0, 2, 4, 6], [1, 3, 5, 7]]
+
+
 def uneven(weights: list[float]) -> Table:
     """600 rows of three numbers: even, lumped, and one that leans."""
     rng = np.random.default_rng(5)

@@ -45,8 +45,9 @@ class Batch:
         sensitive: tuple[Codes, ...],
         targets: tuple[Codes, ...] = (),
     ) -> Batch:
-        """One class of all the given rows; `columns`, `sensitive` and `targets` hold the codes of the table's rows."""
-        if len(rows) < len(columns[0]):
+        """One class of all the given rows, in their order; `columns`, `sensitive` and `targets` hold the codes of the
+        table's rows."""
+        if len(rows) < len(columns[0]) or (rows[1:] < rows[:-1]).any():
             columns = tuple(codes[rows] for codes in columns)
             sensitive = tuple(codes[rows] for codes in sensitive)
             targets = tuple(codes[rows] for codes in targets)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.batch import Batch
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Codes, Ints
 
 
 def nearest_cut(
@@ -31,8 +34,23 @@ def parting_cut(
 ) -> tuple[Ints, Ints, Bools]:
     """As `nearest_cut`, but equal rows may part: exactly `lower_rows` rows go to the first side.
 
-    The second result says how many of the rows at the code itself are among them: those that come first in the table.
+    The second result says how many of the rows at the code itself are among them: those that come first in the batch
+    (see `parting_order`).
     """
     sizes = batch.sizes[classes]
     code, below, _ = batch.ranked(attribute, classes, size, lower_rows - 1)
     return code, lower_rows - below, (lower_rows >= minimum) & (sizes - lower_rows >= minimum)
+
+
+def parting_order(rows: NDArray[np.uint32], columns: Sequence[Codes]) -> NDArray[np.uint32]:
+    """The rows, ascending, in the order in which those that are equal where they are cut part: by their other values.
+
+    Rows are laid by the attribute of fewest different values, then by that of next fewest, and so on; of equally many
+    by the first. So what parts from its equals has as many values as can be in common, and in those with little to
+    choose from, where a class that mixes them loses most. Rows that are alike throughout part as they come.
+    `columns`: the codes of the table's rows.
+    """
+    codes = [column[rows] for column in columns]
+    different = [np.count_nonzero(np.bincount(own)) for own in codes]
+    few = np.argsort(different, kind="stable")
+    return np.asarray(rows[np.lexsort([codes[index] for index in few[::-1]])])

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.splitting.median import nearest_cut, parting_cut
-from tests.algorithms.tables import batch_of, narrow, nearest_below
+from anonymize.algorithms.splitting.median import nearest_cut, parting_cut, parting_order
+from anonymize.table import Table
+from tests.algorithms.tables import batch_of, narrow, nearest_below, seeds, tables
 
 SIZE = 12
 classes_of_codes = st.lists(
@@ -74,3 +75,12 @@ def test_many_classes_of_many_leaves_need_keys_of_64_bits() -> None:
     rows = [[7, 7, 8, 9], [0, 2, 4, 6]]
     for size in (SIZE, 2**32):
         assert place(nearest_cut, rows, [2, 2], 1, size) == [[8, 3], [0, 0], [True, True]]
+
+
+@given(tables(max_rows=30), seeds)
+def test_the_order_of_parting_is_by_the_fewest_values_first(table: Table, rng: np.random.Generator) -> None:
+    rows = np.flatnonzero(rng.random(table.rows) < 0.8).astype(np.uint32)
+    columns = [each.codes for each in table.attributes]
+    few = sorted(columns, key=lambda codes: len(np.unique(codes[rows])))
+    wanted = sorted(rows.tolist(), key=lambda row: [int(codes[row]) for codes in few] + [row])
+    assert parting_order(rows, columns).tolist() == wanted
