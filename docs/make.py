@@ -432,10 +432,9 @@ def metrics() -> str:
         "What a release has lost: the block `utility` of the [report](report.md). A suppressed row is wholly lost.",
     ]
     for name, metric in METRICS.items():
-        formula = plain(" ".join((metric.compute.__doc__ or "").split()))
         low, high = metric.BOUNDS
         bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
-        lines += _section(name, _module_doc(metric), f"**Computed as:** {formula} {bounds}")
+        lines += _section(name, _module_doc(metric), f"**Computed as:** {plain(metric.FORMULA)} {bounds}")
     lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
     for name, measure in MEASURES.items():
         given = plain(" ".join((measure.measure.__doc__ or "").split()))

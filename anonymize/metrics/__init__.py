@@ -7,37 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.metrics import research_value
+from anonymize.metrics import formulas, research_value
 from anonymize.metrics.base import Metric, View
-from anonymize.metrics.formulas import (
-    CertaintyPenalty,
-    CertaintyPenaltyOfSets,
-    GlobalCertaintyPenalty,
-    GlobalCertaintyPenaltyOfSets,
-    Loss,
-    NormalizedClassSize,
-    Precision,
-    RowDiscernibility,
-    SuppressedShare,
-    WeightedCertaintyPenalty,
-)
 
 __all__ = ["METRICS", "Metric", "View", "utility"]
 
 METRICS: dict[str, Metric] = {
     metric.ID: metric
     for metric in (
-        GlobalCertaintyPenalty(),
-        CertaintyPenalty(),
-        WeightedCertaintyPenalty(),
-        GlobalCertaintyPenaltyOfSets(),
-        CertaintyPenaltyOfSets(),
-        RowDiscernibility(),
-        NormalizedClassSize(),
-        Precision(),
-        Loss(),
+        formulas.global_certainty_penalty,
+        formulas.certainty_penalty,
+        formulas.weighted_certainty_penalty,
+        formulas.global_certainty_penalty_of_sets,
+        formulas.certainty_penalty_of_sets,
+        formulas.row_discernibility,
+        formulas.normalized_class_size,
+        formulas.precision,
+        formulas.loss,
         research_value,
-        SuppressedShare(),
+        formulas.suppressed_share,
     )
 }
 

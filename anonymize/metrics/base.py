@@ -77,7 +77,7 @@ def _of_sets(attribute: Attribute, partition: Partition) -> float:
 
 
 class Metric(Protocol):
-    """The members of a metric: a module, or an object of a class in `formulas`. Its docstring is the manual."""
+    """The members of a metric: a module, or a function in `formulas`. Its docstring is the manual."""
 
     ID: str
     """Key in the report."""
@@ -85,6 +85,8 @@ class Metric(Protocol):
     """Which end is better."""
     BOUNDS: Bounds
     """Lowest and highest possible figure; None for no limit."""
+    FORMULA: str
+    """How it is computed, in a sentence."""
 
     def compute(self, view: View) -> float | None:
         """The figure; None where the metric is not defined for the release."""

@@ -1,32 +1,50 @@
-"""Metrics whose formula takes one to three lines, a class each. The docstring of the class is the manual, as a module's
-is elsewhere."""
+"""Metrics whose formula takes one to three lines, a function each. Its docstring is the manual, as a module's is
+elsewhere."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from anonymize.metrics.base import Bounds, Goal, View
 
+Compute = Callable[[View], float | None]
 
-class GlobalCertaintyPenalty:
+
+@dataclass
+class Formula:
+    """A metric that a function computes: the members of `Metric`. Its docstring is the function's."""
+
+    ID: str
+    GOAL: Goal
+    BOUNDS: Bounds
+    FORMULA: str
+    compute: Compute
+
+    def __post_init__(self) -> None:
+        self.__doc__ = self.compute.__doc__
+
+
+def formula(name: str, goal: Goal, bounds: Bounds, text: str) -> Callable[[Compute], Formula]:
+    """Makes a function the metric of this name. `text`: how it is computed, in a sentence."""
+    return lambda compute: Formula(name, goal, bounds, text, compute)
+
+
+@formula("gcp", "lower", (0.0, 1.0), "`ncp` / (rows x quasi-identifiers).")
+def global_certainty_penalty(view: View) -> float:
     """Global certainty penalty: the mean of the normalized certainty penalty over all cells of the quasi-identifiers.
 
     0: nothing was generalized. 1: everything is suppressed. Tables of different size can be compared by it.
 
     Source: Ghinita et al., Fast data anonymization with low information loss, VLDB 2007.
     """
-
-    ID = "gcp"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, 1.0)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """`ncp` / (rows x quasi-identifiers)."""
-        return float(view.attribute_ncp.sum()) / (view.rows * len(view.attributes))
+    return float(view.attribute_ncp.sum()) / (view.rows * len(view.attributes))
 
 
-class CertaintyPenalty:
+@formula("ncp", "lower", (0.0, None), "The sum, between 0 and rows x quasi-identifiers.")
+def certainty_penalty(view: View) -> float:
     """Normalized certainty penalty: what the release leaves uncertain, summed over rows and quasi-identifiers,
     unweighted.
 
@@ -37,53 +55,34 @@ class CertaintyPenalty:
 
     Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 2.
     """
-
-    ID = "ncp"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, None)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """The sum, between 0 and rows x quasi-identifiers."""
-        return float(view.attribute_ncp.sum())
+    return float(view.attribute_ncp.sum())
 
 
-class WeightedCertaintyPenalty:
+@formula("ncp_weighted", "lower", (0.0, None), "The weighted sum.")
+def weighted_certainty_penalty(view: View) -> float:
     """Weighted normalized certainty penalty: as `ncp`, every attribute's share times its weight in the spec.
 
     Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 2.
     """
-
-    ID = "ncp_weighted"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, None)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """The weighted sum."""
-        return float(view.attribute_ncp @ np.array([attribute.weight for attribute in view.attributes]))
+    return float(view.attribute_ncp @ np.array([attribute.weight for attribute in view.attributes]))
 
 
-class GlobalCertaintyPenaltyOfSets:
+@formula("gcp_set", "lower", (0.0, 1.0), "`ncp_set` / (rows x quasi-identifiers); None for another recoding model.")
+def global_certainty_penalty_of_sets(view: View) -> float | None:
     """Global certainty penalty of sets: the mean of `ncp_set` over all cells of the quasi-identifiers.
 
     Where no node has a weight below 1 it is at most `gcp`: a class has no more values than there are leaves under the
     lowest node that covers them.
     """
-
-    ID = "gcp_set"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, 1.0)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """`ncp_set` / (rows x quasi-identifiers); None for another recoding model."""
-        if view.attribute_ncp_set is None:
-            return None
-        return float(view.attribute_ncp_set.sum()) / (view.rows * len(view.attributes))
+    if view.attribute_ncp_set is None:
+        return None
+    return float(view.attribute_ncp_set.sum()) / (view.rows * len(view.attributes))
 
 
-class CertaintyPenaltyOfSets:
+@formula(
+    "ncp_set", "lower", (0.0, None), "The sum, between 0 and rows x quasi-identifiers; None for another recoding model."
+)
+def certainty_penalty_of_sets(view: View) -> float | None:
     """Normalized certainty penalty of sets: as `ncp`, where a category shows the values that its class has.
 
     A categorical cell costs 0 if its class has one value, else the number of different values in the class over all
@@ -96,74 +95,53 @@ class CertaintyPenaltyOfSets:
     Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 3.2.2, shows the values
     present and charges the leaves under their closest common ancestor, which is `ncp`.
     """
-
-    ID = "ncp_set"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, None)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """The sum, between 0 and rows x quasi-identifiers; None for another recoding model."""
-        return None if view.attribute_ncp_set is None else float(view.attribute_ncp_set.sum())
+    return None if view.attribute_ncp_set is None else float(view.attribute_ncp_set.sum())
 
 
-class RowDiscernibility:
+@formula(
+    "discernibility", "lower", (0.0, None), "Sum of squared class sizes, plus rows x suppressed rows; a whole number."
+)
+def row_discernibility(view: View) -> int:
     """Discernibility: every row is charged the number of rows that it cannot be told apart from.
 
     A row of a class costs the class's size, a suppressed row the number of rows of the table.
 
     Source: Bayardo and Agrawal, Data privacy through optimal k-anonymization, ICDE 2005.
     """
-
-    ID = "discernibility"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, None)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """Sum of squared class sizes, plus rows x suppressed rows; a whole number."""
-        return int((view.sizes**2).sum()) + view.rows * view.suppressed_rows
+    return int((view.sizes**2).sum()) + view.rows * view.suppressed_rows
 
 
-class NormalizedClassSize:
+@formula("c_avg", "lower", (1.0, None), "Rows / (classes x k); None where there are no classes.")
+def normalized_class_size(view: View) -> float | None:
     """Normalized average class size: how many times larger than needed the classes are.
 
     Suppressed rows are counted neither among the rows nor as a class.
 
     Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006.
     """
-
-    ID = "c_avg"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (1.0, None)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """Rows / (classes x k); None where there are no classes."""
-        return float(view.sizes.sum()) / (len(view.sizes) * view.k) if len(view.sizes) else None
+    return float(view.sizes.sum()) / (len(view.sizes) * view.k) if len(view.sizes) else None
 
 
-class Precision:
+@formula(
+    "precision",
+    "higher",
+    (0.0, 1.0),
+    "1 - mean of level / height over the attributes; None for another recoding model.",
+)
+def precision(view: View) -> float | None:
     """Precision: how far up their hierarchies the attributes were left where they were.
 
     Defined for full-domain generalization only, where each attribute has one level.
 
     Source: Sweeney, Achieving k-anonymity privacy protection using generalization and suppression, 2002.
     """
-
-    ID = "precision"
-    GOAL: Goal = "higher"
-    BOUNDS: Bounds = (0.0, 1.0)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """1 - mean of level / height over the attributes; None for another recoding model."""
-        if view.levels is None:
-            return None
-        return 1 - sum(level / height for level, height in view.levels) / len(view.levels)
+    if view.levels is None:
+        return None
+    return 1 - sum(level / height for level, height in view.levels) / len(view.levels)
 
 
-class Loss:
+@formula("loss", "lower", (0.0, 1.0), "The mean over all cells of the quasi-identifiers.")
+def loss(view: View) -> float:
     """Loss metric: the share of its domain that a cell could have come from, averaged over all cells.
 
     A categorical cell costs (leaves under its node - 1) / (leaves - 1), a numeric one the width of its interval over
@@ -171,25 +149,10 @@ class Loss:
 
     Source: Iyengar, Transforming data to satisfy privacy constraints, KDD 2002.
     """
-
-    ID = "loss"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, 1.0)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """The mean over all cells of the quasi-identifiers."""
-        return float(view.attribute_loss.sum()) / (view.rows * len(view.attributes))
+    return float(view.attribute_loss.sum()) / (view.rows * len(view.attributes))
 
 
-class SuppressedShare:
+@formula("suppression", "lower", (0.0, 1.0), "Suppressed rows / rows.")
+def suppressed_share(view: View) -> float:
     """Suppression: the share of rows that are published suppressed or left out."""
-
-    ID = "suppression"
-    GOAL: Goal = "lower"
-    BOUNDS: Bounds = (0.0, 1.0)
-
-    @staticmethod
-    def compute(view: View) -> float | None:
-        """Suppressed rows / rows."""
-        return view.suppressed_rows / view.rows
+    return view.suppressed_rows / view.rows

@@ -55,12 +55,13 @@ from anonymize.table import Attribute, Table
 ID = "research_value"
 GOAL: Goal = "higher"
 BOUNDS: Bounds = (0.0, None)
+FORMULA = "The sum over the attributes of the research value of the released level; None for another recoding model."
 
 Weights = Literal["given", "correlation"]
 
 
 def compute(view: View) -> float | None:
-    """The sum over the attributes of the research value of the released level; None for another recoding model."""
+    """The figure of a release; see `Metric`."""
     if view.levels is None:
         return None
     values = values_of(view.attributes, view.weights)
