@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.algorithms.optimize.lines import MOST, Arcs, sums
 from anonymize.algorithms.optimize.sized import SizedCells
-from anonymize.algorithms.optimize.sized_view import Rules
 from anonymize.classes import Bools, Ints
 
 TABLE = 1 << 20
@@ -26,12 +26,12 @@ CLASSES = 16
 class SetAside:
     """Cells of which one attribute is set aside."""
 
-    rules: Rules
+    rules: SizeRules
     cells: SizedCells
     attribute: int
 
     @classmethod
-    def widest(cls, rules: Rules, cells: SizedCells) -> list[SetAside]:
+    def widest(cls, rules: SizeRules, cells: SizedCells) -> list[SetAside]:
         """With each attribute set aside that has half as many splits as any, or more, the one of most splits first; an
         attribute of so many that no arcs of it fit is none of them."""
         every = [cls(rules, cells, number) for number in range(len(cells.places))]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.sized import SizedCells
-from anonymize.algorithms.optimize.sized_view import Rules
 from anonymize.algorithms.optimize.walk import LocalWalk
 from anonymize.classes import Bools
 
@@ -92,7 +92,7 @@ class LineBlocks(LocalWalk):
                 if lower < cost:
                     mask, cost, better = changed, lower, True
 
-    def _settled(self, mask: Bools, attribute: int, rules: Rules | None = None) -> tuple[Bools, int]:
+    def _settled(self, mask: Bools, attribute: int, rules: SizeRules | None = None) -> tuple[Bools, int]:
         """The best cut through an attribute, by other rules than the problem's where they are given, and the cost; BIG
         where there is none, and the set is as it was."""
         own = self._choice[self._owner[self._choice] == attribute]

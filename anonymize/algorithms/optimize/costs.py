@@ -46,6 +46,24 @@ class Cost(Protocol):
 
 
 @dataclass(frozen=True)
+class SizeRules:
+    """What is known of a class by its size: one of fewer than `minimum` rows is suppressed. `allowed`: how many rows
+    may be."""
+
+    minimum: int
+    cost: Cost
+    allowed: int
+
+    def fails(self, sizes: Ints) -> Bools:
+        """Elementwise whether a class of so many rows is suppressed."""
+        return sizes < self.minimum
+
+    def charged(self, failing: Bools, sizes: Ints, kept: Ints) -> Ints:
+        """Elementwise what classes cost: those that are `failing` as suppressed rows, the others what `kept` says."""
+        return np.where(failing, sizes * self.cost.suppressed, kept)
+
+
+@dataclass(frozen=True)
 class Discernibility:
     """A row costs the size of its class, a suppressed one the number of all `rows`. No class has fewer than `minimum`
     rows."""

@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.algorithms.optimize.sized import SizedCells
-from anonymize.algorithms.optimize.sized_view import Rules
 from anonymize.classes import Bools, Ints
 
 BIG = 1 << 54
@@ -34,7 +34,7 @@ class Arcs:
     (classes, arcs), `labels` (classes, arcs, labels): what each class has in each interval. `crossed` (arcs,): whether
     an interval must not be, as a split that has to stay is inside."""
 
-    rules: Rules
+    rules: SizeRules
     splits: Ints
     rows: Ints
     labels: Ints
@@ -46,8 +46,8 @@ class Arcs:
         return self._path(self.rules.cost.kept(self.rows, self.labels))
 
     def _path(self, kept: Ints) -> tuple[int, Ints]:
-        failing = self.rows < self.rules.minimum
-        costs = np.where(failing, self.rows * self.rules.cost.suppressed, kept).sum(axis=0)
+        failing = self.rules.fails(self.rows)
+        costs = self.rules.charged(failing, self.rows, kept).sum(axis=0)
         if not self.rules.allowed:
             costs[(failing & (self.rows > 0)).any(axis=0)] = BIG
         costs[self.crossed] = BIG
@@ -65,7 +65,7 @@ class Line(Arcs):
     least: Ints
 
     @classmethod
-    def of(cls, rules: Rules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
+    def of(cls, rules: SizeRules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
         """That of a node; None where its tables would be too large."""
         own = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
         span = len(own) + 1

@@ -17,11 +17,11 @@ import numpy as np
 
 from anonymize.algorithms.optimize.additions import Additions
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
-from anonymize.algorithms.optimize.costs import Cost
+from anonymize.algorithms.optimize.costs import Cost, SizeRules
 from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
 from anonymize.algorithms.optimize.judge import SplitJudge
 from anonymize.algorithms.optimize.sized import SizedCells
-from anonymize.algorithms.optimize.sized_view import Rules, SizedView
+from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 
@@ -60,9 +60,9 @@ class SplitProblem:
         return SizedCells.of(self.cells) if plain else None
 
     @cached_property
-    def rules(self) -> Rules:
+    def rules(self) -> SizeRules:
         """What is known of a class by its size."""
-        return Rules(self.judge.minimum, self.cost, self.allowed)
+        return SizeRules(self.judge.minimum, self.cost, self.allowed)
 
     def view(self, head: Bools, allset: Bools, within: SizedCells | None = None) -> View:
         """The node of a head and an allset, which has all splits of the head; quicker `within` the cells of a node
@@ -158,8 +158,7 @@ class SplitView:
     floor = bound
 
     def _costs(self, sizes: Ints, labels: Ints, failing: Bools) -> Ints:
-        cost = self.problem.cost
-        return np.where(failing, sizes * cost.suppressed, cost.kept(sizes, labels))
+        return self.problem.rules.charged(failing, sizes, self.problem.cost.kept(sizes, labels))
 
     @property
     def work(self) -> int:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from anonymize.algorithms.optimize.additions import Additions
-from anonymize.algorithms.optimize.costs import Cost
+from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.classes import Bools, Ints
 
@@ -24,15 +24,6 @@ OVERHEAD = 5_000
 """The least work of a look at the cells in one attribute, in numbers read."""
 MOST = 1 << 62
 """More than anything costs."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """`minimum`: the fewest rows of a class that is kept. `allowed`: rows that may be suppressed."""
-
-    minimum: int
-    cost: Cost
-    allowed: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +42,7 @@ class Side:
 class SizedView:
     """A node. `class_of` (cells,): the class of each cell."""
 
-    rules: Rules
+    rules: SizeRules
     head: Bools
     allset: Bools
     cells: SizedCells
@@ -66,7 +57,7 @@ class SizedView:
     @cached_property
     def failing(self) -> Bools:
         """(classes,) which classes fail; so does any part of them."""
-        return self.sizes < self.rules.minimum
+        return self.rules.fails(self.sizes)
 
     @cached_property
     def cost_of(self) -> Ints:
@@ -99,7 +90,7 @@ class SizedView:
     @cached_property
     def bound_of(self) -> Ints:
         """(classes,) what the cells of each class cost at least."""
-        return np.where(self.failing, self.sizes * self.rules.cost.suppressed, self._least)
+        return self.rules.charged(self.failing, self.sizes, self._least)
 
     @property
     def bound(self) -> int:
@@ -182,7 +173,7 @@ class SizedView:
         rows = self.sizes[one] + self.sizes[other]
         cost = self._costs(rows, classes.labels[one] + classes.labels[other])
         cost -= self.cost_of[one] + self.cost_of[other]
-        suppressed = np.where(rows < self.rules.minimum, rows, 0) - lost[one] - lost[other]
+        suppressed = np.where(self.rules.fails(rows), rows, 0) - lost[one] - lost[other]
         count = len(self.allset)
         return (
             np.bincount(split, cost, minlength=count).astype(np.int64),
@@ -216,14 +207,12 @@ class SizedView:
         return self.cells.classed(self.class_of)
 
     def _costs(self, sizes: Ints, labels: Ints) -> Ints:
-        cost = self.rules.cost
-        return np.where(sizes < self.rules.minimum, sizes * cost.suppressed, cost.kept(sizes, labels))
+        return self.rules.charged(self.rules.fails(sizes), sizes, self.rules.cost.kept(sizes, labels))
 
     def _side(self, rows: Ints, labels: Ints, bound: Ints) -> Side:
-        cost, minimum = self.rules.cost, self.rules.minimum
-        failing = rows < minimum
-        least = np.maximum(bound, cost.whole(rows, labels, rows // minimum))
-        return Side(rows, labels, failing, bound, np.where(failing, rows * cost.suppressed, least))
+        failing = self.rules.fails(rows)
+        least = np.maximum(bound, self.rules.cost.whole(rows, labels, rows // self.rules.minimum))
+        return Side(rows, labels, failing, bound, self.rules.charged(failing, rows, least))
 
     def _changes(self) -> tuple[Ints, Ints]:
         """(splits of the allset,) as in `changes`."""
@@ -234,8 +223,8 @@ class SizedView:
 
     def _raised(self) -> Ints:
         """(splits of the allset,) how much the bound by the cells grows with each."""
-        lost = self.rules.cost.suppressed
-        both = [np.where(each.failing, each.rows * lost, each.bound).sum(axis=0) for each in (self.before, self.after)]
+        sides = self.before, self.after
+        both = [self.rules.charged(each.failing, each.rows, each.bound).sum(axis=0) for each in sides]
         return np.asarray(both[0] + both[1] - self.bound)
 
     def _useful(self) -> Ints:
