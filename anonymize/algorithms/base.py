@@ -49,6 +49,12 @@ class Needs:
     random: bool = False
     counted: bool = False
 
+    @classmethod
+    def of_full_domain(cls, *uses: str) -> Needs:
+        """Those of a search among level vectors: it works on distinct rows, and counts individuals where a unit says
+        whom rows are about."""
+        return cls(family="full-domain", uses=frozenset(uses), units=True, counted=True)
+
 
 @dataclass(frozen=True)
 class Context:

@@ -42,7 +42,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs(family="full-domain", uses=frozenset({"levels"}), units=True, counted=True)
+NEEDS = Needs.of_full_domain("levels")
 
 
 @dataclass(frozen=True)

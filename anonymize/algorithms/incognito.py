@@ -79,12 +79,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "incognito"
-NEEDS = Needs(
-    family="full-domain",
-    uses=frozenset({"levels", "weights", "weights: correlation", "rules"}),
-    units=True,
-    counted=True,
-)
+NEEDS = Needs.of_full_domain("levels", "weights", "weights: correlation", "rules")
 
 
 @dataclass(frozen=True)

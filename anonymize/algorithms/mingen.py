@@ -47,7 +47,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "mingen"
-NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True, counted=True)
+NEEDS = Needs.of_full_domain("levels", "weights")
 
 DIGITS = 10
 """Distortions that are equal in so many decimals are equal: sums of fractions in different order may differ beyond."""

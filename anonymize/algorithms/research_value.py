@@ -81,12 +81,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs(
-    family="full-domain",
-    uses=frozenset({"levels", "weights", "rules", "weights: correlation"}),
-    units=True,
-    counted=True,
-)
+NEEDS = Needs.of_full_domain("levels", "weights", "weights: correlation", "rules")
 
 LOCAL = 1 << 32
 """Cells (distinct rows x attributes) that the local search reads where nothing else is asked for: a look at a string

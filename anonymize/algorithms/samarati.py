@@ -55,7 +55,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs(family="full-domain", uses=frozenset({"levels", "weights"}), units=True, counted=True)
+NEEDS = Needs.of_full_domain("levels", "weights")
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""

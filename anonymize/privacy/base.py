@@ -248,6 +248,16 @@ class ClassModel(Model):
         return all(value is not None and bool(limit.meets(np.array(value), bound)) for limit, value, bound in known)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Diversity(ClassModel):
+    """A model by which the sensitive values of a group are worth at least `l` different ones, by some count of them.
+    A figure is at most the number of rows. The strongest such l is measured where nothing is required."""
+
+    limits: tuple[Limit, ...] = (Limit("l", rows=as_many),)
+    diverse: bool = True
+    by_default: bool = True
+
+
 def comparing(
     id: str, parameters: type[Parameters], measure: Callable[[Groups, str | None, Any], Measured], limit: Limit
 ) -> ClassModel:

@@ -42,12 +42,10 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.of(attribute).distinct().astype(np.float64)
 
 
-MODEL = base.ClassModel(
+MODEL = base.Diversity(
     id="distinct-l-diversity",
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("l", count=True, rows=base.as_many),),
     grows=True,
-    diverse=True,
-    by_default=True,
 )

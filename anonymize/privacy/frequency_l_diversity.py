@@ -52,12 +52,9 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.asarray(np.divide(present, most, out=figures, where=most > 0))
 
 
-MODEL = base.ClassModel(
+MODEL = base.Diversity(
     id="frequency-l-diversity",
     parameters=Parameters,
     measure=measure,
-    limits=(base.Limit("l", rows=base.as_many),),
     given=("values",),
-    diverse=True,
-    by_default=True,
 )

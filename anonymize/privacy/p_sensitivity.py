@@ -24,8 +24,6 @@ Reference: T. Truta, B. Vinay, "Privacy protection: p-sensitive k-anonymity prop
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pydantic import Field
 
 from anonymize.privacy import base, distinct_l_diversity
@@ -35,11 +33,10 @@ class Parameters(base.Parameters):
     p: int = Field(ge=1, description="different sensitive values that every class has at least")
 
 
-MODEL = replace(
-    distinct_l_diversity.MODEL,
+MODEL = base.ClassModel(
     id="p-sensitivity",
     parameters=Parameters,
+    measure=distinct_l_diversity.measure,
     limits=(base.Limit("p", count=True, rows=base.as_many),),
-    diverse=False,
-    by_default=False,
+    grows=True,
 )
