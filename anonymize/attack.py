@@ -185,7 +185,7 @@ def _rows(
         link.check(path, input=people.sha256, release=release.file.source.sha256)
         return released_row_of(link.rows, people.rows), "link"
     alike = all(np.array_equal(values.people[name][: people.rows], values.releases[0][name]) for name in values.sizes)
-    if request.spec.output.row_order == "keep" and release.rows == people.rows and alike:
+    if request.spec.output.row_order == "keep" and release.file.rows == people.rows and alike:
         return np.arange(people.rows), "position"
     return None, "regions"
 

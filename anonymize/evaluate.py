@@ -214,7 +214,7 @@ def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[Rele
         "sha256": source.sha256,
         "rows": source.rows,
         "suppressed_rows": released.suppressed_rows,
-        "dropped_rows": table.rows - file.texts.height,
+        "dropped_rows": table.rows - file.rows,
     }
     return released, output
 

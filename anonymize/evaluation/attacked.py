@@ -119,21 +119,16 @@ class AttackedTables:
     def distorted(self) -> None:
         """Cells are true."""
 
-    @property
-    def rows(self) -> int:
-        """Released rows."""
-        return self.file.texts.height
-
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """Its rows by class: rows that read the same, and are of one group, are one."""
-        labels = np.zeros(self.rows, np.int64) if self.group_of is None else self.group_of
+        labels = np.zeros(self.file.rows, np.int64) if self.group_of is None else self.group_of
         for column, texts in zip(self.regions, self.text_of, strict=True):
             labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
         partition = Partition.of_labels(labels)
         which = self.text_of[:, partition.order[partition.starts[:-1]]]
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
         first, last = (np.stack(ends, axis=1) for ends in zip(*spans, strict=True))
-        return ShownRows(first, last, partition.class_of(self.rows).astype(np.int64), values, self.group_of)
+        return ShownRows(first, last, partition.class_of(self.file.rows).astype(np.int64), values, self.group_of)
 
 
 def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints]:
@@ -188,10 +183,6 @@ class ReadRelease(Protocol):
     @property
     def file(self) -> ReleasedSource:
         """Its texts."""
-
-    @property
-    def rows(self) -> int:
-        """Released rows."""
 
     @property
     def distorted(self) -> DistortedRows | None:

@@ -27,15 +27,10 @@ class DistortedTables:
     file: ReleasedSource
     distorted: DistortedRows
 
-    @property
-    def rows(self) -> int:
-        """Released rows."""
-        return self.file.texts.height
-
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """One class that spans everything: no cell says for sure what somebody's value was."""
         last = np.array([[attribute.domain.size - 1 for attribute in attributes]])
-        return ShownRows(np.zeros_like(last), last, np.zeros(self.rows, np.int64), values)
+        return ShownRows(np.zeros_like(last), last, np.zeros(self.file.rows, np.int64), values)
 
 
 def randomized(people: Known, path: str, parameters_path: str, stack: ExitStack) -> DistortedTables:
@@ -44,8 +39,8 @@ def randomized(people: Known, path: str, parameters_path: str, stack: ExitStack)
     parameters = Parameters.read(parameters_path)
     spec = as_written(people.spec, parameters.separator)
     file = read_file(spec, path, stack)
-    if file.texts.height != parameters.rows:
-        message = f"has {file.texts.height} rows, and its parameters are of {parameters.rows}"
+    if file.rows != parameters.rows:
+        message = f"has {file.rows} rows, and its parameters are of {parameters.rows}"
         raise DataError(Problem(message, file=file.source.name))
     table = people.table
     axes = Axes(table.attributes, table.sensitive[0], frozenset(spec.missing("arrow").texts))

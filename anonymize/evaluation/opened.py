@@ -24,6 +24,11 @@ class ReleasedSource:
     texts: pl.DataFrame
     columns: Mapping[str, tuple[str, str]]
 
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+        return self.texts.height
+
 
 def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for

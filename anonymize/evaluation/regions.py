@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -127,18 +128,27 @@ class _Nodes:
         return np.any(standing, axis=0) if standing else np.zeros(len(every), np.bool_)
 
 
+Kind = TypeVar("Kind", Numeric, Taxonomy)
+
+
+class _TextReader(Generic[Kind]):
+    """Texts of a quasi-identifier whose domain is of one kind."""
+
+    def __init__(self, texts: DistinctTexts, kind: type[Kind]) -> None:
+        domain = texts.attribute.domain
+        assert isinstance(domain, kind)
+        self.texts, self.nodes = texts, _Nodes(texts.attribute.generalization)
+        self.domain: Kind = domain
+
+
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-class _Numbers:
+class _Numbers(_TextReader[Numeric]):
     """Texts of a numeric quasi-identifier."""
 
     def __init__(self, texts: DistinctTexts) -> None:
-        self.texts = texts
-        domain = texts.attribute.domain
-        assert isinstance(domain, Numeric)
-        self.domain = domain
-        self.nodes = _Nodes(texts.attribute.generalization)
+        super().__init__(texts, Numeric)
         self.interval = texts.cells.numeric
         self.low, self.high = (
             self._closed(ends, code) for ends, code in ((texts.cells.low, 0), (texts.cells.high, -1))
@@ -149,7 +159,7 @@ class _Numbers:
         empty = texts.hidden | texts.absent
         self.as_node = ~empty & (self.node >= 0) & (~self.interval | (self.labelled & wide))
         self.as_interval = ~empty & ~self.as_node & self.interval
-        impossible = texts.absent & (domain.missing is None)
+        impossible = texts.absent & (self.domain.missing is None)
         self.known = (empty & ~impossible) | self.as_node | self.as_interval
 
     def _closed(self, ends: pl.Series, code: int) -> pl.Series:
@@ -279,16 +289,12 @@ class _Meaning:
 _UNKNOWN = _Meaning(-1, -1)
 
 
-class _Categories:
+class _Categories(_TextReader[Taxonomy]):
     """Texts of a categorical quasi-identifier."""
 
     def __init__(self, texts: DistinctTexts) -> None:
-        self.texts = texts
-        domain = texts.attribute.domain
-        assert isinstance(domain, Taxonomy)
-        self.domain = domain
-        self.nodes = _Nodes(texts.attribute.generalization)
-        self.codes: Mapping[str, int] = {text: code for code, text in enumerate(domain.leaf_text())}
+        super().__init__(texts, Taxonomy)
+        self.codes: Mapping[str, int] = {text: code for code, text in enumerate(self.domain.leaf_text())}
         pairs = zip(texts.cells.kind.tolist(), texts.low, texts.high, strict=True)
         self.meanings = [self._meaning(kind, low or "", high or "") for kind, low, high in pairs]
         self.first = np.array([meaning.first for meaning in self.meanings], np.int64)

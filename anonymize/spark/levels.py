@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -37,14 +37,10 @@ CLASS = "class"
 class FullDomain:
     """A full-domain search. `options`: the algorithm's own. `most`: combinations that the driver takes."""
 
+    drops: ClassVar[bool] = True
     algorithm: str
     options: Any
     most: int
-
-    @property
-    def drops(self) -> bool:
-        """See `EngineSearch`."""
-        return True
 
     def check(self) -> None:
         """See `EngineSearch`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,23 +27,15 @@ RULE = CANDIDATES[0]
 class Parted:
     """Mondrian. `cut`: the rule, or `auto`. `part_rows`: how many rows a worker grows at once."""
 
+    algorithm: ClassVar[str] = "mondrian"
+    drops: ClassVar[bool] = False
     cut: str
     part_rows: int
-
-    @property
-    def algorithm(self) -> str:
-        """See `EngineSearch`."""
-        return "mondrian"
 
     @property
     def options(self) -> Options:
         """See `EngineSearch`."""
         return Options(cut=self.cut)
-
-    @property
-    def drops(self) -> bool:
-        """See `EngineSearch`."""
-        return False
 
     def check(self) -> None:
         """Raises UsageError for a rule that looks at more than one attribute at a time."""
