@@ -249,7 +249,7 @@ class ClassModel(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diversity(ClassModel):
+class DiversityModel(ClassModel):
     """A model by which the sensitive values of a group are worth at least `l` different ones, by some count of them.
     A figure is at most the number of rows. The strongest such l is measured where nothing is required."""
 

@@ -42,7 +42,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.of(attribute).distinct().astype(np.float64)
 
 
-MODEL = base.Diversity(
+MODEL = base.DiversityModel(
     id="distinct-l-diversity",
     parameters=Parameters,
     measure=measure,

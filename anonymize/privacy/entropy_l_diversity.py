@@ -76,7 +76,7 @@ def _grassberger(counts: Ints) -> base.Measured:
     return np.asarray(2 * sums[counts // 2] - np.euler_gamma - np.log(2))
 
 
-class EntropyDiversity(base.Diversity):
+class EntropyDiversity(base.DiversityModel):
     """An estimate may be higher than any number of rows, and lower in a merged class than in its parts."""
 
     def merges(self, parameters: Parameters) -> bool:

@@ -52,7 +52,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.asarray(np.divide(present, most, out=figures, where=most > 0))
 
 
-MODEL = base.Diversity(
+MODEL = base.DiversityModel(
     id="frequency-l-diversity",
     parameters=Parameters,
     measure=measure,
