@@ -67,8 +67,11 @@ class Record:
     text: str
 
 
+Records: TypeAlias = Iterator[Record]
+
+
 @contextmanager
-def records(path: Path, separator: str) -> Iterator[Iterator[Record]]:
+def records(path: Path, separator: str) -> Iterator[Records]:
     """The records of a CSV one by one, the header first.
 
     Iterating raises `Malformed` at a record that cannot be read. Slow: about a million records a second.
@@ -81,7 +84,7 @@ def records(path: Path, separator: str) -> Iterator[Iterator[Record]]:
         csv.field_size_limit(limit)
 
 
-def _records(file: TextIO, separator: str) -> Iterator[Record]:
+def _records(file: TextIO, separator: str) -> Records:
     lines: list[str] = []
     reader = csv.reader(_kept(file, lines), delimiter=separator, strict=True)
     while True:
@@ -121,16 +124,19 @@ def _reason(error: str) -> str:
 
 def _unsound_record(path: Path, layout: Layout) -> Defect | None:
     """The first record with a wrong number of fields, else the first with a quotation mark where none may be."""
-    blank, stray, sound = 0, 0, _sound_record(layout.separator)
+    blank, stray, sound, before = 0, 0, _sound_record(layout.separator), "the header has"
     try:
         with records(path, layout.separator) as parsed:
+            if layout.short:
+                next(parsed)
+                before = "the rows before it have"
             for record in parsed:
                 if blank:
                     return blank, "an empty line", None
                 if not record.fields and layout.fields > 1:
                     blank = record.line
                 elif len(record.fields) not in (layout.fields, 0):
-                    return record.line, f"{_fields(len(record.fields))} where the header has {layout.fields}", None
+                    return record.line, f"{_fields(len(record.fields))} where {before} {layout.fields}", None
                 elif not stray and '"' in record.text and not sound.fullmatch(record.text):
                     stray = record.line
     except Malformed as malformed:

@@ -10,6 +10,7 @@ from anonymize.spec.base import KeyPath
 from anonymize.spec.model import Spec
 from anonymize.spec.patterns import is_pattern
 from anonymize.table.grouping import FEW
+from anonymize.table.header import ROW_NAMES
 from anonymize.table.source import Source
 
 SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
@@ -46,9 +47,14 @@ def unclassified(names: Sequence[str], file: str, absent: Sequence[str] = ()) ->
     """
     if len(names) > 1:
         message = f"{len(names)} columns have no role in the spec: {', '.join(names)}"
-        return Problem(message, file, hint=f"list them under {SECTIONS}")
-    hints = [_nearest(names[0], absent), f"list it under {SECTIONS}"]
+        return Problem(message, file, hint="; ".join(filter(None, [f"list them under {SECTIONS}", _row_names(names)])))
+    hints = [_nearest(names[0], absent), f"list it under {SECTIONS}", _row_names(names)]
     return Problem(f"column {names[0]!r} has no role in the spec", file, hint="; ".join(filter(None, hints)))
+
+
+def _row_names(names: Sequence[str]) -> str | None:
+    """What those are that have no name in the file."""
+    return f"{ROW_NAMES} are the names of the rows: an identifier" if ROW_NAMES in names else None
 
 
 def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[str]) -> list[Problem]:

@@ -21,11 +21,13 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a CSV is laid out: its separator, the fields of its header, and the byte at which blank last lines begin."""
+    """How a CSV is laid out: its separator, the fields of a record, and the byte at which blank last lines begin.
+    `short`: the header has one field less, that of the row names."""
 
     separator: str
     fields: int
     end: int
+    short: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Records:
         self._drop = bytes(set(range(256)) - {*separator, NEWLINE, QUOTE})
         self._record = separator * (layout.fields - 1) + b"\n"
         self._cycle = self._record * (CHUNK // len(self._record) + 2)
-        self._events = 0
+        self._events = int(layout.short)  # as if the separator were there that a short header lacks
         self._quoted = False
         self._last = b"\n"
 

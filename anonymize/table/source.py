@@ -18,6 +18,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.places import is_uri
 from anonymize.table import explain, memory
 from anonymize.table.files import reason
+from anonymize.table.header import Header, check_names, header_of, named
 from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
 from anonymize.table.spool import Opened, open_input
@@ -37,7 +38,7 @@ class Source:
         name: how messages call it, `<stdin>` or its path.
         path: the file that is read, which may be a temporary copy.
         format: `csv`, `parquet` or `arrow`.
-        columns: names, in order.
+        columns: names, in order; row names without one are `rownames`.
         schema: polars type of each column; String for every column of a CSV.
         separator: of the CSV.
         rows, sha256: known after the first complete reading. The hash is that of the input as it was given, and is ""
@@ -55,12 +56,15 @@ class Source:
         self.rows: int | None = None
         self.sha256 = opened.sha256 or ""
         self._stamp = self._stat()
-        self.schema = self._csv_schema() if self.format == "csv" else self._typed_schema()
-        self.columns = tuple(self.schema)
         self._layout: Layout | None = None
         self._blank_lines = 0
         if self.format == "csv":
-            self._layout, self._blank_lines = self._csv_layout()
+            header = self._csv_header()
+            self.schema = pl.Schema(dict.fromkeys(header.names, pl.String()))
+            self._layout, self._blank_lines = self._csv_layout(header)
+        else:
+            self.schema = self._typed_schema()
+        self.columns = tuple(self.schema)
 
     @classmethod
     def open(cls, spec: Spec, path: str | Path | None = None) -> Source:
@@ -94,11 +98,14 @@ class Source:
 
     def scan(self) -> pl.LazyFrame:
         """All rows and columns: text for a CSV, the file's own types else."""
-        if self.format == "parquet":
-            return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-        if self.format == "arrow":
-            return pl.scan_ipc(self.path, glob=False, hive_partitioning=False)
-        return self._scan_csv()
+        if self.format == "csv":
+            return self._scan_csv()
+        typed = self._scan_typed()
+        return typed if "" not in typed.collect_schema() else typed.rename({"": self.columns[0]})
+
+    def _scan_typed(self) -> pl.LazyFrame:
+        scan = pl.scan_parquet if self.format == "parquet" else pl.scan_ipc
+        return scan(self.path, glob=False, hive_partitioning=False)
 
     def _scan_csv(self) -> pl.LazyFrame:
         frame = pl.scan_csv(
@@ -194,54 +201,27 @@ class Source:
 
     def _typed_schema(self) -> pl.Schema:
         try:
-            schema = self.scan().collect_schema()
+            schema = self._scan_typed().collect_schema()
         except (*_POLARS_ERRORS, OSError):
             message = f"cannot be read as a file of the format {self.format}"
             raise DataError(Problem(message, file=self.name)) from None
-        self._check_names(list(schema))
-        return schema
+        names = named(list(schema))
+        check_names(names, self.name)
+        return pl.Schema(zip(names, schema.dtypes(), strict=True))
 
-    def _csv_schema(self) -> pl.Schema:
-        names = self._header()
-        self._check_names(names)
-        return pl.Schema(dict.fromkeys(names, pl.String()))
-
-    def _header(self) -> list[str]:
+    def _csv_header(self) -> Header:
         if self._stamp[0] == 0:
             raise DataError(Problem("the file is empty", file=self.name))
-        try:
-            with explain.records(self.path, self.separator) as records:
-                names = next((record.fields for record in records), [])
-        except explain.Malformed as malformed:
-            raise DataError(Problem(f"the header: {malformed.message}", file=self.name, line=1)) from None
-        if not names:
-            raise DataError(Problem("the first line is empty: it must name the columns", file=self.name, line=1))
-        if any("\ufffd" in name or "\0" in name for name in names):
-            explain.check_bytes(self.path, self.name)
-        return names
+        return header_of(self.path, self.name, self.separator)
 
-    def _check_names(self, names: list[str]) -> None:
-        line = 1 if self.format == "csv" else None
-        wrong = [f"column {number} has no name" for number, name in enumerate(names, 1) if not name]
-        firsts = [names.index(name) for name in names]
-        wrong += [
-            f"columns {first + 1} and {index + 1} have the same name"
-            for index, first in enumerate(firsts)
-            if first < index and names[index]
-        ]
-        if not names:
-            wrong = ["has no columns"]
-        if wrong:
-            raise DataError([Problem(message, file=self.name, line=line) for message in wrong])
-
-    def _csv_layout(self) -> tuple[Layout, int]:
+    def _csv_layout(self, header: Header) -> tuple[Layout, int]:
         """The layout, and the number of blank lines at the end. In a single column a blank line is an empty value."""
         size = self._stamp[0]
-        tail = b"" if len(self.columns) == 1 else self._line_ends(size)
+        tail = b"" if len(header.names) == 1 else self._line_ends(size)
         first = tail.find(b"\n") + 1
         blank = tail[first:] if first else b""
         lines = blank.count(b"\n") + (not blank.endswith(b"\n") and bool(blank))
-        return Layout(self.separator, len(self.columns), size - len(blank)), lines
+        return Layout(self.separator, len(header.names), size - len(blank), header.short), lines
 
     def _line_ends(self, size: int) -> bytes:
         """The line ends with which the file ends."""

@@ -198,12 +198,64 @@ def test_a_path_is_no_pattern(spec: Spec, file_of: Callable[..., Path]) -> None:
         (b"\n\n1,2\n", "the first line is empty"),
         (b"age,name,age,\n1,2,3,4\n", "columns 1 and 3 have the same name"),
         (b"age,,name,\n1,2,3,4\n", "column 4 has no name"),
+        (b",age,\n1,2,3\n", "column 3 has no name"),
     ],
 )
 def test_bad_headers(spec: Spec, file_of: Callable[..., Path], content: bytes, message: str) -> None:
     with pytest.raises(DataError) as error:
         opened(spec, file_of(content))
     assert any(message in problem.message for problem in error.value.problems)
+
+
+@pytest.mark.parametrize("header", [',"age",name', "age,name", '""\t"age"\tname', "age\tname"])
+def test_row_names_of_r_and_pandas(spec_of: Callable[..., Spec], file_of: Callable[..., Path], header: str) -> None:
+    separator = "\t" if "\t" in header else ","
+    rows = [["r1", "31", "Ann"], ['"r,""2"""', "32", '"Zoë\n"'], ["r3", "", ""]]
+    content = "\n".join([header, *map(separator.join, rows), ""])
+    with opened(spec_of("rownames:id age:n name:in", input=Input(separator=separator)), file_of(content)) as source:
+        assert source.columns == ("rownames", "age", "name")
+        source.check()
+        assert source.rows == 3
+        assert pl.concat(source.batches(["rownames", "age"])).rows() == [("r1", "31"), ('r,"2"', "32"), ("r3", None)]
+
+
+def test_a_name_is_found_for_row_names_where_theirs_is_taken(spec: Spec, file_of: Callable[..., Path]) -> None:
+    with opened(spec, file_of(",rownames,age\n1,2,3\n")) as source:
+        assert source.columns == ("rownames_", "rownames", "age")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "31,Ann,\n32,Zoë,\n",  # each row ends with a separator: the last column is the one without a name
+        "31,Ann,x\n31,Zoë,x\n",  # two rows are called alike
+        "31,Ann,x\n,Zoë,x\n",
+        "31,Ann,x\n",
+        "31,Ann,x\n32,Zoë\n",
+    ],
+)
+def test_a_header_that_is_short_for_another_reason(spec: Spec, file_of: Callable[..., Path], rows: str) -> None:
+    with (
+        opened(spec, file_of("age,name\n" + rows)) as source,
+        pytest.raises(DataError, match="fields where the header has 2"),
+    ):
+        source.check()
+
+
+def test_a_row_that_lacks_its_name(spec: Spec, file_of: Callable[..., Path]) -> None:
+    rows = "".join(f"{row},31,Ann\n" for row in range(200))
+    with opened(spec, file_of(f"age,name\n{rows}31,Ann\n")) as source, pytest.raises(DataError) as error:
+        source.check()
+    (problem,) = error.value.problems
+    assert (problem.line, problem.message) == (202, "2 fields where the rows before it have 3")
+
+
+def test_a_column_of_parquet_without_a_name(spec_of: Callable[..., Spec], tmp_path: Path) -> None:
+    pl.DataFrame({"": ["r1", "r2"], "age": [31, 32]}).write_parquet(tmp_path / "t.parquet")
+    with opened(spec_of("rownames:id age:n"), tmp_path / "t.parquet") as source:
+        source.check()
+        assert source.scan().collect().rows() == [("r1", 31), ("r2", 32)]
+        assert source.schema == {"rownames": pl.String, "age": pl.Int64}
 
 
 @pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)])

@@ -15,6 +15,7 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.table.foreign.plain import natural, plain
+from anonymize.table.header import check_names, named
 
 ROWS, COLUMNS = 1_048_576, 16_384
 """What a sheet can have, the row of names included."""
@@ -32,27 +33,13 @@ def read(path: Path, name: str) -> pl.DataFrame:
     try:
         book = fastexcel.read_excel(path.read_bytes())
         head = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
-        names = list(head.row(0)) if head.height else []
+        names = named([text or "" for text in head.row(0)] if head.height else [])
         check_names(names, name)
         sheet = book.load_sheet(0, header_row=0, schema_sample_rows=None, whitespace_as_null=False).to_polars()
     except fastexcel.FastExcelError:
         raise DataError(Problem("cannot be read as a file of the format xlsx", file=name)) from None
     sheet.columns = names
     return natural(sheet)
-
-
-def check_names(names: list[Any], name: str) -> None:
-    """Raises DataError for columns without a name, or with that of another."""
-    wrong = [f"column {number} has no name" for number, text in enumerate(names, 1) if not text]
-    wrong += [
-        f"columns {names.index(text) + 1} and {number} have the same name"
-        for number, text in enumerate(names, 1)
-        if text and names.index(text) + 1 < number
-    ]
-    if not names:
-        wrong = ["has no columns"]
-    if wrong:
-        raise DataError([Problem(message, file=name) for message in wrong])
 
 
 def write(frame: pl.DataFrame, path: Path, name: str) -> None:
