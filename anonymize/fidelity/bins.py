@@ -31,6 +31,9 @@ MOST = 12
 
 MISSING, OTHER = "missing", "other"
 
+UNNAMED = "no label but its values, which --show-values names"
+UNLABELLED = f"no level of its hierarchy has 2 to {MOST} labels"
+
 
 @dataclass(frozen=True)
 class Bins:
@@ -52,8 +55,8 @@ class Bins:
         return np.bincount(self.of_leaf, leaves, minlength=self.count).astype(np.int64)
 
 
-def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: bool, values: bool) -> Bins | None:
-    """Bins with labels; None where values would have to be named, or all rows would be in one.
+def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: bool, values: bool) -> Bins | str:
+    """Bins with labels; or why there are none: values would have to be named, or all rows would be in one.
 
     `leaves` (domain.size,): rows with each code. `smallest`: rows that a bin has at least. `from_file`: the hierarchy
     is a file, whose leaves are labels. `values`: values of the input may be named.
@@ -64,8 +67,10 @@ def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: 
     else:
         assert isinstance(domain, Taxonomy)
         level = _level(domain, 0 if from_file or values else 1)
-        bins = None if level is None else _categories(domain, level, leaves, smallest)
-    return None if bins is None or bins.count < 2 else bins
+        if level is None:
+            return UNNAMED if not from_file and _level(domain, 0) == 0 else UNLABELLED
+        bins = _categories(domain, level, leaves, smallest)
+    return f"no two bins of at least {smallest} rows" if bins is None or bins.count < 2 else bins
 
 
 def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool) -> Bins:

@@ -36,18 +36,16 @@ ROWS = 200_000
 
 
 def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, values: bool) -> dict[str, Any]:
-    """The blocks `marginals` and `associations` of a private report.
+    """The blocks `marginals`, `unbinned` (the columns without one, and why) and `associations` of a private report.
 
     `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
     """
     columns = {each.name: ColumnCells.of(each, released, spec) for each in table.attributes}
     rows = _rows(released)
+    blocks = {name: _marginal(column, rows, smallest, values=values) for name, column in columns.items()}
     return {
-        "marginals": {
-            name: block
-            for name, column in columns.items()
-            if (block := _marginal(column, rows, smallest, values=values)) is not None
-        },
+        "marginals": {name: block for name, block in blocks.items() if not isinstance(block, str)},
+        "unbinned": {name: block for name, block in blocks.items() if isinstance(block, str)},
         "associations": associations(table, released, columns),
     }
 
@@ -55,18 +53,18 @@ def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, val
 # --- marginals -------------------------------------------------------------------------------------------------------
 
 
-def _marginal(column: ColumnCells, rows_of: Ints, smallest: int, *, values: bool) -> dict[str, Any] | None:
-    """Labels, rows before and rows after in each bin, and rows that show nothing; None where no bins can be named.
+def _marginal(column: ColumnCells, rows_of: Ints, smallest: int, *, values: bool) -> dict[str, Any] | str:
+    """Labels, rows before and rows after in each bin, and rows that show nothing; or why no bins can be named.
     `rows_of` (classes + 1,): rows of each class."""
     attribute = column.attribute
     from_file = isinstance(column.spec.quasi_identifiers[attribute.name].hierarchy, Path)
     bins = named_bins(attribute, column.leaves, smallest, from_file=from_file, values=values)
-    if bins is None or bins.labels is None:
-        return None
+    if isinstance(bins, str):
+        return bins
     cells = column.over(bins)
     rows = np.bincount(column.of_class, rows_of, minlength=len(cells.shares))
     return {
-        "bins": list(bins.labels),
+        "bins": list(bins.labels or ()),
         "before": bins.counted(column.leaves).tolist(),
         "after": [round(each, 3) for each in (rows @ cells.shares).tolist()],
         "hidden": int(rows[cells.hidden].sum()),

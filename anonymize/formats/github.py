@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import IO
 
 from anonymize.formats.base import Checked, Finding
+from anonymize.report.verdict import verdict_of
 
 COMMANDS = {"error": "error", "warning": "warning"}
 
@@ -18,9 +19,7 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     for finding in findings:
         out.write(_command(finding) + "\n")
     if not checked.of_levels("error"):
-        verdict = checked.verdict or (
-            "every requirement is met" if checked.report["privacy"]["satisfied"] else "measured; nothing was required"
-        )
+        verdict = checked.verdict or verdict_of(checked.report).sentence
         out.write(f"::notice title=anonymize {checked.command}::{_message(f'{checked.table}: {verdict}')}\n")
 
 

@@ -103,7 +103,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         output=output,
         measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights)},
         utility=_with_bound(facts, utility(_view(facts))),
-        recoding=facts.recoding.summary(),
+        recoding=_with_heights(facts, facts.recoding.summary()),
         warnings=_warnings(facts),
         kept=facts.kept,
         released={
@@ -112,6 +112,13 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         labelled=facts.recoding.labelled,
         sizes=facts.sizes,
     )
+
+
+def _with_heights(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:
+    """The block `recoding`, with the height of each hierarchy where quasi-identifiers stand on levels of them."""
+    if not isinstance(block.get("levels"), dict):
+        return block
+    return block | {"heights": {each.name: each.hierarchy.height for each in facts.table.attributes}}
 
 
 def _with_bound(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ INTROS = {
     "prosecutor knows that a person is in the table, the journalist does not; the marketer links everybody.",
     "Equivalence classes": "Rows that read the same in every quasi-identifier are one class.",
     "Loss by attribute (mean per cell)": "0: every value is shown as it was. 1: nothing is shown.",
+    "Hierarchy levels": "Level 0 shows the values as they are, and each level above it less. At the height nothing is "
+    "shown.",
     "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
     "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
     "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
 from anonymize.report.intros import INTROS
-from anonymize.report.section import Section, verdict_of
+from anonymize.report.section import Section, percent
 from anonymize.report.tables import parameters, sections
-
-State = Literal["met", "unmet", "unknown", "neutral"]
+from anonymize.report.verdict import State, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -82,11 +81,11 @@ class Page:
 
 def page(report: Report) -> Page:
     """The page of a report of any kind."""
-    state, verdict = _verdict(report)
+    verdict = verdict_of(report)
     return Page(
         title="Anonymization report",
-        state=state,
-        verdict=verdict,
+        state=verdict.state,
+        verdict=verdict.sentence,
         summary=_summary(report),
         problems=list(_problems(report)),
         tool=_tool(report),
@@ -98,18 +97,7 @@ def page(report: Report) -> Page:
     )
 
 
-# --- the verdict -----------------------------------------------------------------------------------------------------
-
-
-def _verdict(report: Report) -> tuple[State, str]:
-    if "comparison" in report:
-        return "neutral", "compared, and nothing published"
-    if "privacy" not in report:
-        return "neutral", "evaluated, not judged" if "seed" in report else "recoded, not measured"
-    privacy = report["privacy"]
-    if privacy["satisfied"] is None:
-        return ("unknown" if "unknown" in privacy else "neutral"), verdict_of(privacy, public="public" in report)
-    return ("met" if privacy["satisfied"] else "unmet"), verdict_of(privacy)
+# --- the head -----------------------------------------------------------------------------------------------------
 
 
 def _summary(report: Report) -> str:
@@ -124,11 +112,11 @@ def _summary(report: Report) -> str:
         parts.append(
             f"Nobody stands out among fewer than {_number(smallest, 'row')} by the quasi-identifiers: who knows them "
             f"all, and that a person is in the table, picks the right row with a chance of at most "
-            f"{_percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
+            f"{percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
         )
     gcp = report.get("utility", {}).get("gcp")
     if gcp is not None:
-        parts.append(f"The quasi-identifiers lost {_percent(gcp)} of their precision.")
+        parts.append(f"The quasi-identifiers lost {percent(gcp)} of their precision.")
     return " ".join(parts)
 
 
@@ -145,11 +133,7 @@ def _problems(report: Report) -> Iterator[str]:
 
 def _before(risk: Report) -> str:
     before = risk.get("before")
-    return "" if before is None else f" ({_percent(before['prosecutor_max'])} in the original)"
-
-
-def _percent(share: float | None) -> str:
-    return "an unknown share" if share is None else f"{100 * share:.3g} %"
+    return "" if before is None else f" ({percent(before['prosecutor_max'])} in the original)"
 
 
 def _number(count: int, noun: str) -> str:
@@ -192,9 +176,10 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))
         yield Chapter(section.title, INTROS.get(section.title, ""), pictures, section)
-    for title, draw in (("Marginals", _marginals), ("Associations", _associations)):
-        if pictures := tuple(draw(report)):
-            yield Chapter(title, INTROS[title], pictures)
+    kept = (("Marginals", _marginals, _unbinned(report)), ("Associations", _associations, None))
+    for title, draw, table in kept:
+        if (pictures := tuple(draw(report))) or table:
+            yield Chapter(title, INTROS[title], pictures, table)
     yield from _settings(report)
     yield from _codebook(report)
 
@@ -208,7 +193,7 @@ def _risks(report: Report) -> Iterator[Picture | Curves]:
     names = {
         "prosecutor_max": "highest risk of a row",
         "prosecutor_mean": "mean risk of a row",
-        "records_at_risk": f"rows with a risk above {_percent(risk.get('threshold', 0.2))}",
+        "records_at_risk": f"rows with a risk above {percent(risk.get('threshold', 0.2))}",
     }
     present = [name for name in names if name in risk]
     series = {"after": [risk[name] for name in present]}
@@ -266,6 +251,12 @@ def _marginals(report: Report) -> Iterator[Picture | Curves]:
         count = block["hidden"]
         hidden = f" ({_number(count, 'row')} {'shows' if count == 1 else 'show'} nothing)" if count else ""
         yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
+
+
+def _unbinned(report: Report) -> Section | None:
+    """The quasi-identifiers of which there is no marginal, and why."""
+    rows = list(report.get("unbinned", {}).items())
+    return Section("Marginals", ("column without marginals", "because it has"), rows) if rows else None
 
 
 STRONGEST = 12

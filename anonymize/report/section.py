@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 FIGURES = frozenset(
-    {"k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
+    {"level", "height", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
     | {"success", "baseline", "control", "excess", "from", "to"}
     | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
 )
@@ -63,13 +63,6 @@ def called(recommended: dict[str, Any]) -> str:
     return " ".join([recommended["algorithm"], *flags])
 
 
-UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
-UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
-
-
-def verdict_of(privacy: dict[str, Any], *, public: bool = False) -> str:
-    """The block `privacy` of a report, `public` or not, in one sentence."""
-    if privacy["satisfied"] is None:
-        unshown = UNSHOWN_HERE if public else UNSHOWN
-        return unshown if "unknown" in privacy else "nothing was required"
-    return "every requirement is met" if privacy["satisfied"] else "NOT SAFE: a requirement is not met"
+def percent(share: float | None) -> str:
+    """A share in percent, three significant digits."""
+    return "an unknown share" if share is None else f"{100 * share:.3g} %"

@@ -20,6 +20,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "classes": _classes,
         "risk": risks,
         "utility": _utilities,
+        "recoding": _levels,
     }
     drawn = [section for key, maker in makers.items() if key in report for section in maker(report)]
     drawn += evaluation.sections(report)
@@ -125,3 +126,14 @@ def _attributes(report: dict[str, Any]) -> Section:
         for name, block in report["utility"]["attributes"].items()
     ]
     return Section("Loss by attribute (mean per cell)", ("attribute", "weight", "ncp", "loss"), rows)
+
+
+def _levels(report: dict[str, Any]) -> list[Section]:
+    """The level of each quasi-identifier, where all of it stands on one; beside the height of its hierarchy, which a
+    report of the release alone does not know."""
+    levels, heights = report["recoding"].get("levels"), report["recoding"].get("heights", {})
+    if not isinstance(levels, dict):
+        return []
+    header = ("attribute", "level", "height") if heights else ("attribute", "level")
+    rows = [(name, *(figure(each[name]) for each in (levels, heights) if each)) for name in levels]
+    return [Section("Hierarchy levels", header, rows)]

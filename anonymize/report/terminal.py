@@ -9,9 +9,11 @@ from rich.text import Text
 
 from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
-from anonymize.report.section import FIGURES, called, verdict_of
+from anonymize.report.section import FIGURES, called
 from anonymize.report.tables import sections
+from anonymize.report.verdict import verdict_of
 
+STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
 COLORS = {"auto": None, "always": True, "never": False}
 
 
@@ -23,8 +25,8 @@ def console(file: IO[str], color: str) -> Console:
 
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
-    style, verdict = _verdict(report)
-    to.print(Text(verdict, style))
+    verdict = verdict_of(report)
+    to.print(Text(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}.", STYLES[verdict.state]))
     if recommended := report.get("algorithm", {}).get("recommended"):
         to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
     for warning in report["warnings"]:
@@ -38,15 +40,3 @@ def show(report: dict[str, Any], to: Console) -> None:
             if number:
                 to.print()
             to.print(table)
-
-
-def _verdict(report: dict[str, Any]) -> tuple[str, str]:
-    """The style of the verdict, and the verdict in one sentence."""
-    if "comparison" in report:
-        return "bold", "Compared, and nothing published."
-    if "privacy" not in report:
-        return "bold", "Evaluated; not judged." if "seed" in report else "Recoded; not measured."
-    privacy, sentence = report["privacy"], verdict_of(report["privacy"], public="public" in report)
-    if privacy["satisfied"] is None and "unknown" not in privacy:
-        return "bold", f"Measured; {sentence}."
-    return "bold green" if privacy["satisfied"] else "bold red", f"{sentence[0].upper()}{sentence[1:]}."

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
-from anonymize.fidelity.bins import MOST, Bins, named_bins, round_edges, unnamed_bins
+from anonymize.fidelity.bins import MOST, UNLABELLED, UNNAMED, Bins, named_bins, round_edges, unnamed_bins
 from anonymize.table import Attribute
 
 CODES = np.zeros(0, np.uint8)
@@ -25,13 +25,13 @@ def categorical(depth: int, missing: str | None = None) -> Attribute:
     return Attribute("x", CODES, Taxonomy.of("x", Tree.from_steps(leaves, steps, "*"), missing), 1.0)
 
 
-def bins_of(attribute: Attribute, leaves: list[int], smallest: int = 5, *, from_file: bool = False) -> Bins | None:
+def bins_of(attribute: Attribute, leaves: list[int], smallest: int = 5, *, from_file: bool = False) -> Bins | str:
     return named_bins(attribute, np.array(leaves), smallest, from_file=from_file, values=False)
 
 
 def test_numbers_lie_between_round_edges_and_the_outer_bins_are_open() -> None:
     bins = bins_of(numeric([float(v) for v in range(100)]), [7] * 100)
-    assert bins is not None and bins.labels is not None
+    assert isinstance(bins, Bins) and bins.labels is not None
     assert bins.labels[0] == "below 10" and bins.labels[-1] == "90 and above" and bins.labels[1] == "10 to <20"
     assert bins.of_leaf[[0, 9, 10, 99]].tolist() == [0, 0, 1, 9]
 
@@ -40,7 +40,7 @@ def test_numbers_lie_between_round_edges_and_the_outer_bins_are_open() -> None:
 def test_no_bin_of_numbers_has_fewer_rows_than_it_must_have(rows: list[int], smallest: int) -> None:
     leaves = np.array(rows)
     bins = bins_of(numeric([float(v) for v in range(len(rows))]), rows, smallest)
-    if bins is not None:
+    if isinstance(bins, Bins):
         assert bins.counted(leaves).min() >= smallest
         assert bins.counted(leaves).sum() == leaves.sum()
         assert (np.diff(bins.of_leaf) >= 0).all()
@@ -50,36 +50,35 @@ def test_no_bin_of_numbers_has_fewer_rows_than_it_must_have(rows: list[int], sma
 def test_rare_labels_are_pooled_until_they_are_enough(rows: list[int], smallest: int) -> None:
     leaves = np.array(rows)
     bins = bins_of(categorical(2), rows, smallest)
-    if bins is not None:
+    if isinstance(bins, Bins):
         assert bins.counted(leaves).min() >= min(smallest, leaves.sum())
         assert bins.counted(leaves).sum() == leaves.sum()
 
 
 def test_values_of_a_builder_are_not_named_but_labels_above_them_are() -> None:
     bins = bins_of(categorical(2), [10] * 30)
-    assert bins is not None and bins.labels == ("0*", "1*", "2*")
-    assert bins_of(categorical(0), [10] * 30) is None
+    assert isinstance(bins, Bins) and bins.labels == ("0*", "1*", "2*")
+    assert bins_of(categorical(0), [10] * 30) == UNLABELLED
 
 
 def test_a_file_names_its_leaves_where_they_are_few() -> None:
     leaves = Tree.from_steps(["a", "b", "c"], [], "*")
     few = Attribute("x", CODES, Taxonomy.of("x", leaves, None), 1.0)
-    assert bins_of(few, [9, 9, 9]) is None
+    assert bins_of(few, [9, 9, 9]) == UNNAMED
     bins = bins_of(few, [9, 9, 9], from_file=True)
-    assert bins is not None and bins.labels == ("a", "b", "c")
+    assert isinstance(bins, Bins) and bins.labels == ("a", "b", "c")
 
 
 def test_missing_is_a_bin_of_its_own_or_the_column_is_left_out() -> None:
     values = [float(v) for v in range(20)]
     bins = bins_of(numeric(values, "?"), [10] * 21)
-    assert (
-        bins is not None and bins.labels is not None and bins.labels[-1] == "missing" and bins.missing == bins.count - 1
-    )
-    assert bins_of(numeric(values, "?"), [10] * 20 + [2]) is None
+    assert isinstance(bins, Bins) and bins.labels is not None
+    assert bins.labels[-1] == "missing" and bins.missing == bins.count - 1
+    assert bins_of(numeric(values, "?"), [10] * 20 + [2]) == "no two bins of at least 5 rows"
 
 
 def test_constant_and_huge_columns_have_no_bins() -> None:
-    assert bins_of(numeric([3.0]), [50]) is None
+    assert bins_of(numeric([3.0]), [50]) == "no two bins of at least 5 rows"
     assert len(round_edges(1e300, 1.0000001e300, whole=False)) <= 101
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from copy import deepcopy
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,8 +15,9 @@ from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.report import pictures
 from anonymize.report.html import described, html
+from anonymize.report.markdown import markdown
 from anonymize.report.page import Curves, Picture, page
-from tests.report.test_report import REPORT
+from tests.report.test_report import REPORT, printed
 
 pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
 
@@ -101,6 +103,52 @@ def test_the_verdict_has_a_colour(satisfied: bool | None, unknown: list[str] | N
         report["privacy"]["unknown"] = unknown
     assert page(report).state == state
     assert (unknown or [])[:1] == [each for each in page(report).problems if each == "a reason"]
+
+
+def passing(uniques: float, together: float, **required: float | bool) -> dict[str, Any]:
+    """The report of a release that meets what is required, and of which columns pass through."""
+    report: dict[str, Any] = deepcopy(REPORT)
+    figures = {"uniques": uniques, "uniques_with_quasi_identifiers": together, "uniques_with_sensitive": together}
+    report["risk"]["passing"] = {"columns": ["ward"], **figures, **required, "smallest": [], "max_size": 3}
+    report["risk"]["passing"]["left_out"] = []
+    return report
+
+
+def test_a_verdict_is_not_green_where_columns_that_pass_through_single_rows_out() -> None:
+    report = passing(0.0, 0.542)
+    sentence = "very requirement is met, but columns that pass through single out 54.2 % of the rows"
+    assert page(report).state == "but" and page(report).verdict == f"e{sentence}"
+    assert f"E{sentence}" in Reading(html(report)).text and '<header class="but">' in html(report)
+    assert f"- **e{sentence}**, measured" in markdown(report) and printed(report).startswith(f"E{sentence}.\n")
+
+
+def test_a_verdict_is_green_where_nothing_is_singled_out_or_no_more_than_is_allowed() -> None:
+    for report in (passing(0.0, 0.0), passing(0.1, 0.2, required=0.3, satisfied=True)):
+        assert page(report).state == "met" and page(report).verdict == "every requirement is met"
+
+
+def test_what_is_not_met_is_not_excused() -> None:
+    report = passing(1.0, 1.0)
+    report["privacy"]["satisfied"] = False
+    assert page(report).state == "unmet" and "single out" not in page(report).verdict
+
+
+def test_a_column_without_marginals_is_said_to_have_none() -> None:
+    report = {**deepcopy(REPORT), "marginals": {}, "unbinned": {"sex": "no label that may be named"}}
+    [chapter] = [each for each in page(report).chapters if each.title == "Marginals"]
+    assert chapter.table is not None and chapter.table.rows == [("sex", "no label that may be named")]
+    assert "no label that may be named" in Reading(html(report)).text and "| sex | no label" in markdown(report)
+
+
+def test_hierarchy_levels_are_in_every_form() -> None:
+    report = deepcopy(REPORT)
+    report["recoding"] = {"kind": "levels", "levels": {"age": 2, "sex": 0}, "heights": {"age": 4, "sex": 1}}
+    assert "| age | 2 | 4 |" in markdown(report) and re.search(r"age +2 +4\n", printed(report))
+    assert '<th scope="row">age</th><td class="figure">2</td><td class="figure">4</td>' in html(report)
+    del report["recoding"]["heights"]
+    assert "| age | 2 |\n| sex | 0 |" in markdown(report)
+    report["recoding"]["levels"] = "by class"
+    assert "Hierarchy levels" not in markdown(report)
 
 
 @pytest.fixture(scope="module")
