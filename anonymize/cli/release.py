@@ -33,8 +33,8 @@ from anonymize.cli.options import (
 if TYPE_CHECKING:
     from anonymize.request import Request
 
-JUDGED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
-UNJUDGED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
+REQUIRED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
+ALLOWED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
 
 COMMON_OPTIONS = (
     INPUT,
@@ -184,7 +184,7 @@ def _release(
         with reporting():
             _summary(report, color, verbose)
             if "public" in report and report["privacy"]["satisfied"] is None:
-                click.echo(UNJUDGED if request.allow_unsafe else JUDGED, err=True)
+                click.echo(ALLOWED if request.allow_unsafe else REQUIRED, err=True)
         if "classes" in report and engine == "local":
             _say_next(request, spec_path)
 

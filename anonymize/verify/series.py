@@ -31,8 +31,6 @@ from anonymize.verify.verdict import Check, Result, Subject, Tree, met
 ON_ITS_WORD = "whom the rows are about is known from the state alone, and not from the originals"
 
 _OF_PEOPLE = {"failing_classes": "failing_histories", "failing_rows": "failing_people"}
-COMPARING = frozenset({"t-closeness", "basic-beta-likeness", "enhanced-beta-likeness", "delta-disclosure"})
-"""Models that compare the values of a class with those of the table."""
 _BY_POPULATION = ("k-map", "delta-presence")
 
 Origin = Literal["original", "state"]

@@ -16,7 +16,6 @@ import polars as pl
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.series import (
-    COMPARING,
     Past,
     ReleasedAt,
     ReleaseVerdict,
@@ -27,6 +26,7 @@ from anonymize.verify.series import (
     results_of,
 )
 from anonymize.verify.table import NumberedColumn, TextRows, TextTable, entries_of, numbered
+from anonymize.verify.twins import compares
 from anonymize.verify.verdict import Check, Subject, Tree
 
 TONIGHT = "this release"
@@ -77,7 +77,7 @@ def measure_next(
     past = partial(_past, sensitive=sensitive, all_values=all_values, missing=texts, normalize=normalize)
     for s in reversed(range(earlier)):
         same = all(_unchanged(tonight, name, people[f"value_{s}_{i}"], there[s]) for i, name in enumerate(sensitive))
-        if same and not any(check.model in COMPARING for check in bounded):
+        if same and not any(compares(check.model, check.parameters) for check in bounded):
             continue  # of the same people the same values: what they show is what they show tonight
         own = people.filter(there[s])
         pasts.append(past(called[s], own, there[s], s=s))

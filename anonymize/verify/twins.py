@@ -21,6 +21,8 @@ OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
 """Of one value, its share of the whole table; of the table, how many values it has."""
 SIZE, WEIGHT = pl.col("size"), pl.col("weight")
 """Of one class: its rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
+OWN = frozenset(column.meta.output_name() for column in (VALUE, COUNT, TOTAL, MEAN, SIZE, WEIGHT))
+"""The columns that tell of one class and nothing else."""
 PEOPLE = "people of "
 """Before the path of a population, the column of how many people of it lie under each class."""
 TOLERANCE, NEGLIGIBLE = 1e-9, 1e-12
@@ -238,3 +240,9 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     ),
     "population-uniqueness": (TwinBound("share", _uniques, "at most", of_table=True, fails=lambda given: SIZE == 1),),
 }
+
+
+def compares(model: str, given: Given) -> bool:
+    """Whether the figure of a class depends on anything beside the class: a twin that reads another column."""
+    read = (name for bound in TWINS[model] for name in bound.figure(given).meta.root_names())
+    return not OWN.issuperset(read)

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import SPEC, Call, Desk
 
 needs_learners = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not there")
-DIVERSE = SPEC.replace("  k: 3\n", "")
+L_DIVERSE_SPEC = SPEC.replace("  k: 3\n", "")
 WORKLOAD = SPEC.replace("insensitive: [ward]", "workload: {targets: [ward], selections: [{age: {from: 8675310}}]}")
 
 
@@ -242,7 +242,7 @@ def test_scikit_learn_is_imported_for_models_alone(desk: Desk) -> None:
 
 
 def test_a_bucketized_release_and_its_table(desk: Desk, call: Call) -> None:
-    desk.fill(spec=DIVERSE)
+    desk.fill(spec=L_DIVERSE_SPEC)
     assert call("anatomy", desk.spec, "-o", "out.csv", "-q").code == 0
     ended = call("evaluate", desk.spec, "out.qit.csv", "--json", "-q")
     assert ended.code == 0
@@ -255,7 +255,7 @@ def test_a_bucketized_release_and_its_table(desk: Desk, call: Call) -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_a_randomized_release_and_its_parameters(desk: Desk, call: Call, form: str) -> None:
-    desk.fill(spec=DIVERSE)
+    desk.fill(spec=L_DIVERSE_SPEC)
     assert call("randomize", desk.spec, "-o", "out.csv", "-q", "--allow-unsafe").code == 0
     ended = call("evaluate", desk.spec, "out.csv", "--format", form, "--method", "clip")
     assert ended.code == 0

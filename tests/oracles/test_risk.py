@@ -34,7 +34,7 @@ FILE = SHARED / "oracles" / "arx_risk.json"
 DATA = SHARED / "data"
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"{FILE.name} is not there: set ANONYMIZE_SHARED")
 K = Check("k-anonymity", None, {})
-RISKS = {
+FIGURES = {
     "average_risk": "prosecutor_mean",
     "highest_risk": "prosecutor_max",
     "wildcard_average_risk": "prosecutor_mean",
@@ -120,7 +120,7 @@ def test_prosecutor_risk_of_an_optimum(case: dict[str, Any]) -> None:
     metric = case["anonymization"]["metric"]
     table = generalized(case["dataset"], tuple(case["quasi_identifiers"]), metric["aggregate"])
     verdict = measure(table, table.columns, [K])
-    assert verdict.risk[RISKS[case["measure"]]] == case["expected"]
+    assert verdict.risk[FIGURES[case["measure"]]] == case["expected"]
 
 
 def frequency(case: dict[str, Any]) -> TextFrequencySet:

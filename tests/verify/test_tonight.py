@@ -9,9 +9,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from anonymize.privacy import MODELS
 from anonymize.verify import Check
-from anonymize.verify.series import COMPARING, ReleasedAt, SeriesVerdict, measure_series
+from anonymize.verify.series import ReleasedAt, SeriesVerdict, measure_series
 from anonymize.verify.tonight import TONIGHT, measure_next
 
 Night = dict[str, tuple[str, str | None]]
@@ -80,10 +79,6 @@ def test_values_that_hardly_change_are_measured_all_the_same(number: int, change
         nights.append(kept)
     for checks in (CHECKS, CHECKS[:2]):
         assert on_record(nights, checks) == from_files(nights, checks)
-
-
-def test_comparing_models_are_those_that_say_so() -> None:
-    assert {name for name, model in MODELS.items() if getattr(model, "compares", False)} == COMPARING
 
 
 def test_a_record_that_is_not_the_text_is_a_mistake_of_the_program() -> None:

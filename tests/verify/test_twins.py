@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from anonymize.errors import DataError
 from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, assess
 from anonymize.verify import Check, measure
+from anonymize.verify.twins import compares
 from tests.common.budgets import OF_EVERY_MODEL
 from tests.common.oracle import Demand
 from tests.common.oracle import Whole as Overall
@@ -80,6 +81,14 @@ def test_three_opinions(model: str, data: st.DataObject, rows: list[tuple[str, s
     if not demand.several:
         worst = (max if demand.upper else min)(figures.values())
         assert own.achieved[demand.parameter] == (None if worst == math.inf else pytest.approx(worst))
+
+
+@pytest.mark.parametrize("model", OF_VALUES)
+@OF_EVERY_MODEL
+@given(data=st.data())
+def test_what_a_twin_reads_says_whether_classes_are_compared_with_the_table(model: str, data: st.DataObject) -> None:
+    required = Requirement(model, "s", data.draw(parameters(MODELS[model].parameters))).required()
+    assert compares(model, required) == MODELS[model].compares
 
 
 def knows(model: str) -> bool:
