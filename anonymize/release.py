@@ -72,7 +72,7 @@ def release(request: Request) -> dict[str, Any]:
         timed = partial(stage, request, clock, room=room)
         with timed("read"):
             workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
-            table = read(spec, files.source, workload=workload, arrays=room.arrays)
+            table = read(spec, files.source, workload=workload, room=room)
         with timed("search"):
             run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)

@@ -62,13 +62,13 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
-    released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request))
+    released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request, table))
     return ClassedDraft(request, requirements, table, result, released, drop)
 
 
-def _threads_at_once(request: Request) -> int:
-    """In how many threads things are made that take memory at the same time: in one where there is a limit on it."""
-    return request.threads if request.memory_limit is None else 1
+def _threads_at_once(request: Request, table: Table) -> int:
+    """In how many threads things are made that take memory at the same time: in one where it is short."""
+    return 1 if table.in_files else request.threads
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class ClassedDraft(Draft):
     @cached_property
     def _beside(self) -> Callable[[], Beside]:
         """What the report has beside the release: of a large table begun when this is first asked for."""
-        threads = worth(_threads_at_once(self.request), self.table.rows)
+        threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
     @property

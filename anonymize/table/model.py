@@ -40,6 +40,7 @@ class Table:
     little they correlate. `units` (rows,) has a code for whom each row is about; None: each is about somebody else.
     `pseudonym` (rows,): a further column that is released, by which people are followed from release to release.
     `populations`: those that the spec's models name, by path. `largest_k`: that is required, None where none is.
+    `in_files`: codes are held in files, as memory is short.
     """
 
     rows: int
@@ -56,6 +57,7 @@ class Table:
     largest_k: int | None = None
     kept: Mapping[str, KeptColumn] = field(default_factory=dict)
     pseudonym: pl.Series | None = None
+    in_files: bool = False
 
     @property
     def counts(self) -> NDArray[np.int64] | None:

@@ -31,20 +31,21 @@ from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections
 from anonymize.table.coding import coded, coding_of
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
-from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample, is_text
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
 from anonymize.table.grouping import grouped
 from anonymize.table.kept import KeptTexts, with_few_texts
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
+from anonymize.table.room import Room
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
+from anonymize.table.wrong import check_numbers, check_types
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
-LINES = 10  # columns of which the line of the first value that is no number is looked up, for which the file is read
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
 Encoder = NumberColumn | TextColumn
@@ -53,9 +54,9 @@ Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
 
 
-def read(spec: Spec, source: Source, *, workload: bool = False, arrays: Arrays = np.empty) -> Table:
+def read(spec: Spec, source: Source, *, workload: bool = False, room: Room | None = None) -> Table:
     """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
-    and selections too. `arrays`: where codes are held.
+    and selections too. `room`: what there is for its codes; None: memory, of which there has to be enough.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
@@ -64,9 +65,9 @@ def read(spec: Spec, source: Source, *, workload: bool = False, arrays: Arrays =
     spec = resolve(spec, source.columns)
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    encoders = _Encoders.of(spec, source, kinds, arrays)
-    _stream(source, encoders.all)
-    _check_numbers(source, encoders.coded)
+    encoders = _Encoders.of(spec, source, kinds, np.empty if room is None else room.arrays)
+    _stream(source, encoders.all, fits=room is not None)
+    check_numbers(source, encoders.coded)
     for column in encoders.weights:
         column.check(source)
     attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]))
@@ -97,6 +98,7 @@ def read(spec: Spec, source: Source, *, workload: bool = False, arrays: Arrays =
         populations={path: read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
         kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)},
+        in_files=room is not None and room.in_files,
     )
 
 
@@ -116,7 +118,7 @@ class _Encoders:
         definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
         fields = {name: _field(spec, source, name) for name in source.columns}
         released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
-        _check_types(source, definitions, released)
+        check_types(source, definitions, released)
         keys = {name: str(number) for number, name in enumerate(source.columns)}
         passing = passed_through(spec, source)
         few = with_few_texts(source, passing)
@@ -140,10 +142,10 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
     """
     names = list(spec.quasi_identifiers)
     fields = {name: _field(spec, source, name) for name in source.columns if name not in spec.identifiers}
-    _check_types(source, dict(spec.quasi_identifiers), list(fields.values()))
+    check_types(source, dict(spec.quasi_identifiers), list(fields.values()))
     encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
     _stream(source, list(encoders.values()))
-    _check_numbers(source, encoders)
+    check_numbers(source, encoders)
     return {name: DistinctValues.of(encoder) for name, encoder in encoders.items()}
 
 
@@ -194,57 +196,13 @@ def _passing(field: Field, key: str, few: bool, arrays: Arrays) -> UniquenessSam
     return KeptTexts(field, key, arrays) if few else UniquenessSample(field, key)
 
 
-def _stream(source: Source, encoders: Sequence[Taker]) -> None:
-    for batch in source.examine([expression for encoder in encoders for expression in encoder.expressions]):
+def _stream(source: Source, encoders: Sequence[Taker], *, fits: bool = False) -> None:
+    expressions = [expression for encoder in encoders for expression in encoder.expressions]
+    for batch in source.examine(expressions, fits=fits):
         for encoder in encoders:
             encoder.add(batch)
     if not source.rows:
         raise DataError(Problem("no rows: a header alone", file=source.name))
-
-
-# --- what may be wrong -----------------------------------------------------------------------------------------------
-
-
-def _check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
-    """Raises DataError for columns of a typed input whose type is not one of single values, or not numeric where the
-    spec says so."""
-    problems = []
-    for field in fields:
-        numeric, message = field.name in definitions and definitions[field.name].type == "numeric", None
-        if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object, pl.Duration):
-            message = f"column {field.name!r} is of the type {_type_name(field)}, which is not supported"
-        elif numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
-            message = f"numeric column {field.name!r} is of the type {_type_name(field)} in the input"
-        if message is not None:
-            problems.append((field.name, Problem(message, source.name)))
-    if problems:
-        raise DataError(grouped(problems))
-
-
-def _type_name(field: Field) -> str:
-    return type(field.dtype).__name__.lower()
-
-
-def _check_numbers(source: Source, encoders: dict[str, Encoder]) -> None:
-    numeric = {name: encoder for name, encoder in encoders.items() if isinstance(encoder, NumberColumn)}
-    wrong = {name: column for name, column in numeric.items() if column.bad.count}
-    lines = {name: source.line_of(column.bad.row or 0) for name, column in [*wrong.items()][:LINES]}
-    problems = [(name, _not_numbers(source, name, column, lines.get(name))) for name, column in wrong.items()]
-    problems += [
-        (name, Problem(f"numeric column {name!r} has fractions beside whole numbers beyond 2^53", source.name))
-        for name, column in numeric.items()
-        if column.inexact
-    ]
-    if problems:
-        raise DataError(grouped(problems))
-
-
-def _not_numbers(source: Source, name: str, column: NumberColumn, line: int | None) -> Problem:
-    row = column.bad.row or 0
-    count = "1 value is not a number" if column.bad.count == 1 else f"{column.bad.count} values are not numbers"
-    first = f", the first in row {row + 1}" if line is None and source.format != "csv" else ""
-    hint = "texts that mean missing belong in input.missing"
-    return Problem(f"numeric column {name!r}: {count}{first}", source.name, line, hint=hint)
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------

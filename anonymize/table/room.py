@@ -1,7 +1,7 @@
-"""Where the columns of a table are held: in memory, or in files where a limit on memory leaves no room for them.
+"""Where the columns of a table are held: in memory, or in files where there is no room for them.
 
-What a release takes was measured: of 10 million rows, with six quasi-identifiers and five columns that pass through,
-1,138 MB in memory and 971 MB with codes and classes of rows in files. The figures are rough.
+What there is room for is what `--memory-limit` says, and most of what the system has left; what a table takes is worked
+out in `memory`.
 """
 
 from __future__ import annotations
@@ -11,39 +11,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.errors import Problem, UsageError
-from anonymize.table.memory import give_back, rows_of
+from anonymize.table import memory
+from anonymize.table.memory import MEGABYTE, PROGRAM, Footprint
 from anonymize.table.scratch import Arrays, Scratch
 from anonymize.table.source import Source
-
-MEGABYTE = 10**6
-FIXED = 300 * MEGABYTE
-"""The program, and the text of the batches that are in memory at once."""
-PER_ROW, PER_CELL = 36, 5
-"""Bytes of a row, and of each of its columns, where everything is in memory;"""
-PER_ROW_IN_FILES, PER_CELL_IN_FILES = 26, 4
-"""and where the codes are in files, and classes are made part by part."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a limit leaves. `in_files`: codes are held in files, and a search that can works part by part."""
+    """What there is room for. `in_files`: codes are held in files, and a search that can works part by part."""
 
     scratch: Scratch
     in_files: bool = False
 
     @classmethod
     def of(cls, source: Source, limit: int | None, scratch: Scratch) -> Room:
-        """That for an input under a limit (bytes; None: there is none). Raises UsageError for a limit that is below
-        what the release takes even so."""
-        if limit is None:
-            return cls(scratch)
-        rows, columns = rows_of(source.path, source.format), len(source.columns)
-        least = FIXED + rows * (PER_ROW_IN_FILES + PER_CELL_IN_FILES * columns)
-        if limit < least:
-            message = f"--memory-limit: {limit // MEGABYTE:,} MB are too few"
-            floor = f"{rows:,} rows of {columns} columns take about {-(-least // MEGABYTE):,} MB at the least"
-            raise UsageError(Problem(message, file=source.name, hint=floor))
-        return cls(scratch, in_files=limit < FIXED + rows * (PER_ROW + PER_CELL * columns))
+        """That for an input under a limit (bytes; None: what is free). Raises UsageError for a limit that is below what
+        the release takes even with files, and MemoryShortage where less is free.
+
+        Files are mapped: where addresses are limited, they take as much room as memory does.
+        """
+        footprint, free = source.footprint(len(source.columns)), memory.available()
+        if limit is not None and limit < PROGRAM + footprint.in_files:
+            raise UsageError(_too_low(source, limit, footprint))
+        memory.check(footprint.whole, memory.mappable(), source.name)
+        memory.check(footprint.in_files, free, source.name)
+        return cls(scratch, in_files=not footprint.fits(limit, free))
 
     @property
     def arrays(self) -> Arrays:
@@ -53,4 +46,10 @@ class Room:
     def tidy(self) -> None:
         """Gives back what is not needed for now."""
         self.scratch.let_go()
-        give_back()
+        memory.give_back()
+
+
+def _too_low(source: Source, limit: int, footprint: Footprint) -> Problem:
+    least = -(-(PROGRAM + footprint.in_files) // MEGABYTE)
+    floor = f"{footprint.rows:,} rows of {len(source.columns)} columns take about {least:,} MB at the least"
+    return Problem(f"--memory-limit: {limit // MEGABYTE:,} MB are too few", file=source.name, hint=floor)

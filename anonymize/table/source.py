@@ -113,16 +113,22 @@ class Source:
         )
         return frame if not self._blank_lines or self.rows is None else frame.head(self.rows)
 
+    def footprint(self, columns: int) -> memory.Footprint:
+        """What it takes to look at so many of the columns."""
+        return memory.Footprint.of(self.path, self.format, columns, BATCH)
+
     def examine(
-        self, expressions: Sequence[pl.Expr], size: int = BATCH, *, hashing: bool = True
+        self, expressions: Sequence[pl.Expr], size: int = BATCH, *, hashing: bool = True, fits: bool = False
     ) -> Iterator[pl.DataFrame]:
         """The first reading: `expressions` of every row, in order and in batches, the bytes being checked beside it.
 
         Sets `rows` and `sha256` at its end. Raises DataError for a CSV with a record that is not sound; batches of such
         a file may have been yielded before. With no expressions the batches have rows and no columns. `hashing` False:
-        the hash of an input that was read in place is not worth having.
+        the hash of an input that was read in place is not worth having. `fits`: that there is memory for the table is
+        known; else raises MemoryShortage where there is too little.
         """
-        memory.check(self.path, self.name, self.format, len(expressions), BATCH)
+        if not fits:
+            memory.check(self.footprint(len(expressions)).whole, memory.available(), self.name)
         with Scanner(self.path, self._layout, hashing=hashing and self._opened.sha256 is None) as scanner:
             if self._blank_lines:
                 self._accept(scanner.result())

@@ -14,9 +14,9 @@ from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
-from anonymize.table import Source
-from anonymize.table.memory import rows_of
-from anonymize.table.room import FIXED, PER_CELL_IN_FILES, PER_ROW_IN_FILES, Room
+from anonymize.table import Source, read
+from anonymize.table.memory import PROGRAM
+from anonymize.table.room import Room
 from anonymize.table.scratch import Scratch
 
 ROWS = 3000
@@ -35,8 +35,8 @@ def request_of(tmp_path: Path) -> Request:
 
 
 def least(request: Request) -> int:
-    rows = rows_of(Path(str(request.spec.input.path)), "csv")
-    return FIXED + rows * (PER_ROW_IN_FILES + PER_CELL_IN_FILES * 3)
+    with Source.open(request.spec) as source:
+        return PROGRAM + source.footprint(3).in_files
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,21 @@ def test_the_release_does_not_depend_on_the_limit(
 def test_codes_are_held_in_files_where_memory_leaves_no_room(request_of: Request) -> None:
     with Source.open(request_of.spec) as source:
         assert Room.of(source, least(request_of), Scratch()).in_files
-        assert not Room.of(source, 2 * FIXED, Scratch()).in_files
+        assert not Room.of(source, 2 * least(request_of), Scratch()).in_files
         assert not Room.of(source, None, Scratch()).in_files
 
 
 def test_a_limit_that_is_too_low_is_refused_with_what_it_takes(request_of: Request, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--memory-limit: 299 MB are too few .*take about 301 MB at the least"):
-        release(replace(request_of, memory_limit=FIXED - 1))
+    with pytest.raises(UsageError, match=r"--memory-limit: 170 MB are too few .*take about 171 MB at the least"):
+        release(replace(request_of, memory_limit=least(request_of) - 1))
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_table_for_which_memory_is_short_says_so(request_of: Request) -> None:
+    """What is made in several threads at once takes more of it."""
+    with Source.open(request_of.spec) as source:
+        in_files = read(request_of.spec, source, room=Room(Scratch(), in_files=True))
+        assert in_files.in_files and not read(request_of.spec, source).in_files
 
 
 def test_a_folder_that_is_none_is_refused(request_of: Request) -> None:
