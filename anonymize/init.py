@@ -25,7 +25,7 @@ from anonymize.profiling.hierarchies import settings
 from anonymize.profiling.joint import growing, together
 from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
-from anonymize.profiling.roles import Guess, guesses
+from anonymize.profiling.roles import Guess, guesses, unit_of
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read
 
@@ -93,6 +93,7 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
         rows=facts.rows,
         input=given,
         guesses=made,
+        unit=unit_of(made),
         settings={guess.name: settings(guess, facts.hashes.get(guess.name)) for guess in quasi},
         listed={guess.name: _values(guess.facts) for guess in made} if request.show_values else {},
     )
@@ -119,6 +120,7 @@ def _spec(proposal: Proposal) -> Spec:
         "version": 1,
         "input": {key: value for key, value in proposal.input.items() if key != "path"},
         "identifiers": proposal.names("identifier"),
+        "unit": proposal.unit and proposal.unit.name,
         "quasi_identifiers": {name: dict(own) for name, own in proposal.settings.items()},
         "sensitive": {
             guess.name: {"type": "numeric"} if guess.facts.numbers is not None else {}

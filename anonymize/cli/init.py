@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.cli.options import FORCE, PATH, THREADS, use_threads, with_options
+from anonymize.cli.following import say_next
+from anonymize.cli.options import FORCE, PATH, QUIET, THREADS, use_threads, with_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     ),
     FORCE,
     THREADS,
+    QUIET,
 )
 def init(
     table: str,
@@ -53,12 +55,14 @@ def init(
     watching: bool,
     force: bool,
     threads: int | None,
+    quiet: bool,
 ) -> None:
     """Profile a table and write a first spec for it, which runs as it is.
 
     Each column has a role and the reason for it: what names its rows, or seems to be names, contact data or free text,
     is left out; dates, places, ages, codes and what singles people out are quasi-identifiers; a few words in names tell
-    what people would keep to themselves. Uniqueness is counted over all rows, of columns by themselves and of sets of
+    what people would keep to themselves. Where several rows are about one person, by a column of numbers of persons,
+    that is the unit, and k counts persons. Uniqueness is counted over all rows, of columns by themselves and of sets of
     them; forms of values are recognized in a sample. Quasi-identifiers get a hierarchy from a builder. k is the largest
     of 5, 10 and 20 that costs at most 25 % of the precision, or 5.
 
@@ -78,12 +82,14 @@ def init(
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
     request = Init(table, output, show_values, hierarchies, force, separator, encoding)
     if watching:
-        _watched(request, interactive)
+        _watched(request, interactive, quiet)
         return
     road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+    if output != "-" and not quiet:
+        say_next("validate", output)
 
 
-def _watched(request: Init, interactive: bool) -> None:
+def _watched(request: Init, interactive: bool, quiet: bool) -> None:
     """Writes the spec now and whenever the table changes. Raises UsageError for what does not go with that, and where
     the spec is no more as it was written."""
     from anonymize.cli.validating import watch
@@ -97,14 +103,14 @@ def _watched(request: Init, interactive: bool) -> None:
     problems = [f"--watch: {reason}" for reason, holds in refused.items() if holds]
     if problems:
         raise UsageError(problems)
-    watch(WatchedTable(request).again, [request.path])
+    watch(WatchedTable(request, quiet).again, [request.path])
 
 
 class WatchedTable:
-    """A spec that follows its table. `request`: how it is made."""
+    """A spec that follows its table. `request`: how it is made; `quiet`: that it was made is not said."""
 
-    def __init__(self, request: Init) -> None:
-        self._request, self._text = request, ""
+    def __init__(self, request: Init, quiet: bool = False) -> None:
+        self._request, self._quiet, self._text = request, quiet, ""
 
     def again(self) -> None:
         """Writes the spec; what is wrong with the table is said, as it may be about to be written. Raises UsageError
@@ -121,7 +127,7 @@ class WatchedTable:
             for problem in error.problems:
                 click.echo(f"error: {problem}", err=True)
             return
-        if request.output != "-":
+        if request.output != "-" and not self._quiet:
             click.echo(f"{'wrote' if not before else 'changed'} {request.output}", err=True)
 
 

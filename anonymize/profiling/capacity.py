@@ -43,13 +43,13 @@ class LossAtK:
 def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[LossAtK]:
     """The cost of each k that the rows allow. Raises what `read` raises where the spec does not fit the rows.
 
-    `sample`: rows as text, of which the quasi-identifiers are read with their hierarchies, and nothing else.
+    `sample`: rows as text, of which the quasi-identifiers are read with their hierarchies, and the unit; nothing else.
     """
     source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
     rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
     own = spec.model_copy(update={"input": source_of, **rest})
-    quasi = sample.select(column(name) for name in spec.quasi_identifiers)
-    with _as_file(quasi) as path, Source.open(own, path) as source:
+    known = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
+    with _as_file(known) as path, Source.open(own, path) as source:
         table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
     for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):

@@ -28,8 +28,9 @@ _WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n",
 class Proposal:
     """What is proposed of a table.
 
-    `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `joint`: sets of columns that
-    single rows out; `all_together`: the share that all quasi-identifiers do, and these with what passes through.
+    `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `unit`: that of them whose
+    values are persons with several rows. `joint`: sets of columns that single rows out; `all_together`: the share that
+    all quasi-identifiers do, and these with what passes through.
     `costs`: of several k; `sampled`: on so many rows, None for all. `diversity`: values of each sensitive column in a
     class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of
     columns, where they are asked for.
@@ -48,10 +49,15 @@ class Proposal:
     diversity: int | None = None
     suppression: float | None = None
     listed: Mapping[str, str] = field(default_factory=dict)
+    unit: Guess | None = None
 
     def names(self, role: GuessedRole) -> list[str]:
-        """The columns of a role."""
-        return [guess.name for guess in self.guesses if guess.role == role]
+        """The columns of a role; the unit has one of its own."""
+        return [guess.name for guess in self.members(role)]
+
+    def members(self, role: GuessedRole) -> list[Guess]:
+        """The same, as they were guessed."""
+        return [guess for guess in self.guesses if guess.role == role and guess is not self.unit]
 
 
 def text_of(proposal: Proposal) -> str:
@@ -61,6 +67,7 @@ def text_of(proposal: Proposal) -> str:
         _head(proposal),
         _input(proposal),
         _list(proposal, groups, "identifier", "identifiers", "left out of the release: what names a person, alone"),
+        _unit(proposal),
         _quasi(proposal, groups),
         _sensitive(proposal, groups),
         _list(proposal, groups, "insensitive", "insensitive", "pass through untouched: neither known nor secret"),
@@ -132,7 +139,7 @@ def _entries(
 ) -> Iterator[tuple[str, Guess, Sequence[Guess]]]:
     """What names the columns of a role: a name or a pattern, its first column, and all of them."""
     done = set()
-    members = [guess for guess in proposal.guesses if guess.role == role]
+    members = proposal.members(role)
     for guess in members:
         entry = groups.get(guess.name, guess.name)
         if entry not in done:
@@ -185,6 +192,13 @@ def _list(proposal: Proposal, groups: Mapping[str, str], role: GuessedRole, sect
         for entry, guess, group in _entries(proposal, groups, role)
     ]
     return [f"# {section}: {meaning}.", f"{section}:", *entries] if entries else []
+
+
+def _unit(proposal: Proposal) -> list[str]:
+    if proposal.unit is None:
+        return []
+    meaning = "# unit: whom a row is about, where several are about one: k counts these. Left out of the release."
+    return [meaning, _line(f"unit: {scalar(proposal.unit.name)}", _note(proposal, proposal.unit, [proposal.unit]))]
 
 
 def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from anonymize.domain.grid import Grid
 from anonymize.profiling.measure import ColumnFacts, Hashes, Numbers
 from anonymize.profiling.roles import AS_POSTAL, Guess
 from anonymize.profiling.shapes import TextShape
-from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS
+from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS, names_institution
 from anonymize.spec.hierarchy import MOST_WIDTH
 
 LABELS = ("Other", "Others", "All others", "Rest", "(pooled)")
@@ -20,6 +20,10 @@ LEAST_POOL, MOST_POOL = 5, 50
 FEW_NUMBERS = 5
 """So many different numbers or more are put into intervals."""
 
+DECADES = 20
+"""Dates that lie so many years apart are put into decades."""
+LISTED = 100
+"""Up to so many numbers of institutions are names of these, and in no order."""
 MASKED = 8
 """Up to so many characters a code is masked one by one."""
 
@@ -32,7 +36,8 @@ def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
     if facts.typed or (shape is not None and shape.kind in ("date", "time") and guess.reason == shape.name):
         return _moments(shape, guess)
     code = is_code(guess)
-    if facts.numbers is not None and not code:
+    listed = names_institution(guess.name) and facts.distinct <= LISTED
+    if facts.numbers is not None and not code and not listed:
         few = facts.distinct < FEW_NUMBERS
         return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
     if shape is not None and (code or guess.words & PLACES) and _one_length(facts):
@@ -44,7 +49,8 @@ def is_code(guess: Guess) -> bool:
     """Whether texts are codes, of which the first characters mean something: by their form, or, of numbers of one
     length, where the column is called as places are, or as five digits of a column that says nothing else."""
     kind = None if guess.shape is None else guess.shape.kind
-    place = bool(guess.words & (PLACES - COORDINATES)) or guess.reason == AS_POSTAL
+    called = guess.words & (PLACES - COORDINATES) or names_institution(guess.name)
+    place = bool(called) or guess.reason == AS_POSTAL
     return kind == "code" or (kind == "digits" and place)
 
 
@@ -55,7 +61,7 @@ def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
     levels = ["hour", "six-hours", "half-day"]
     if kind == "dates":
         finer = {"minute": ["day", "month"], "day": ["month"], "month": []}[shape.finest]
-        levels = [*finer, "quarter", "year", *(["decade"] if guess.words & BIRTHS else [])]
+        levels = [*finer, "quarter", "year", *(["decade"] if guess.words & BIRTHS or shape.years >= DECADES else [])]
     return {"hierarchy": {kind: {"format": shape.format, "levels": levels} if shape.format else levels}}
 
 

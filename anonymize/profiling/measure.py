@@ -55,6 +55,7 @@ class ColumnFacts:
     `missing`: rows without a value. `distinct`, `singles`: its values, and the rows that are alone with theirs; exact.
     `counts` ascending, the rows of each value. `texts`: distinct values of the sample, in no particular order. `bad`:
     values that are no numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
+    `ascending`: the numbers of the sample never fall from row to row.
     """
 
     name: str
@@ -67,11 +68,17 @@ class ColumnFacts:
     numbers: Numbers | None = None
     bad: int = 0
     typed: bool = False
+    ascending: bool = False
 
     @property
     def present(self) -> int:
         """Rows with a value."""
         return self.rows - self.missing
+
+    @property
+    def share_of_values(self) -> float:
+        """How many values there are to each row that has one: 1 where no two are alike."""
+        return self.distinct / max(self.present, 1)
 
 
 @dataclass(frozen=True)
@@ -212,9 +219,11 @@ class _RowCount:
         """What has been measured, with the forms of the sample; `unknown`: texts that mean missing."""
         present = tidy(unnamed(sample).drop_nulls())
         present = present.filter(~present.is_in(["", *unknown]))
-        numbers = None
+        numbers, ascending = None, False
         if self.is_numeric and len(self._counts):
-            numbers = Numbers(self._range.whole, self._range.largest, *_spread(present))
+            values = present.cast(pl.Float64, strict=False).drop_nulls()
+            numbers = Numbers(self._range.whole, self._range.largest, *_spread(values))
+            ascending = values.is_sorted()
         distinct = present.unique(maintain_order=True)
         return ColumnFacts(
             self.name,
@@ -227,6 +236,7 @@ class _RowCount:
             numbers,
             self._range.wrong,
             self._dtype in _TYPED,
+            ascending,
         )
 
 
@@ -310,8 +320,7 @@ class _Range:
 _EXACT, _LARGEST_WHOLE = 2.0**53, 2.0**63
 
 
-def _spread(texts: pl.Series) -> tuple[float, float]:
-    values: Any = texts.cast(pl.Float64, strict=False).drop_nulls()
+def _spread(values: Any) -> tuple[float, float]:
     if not len(values):
         return 0.0, 0.0
     return float(values.quantile(0.05)), float(values.quantile(0.95))

@@ -6,7 +6,7 @@ out, what singles people out or is known of them is generalized. Each guess is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -20,10 +20,14 @@ from anonymize.profiling.words import (
     IDENTIFIERS,
     PLACES,
     SECRETS,
+    TIMES,
     WEIGHTS,
     YEARS,
     is_name,
+    is_person,
+    names_institution,
     names_person,
+    names_rows,
     parts,
 )
 
@@ -39,7 +43,12 @@ FEW = 10
 POSTAL = 5
 """Digits of a number that is taken for a postal code where its column says nothing else."""
 ALONE = 0.05
-"""The share of rows alone with their value that makes a column of the others a quasi-identifier."""
+"""The share of the rows with a value that are alone with it, which makes a column of the others a quasi-identifier."""
+RUNS = 30
+"""So many numbers from 1 on, each in rows that follow each other, are taken for those of persons."""
+MANY_NUMBERS = 100
+"""So many different numbers or more are amounts or measurements, where nothing says otherwise."""
+SHARED = "; rows share some: `unit:` may name it"
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
     shape = shape_of(facts.texts)
     words = parts(facts.name)
-    for rule in (_empty, _moment, _contact, _naming, _place, _known, _postal, _alone):
+    for rule in (_rows, _empty, _moment, _contact, _person, _naming, _place, _known, _postal, _alone):
         for role, reason in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words)
     return Guess(facts, "insensitive", f"{_count(facts.distinct, 'value')}, which single out few rows", shape, words)
@@ -84,6 +93,13 @@ def guesses(columns: list[ColumnFacts]) -> list[Guess]:
 
 
 Rulings = Iterator[tuple[GuessedRole, str]]
+
+
+def _rows(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if names_rows(facts.name):
+        yield "identifier", "names of rows: each is of one row of this table"
+    if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > FEW:
+        yield "identifier", "numbers the rows"
 
 
 def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -106,15 +122,50 @@ def _contact(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str])
         yield "identifier", "free text, which no role protects"
 
 
+def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What names a person, in however many rows: of a table of visits, those of each patient."""
+    if facts.distinct <= FEW or (facts.numbers is not None and not facts.numbers.whole):
+        return
+    more = "" if facts.share_of_values >= ALIKE else SHARED
+    coded = facts.numbers is not None or all(any(map(str.isdigit, text)) for text in facts.texts)
+    if names_person(facts.name) or (coded and is_person(facts.name)):
+        yield "identifier", f"called as what names a person is{more}"
+    runs = facts.distinct >= RUNS and facts.ascending and _counts_up(facts)
+    if runs and not words & (AGES | PLACES | YEARS | TIMES) and not names_institution(facts.name):
+        yield "identifier", f"numbers from 1 on, each in rows that follow each other, as those of persons do{more}"
+
+
+def unit_of(made: Sequence[Guess]) -> Guess | None:
+    """The column whose values are persons with several rows each, of which there are most; None where there is none.
+
+    Every row needs a value in a unit, and so many persons that any k that is proposed can be had.
+    """
+    candidates = [
+        each
+        for each in made
+        if each.role == "identifier"
+        and not each.facts.missing
+        and each.facts.distinct >= RUNS
+        and each.facts.share_of_values < ALIKE
+        and any(_person(each.facts, each.shape, each.words))
+    ]
+    return max(candidates, key=lambda each: each.facts.distinct, default=None)
+
+
+def _counts_up(facts: ColumnFacts) -> bool:
+    """Whether the values are all whole numbers from 0 or 1 up to as many as there are, and none is missing."""
+    numbers = facts.numbers
+    return (
+        numbers is not None and numbers.whole and not facts.missing and 0 <= numbers.largest - facts.distinct + 1 <= 1
+    )
+
+
 def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """What names rows: hardly two alike."""
-    share = facts.distinct / max(facts.present, 1)
+    share = facts.share_of_values
     called = bool(words & IDENTIFIERS)
     whole = facts.numbers is None or facts.numbers.whole
     numbered = facts.numbers is not None and facts.numbers.largest <= 2 * facts.rows
-    if whole and names_person(words) and facts.distinct > FEW:
-        more = "" if share >= ALIKE else "; rows share some: `unit:` may name it"
-        yield "identifier", f"called as what names a person is{more}"
     if whole and called and share >= 0.5 and facts.distinct > FEW:
         more = "" if share >= ALIKE else "; where rows share one, `unit:` may name it"
         yield "identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}"
@@ -135,12 +186,14 @@ def _place(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "quasi-identifier", shape.name
     if words & PLACES:
         yield "quasi-identifier", "geography, by its name"
+    if names_institution(facts.name):
+        yield "quasi-identifier", "where a person was, by its name"
 
 
 def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """What others know of a person, and what they should not learn."""
     numbers = facts.numbers
-    if words & AGES and numbers is not None:
+    if words & AGES:
         yield "quasi-identifier", "an age, by its name"
     if words & BIRTHS:
         yield "quasi-identifier", "about a birth, by its name"
@@ -167,9 +220,12 @@ AS_POSTAL = "numbers of five digits each, as postal codes are"
 
 
 def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    share = facts.singles / facts.rows
+    share = facts.singles / max(facts.present, 1)
     if share >= ALONE:
-        yield "quasi-identifier", f"{_percent(share)} of the rows are alone with their value"
+        of = "rows are" if not facts.missing else f"{facts.present:,} rows with a value are"
+        yield "quasi-identifier", f"{_percent(share)} of the {of} alone with it"
+    if facts.numbers is not None and facts.distinct >= MANY_NUMBERS:
+        yield "sensitive", f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
 
 
 def _percent(share: float) -> str:

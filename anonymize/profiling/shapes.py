@@ -27,7 +27,7 @@ class TextShape:
 
     `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
     tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
-    masked. `ambiguous`: another format that fits as well.
+    masked. `ambiguous`: another format that fits as well. `years`: how far apart dates lie.
     """
 
     kind: Kind
@@ -36,6 +36,7 @@ class TextShape:
     finest: str = "day"
     lengths: tuple[int, ...] = ()
     ambiguous: str | None = None
+    years: int = 0
 
 
 _DAYS = (
@@ -109,7 +110,8 @@ def _date(texts: Sequence[str]) -> TextShape | None:
         return None
     iso = Moments("dates", (), None)
     if _share(texts, iso.fits) >= NEARLY:
-        return TextShape("date", "ISO dates", None, "minute" if any(len(text) > 10 for text in texts) else "day")
+        finest = "minute" if any(len(text) > 10 for text in texts) else "day"
+        return TextShape("date", "ISO dates", None, finest, years=_years(texts, None))
     if not _LIKE_DATE.search(texts[0]):
         return None
     marks = _marks(texts[0])
@@ -124,7 +126,16 @@ def _date(texts: Sequence[str]) -> TextShape | None:
     if not fitting:
         return None
     (form, finest), *more = fitting
-    return TextShape("date", f"dates written {form}", form, finest, ambiguous=more[0][0] if more else None)
+    years = _years(texts, form)
+    return TextShape("date", f"dates written {form}", form, finest, ambiguous=more[0][0] if more else None, years=years)
+
+
+def _years(texts: Sequence[str], form: str | None) -> int:
+    """How many years lie between the first date and the last."""
+    moments = Moments("dates", ("year",), form)
+    (year_of,) = moments.steps
+    years = [int(year_of(text)) for text in texts if moments.fits(text)]
+    return max(years) - min(years)
 
 
 _LIKE_DATE = re.compile(r"^\d{8}$|\d[-/. ](\d|[A-Za-z]{3})|[A-Za-z]{3}[-/. ]\d")

@@ -25,7 +25,7 @@ from anonymize.spec import load, resolve
 from anonymize.table import Source
 
 HERE = Path(__file__).parent
-LETTERS = {"identifier": "i", "quasi-identifier": "q", "sensitive": "s", "insensitive": "n"}
+LETTERS = {"identifier": "i", "unit": "i", "quasi-identifier": "q", "sensitive": "s", "insensitive": "n"}
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def section(name: str, columns: dict[str, str | list[str]], table: Path, folder:
         letter = LETTERS[roles[column]]
         if letter not in wanted:
             wrong.append(f"`{column}` is {roles[column]}, expected {' or '.join(wanted)}")
-    missed = [column for column, wanted in columns.items() if wanted == "i" and roles[column] != "identifier"]
+    missed = [column for column, wanted in columns.items() if wanted == "i" and LETTERS[roles[column]] != "i"]
     right = len(columns) - len(wrong)
     print(f"## {name}\n")
     print(

@@ -230,8 +230,9 @@ def test_one_row_is_not_released_by_itself(tmp_path: Path) -> None:
         ("fee", [10_000 + 100 * (n % 40) for n in range(300)], "insensitive", None),
         ("steps", [9_000 + 101 * (n % 40) for n in range(300)], "insensitive", None),
         ("salary", [10_001 + 7 * (n % 40) for n in range(300)], "sensitive", None),
-        ("officer_badge", [n % 60 for n in range(300)], "identifier", None),
-        ("patientId", [f"p{n % 90}" for n in range(300)], "identifier", None),
+        ("officer_badge", [n % 60 for n in range(300)], "unit", None),
+        ("patientId", [f"p{n % 90}" for n in range(300)], "unit", None),
+        ("patientId", [f"p{n}" for n in range(300)], "identifier", None),
         ("member_code", ["a", "b", "c"] * 100, "insensitive", None),
         ("weight", [50 + n % 40 for n in range(300)], "quasi-identifier", "{intervals: [2, 4, 8]}"),
         (

@@ -1,0 +1,129 @@
+"""Roles that are guessed from the name of a column and what was measured of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anonymize.privacy import PARAMETERS
+from anonymize.profiling.hierarchies import settings
+from anonymize.profiling.measure import ColumnFacts, measure
+from anonymize.profiling.roles import Guess, guess, unit_of
+from anonymize.spec import make
+from anonymize.table import Source
+
+READING = make({"version": 1, "quasi_identifiers": ["a"]}, PARAMETERS)
+
+
+def facts_of(**columns: Sequence[object]) -> dict[str, ColumnFacts]:
+    frame = pl.DataFrame(columns)
+    with tempfile.TemporaryDirectory() as folder:
+        frame.write_csv(f"{folder}/t.csv")
+        with Source.open(READING, Path(folder) / "t.csv") as source:
+            return dict(measure(source).columns)
+
+
+def guessed(name: str, values: Sequence[object]) -> Guess:
+    return guess(facts_of(**{name: values, "other": ["x"] * len(values)})[name])
+
+
+VISITS = [row // 4 for row in range(400)]
+"""A hundred persons, four rows each."""
+SCATTERED = [row * 37 % 100 * 3 + 5 for row in range(400)]
+
+
+@pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "row.names", "__index_level_0__"])
+def test_row_names_are_identifiers_however_few_there_are(name: str) -> None:
+    assert guessed(name, [1, 2, 3]).reason.startswith("names of rows")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_rows_are_identifiers_whatever_they_are_called(first: int) -> None:
+    numbered = guessed("X", [*range(first, first + 12)])
+    assert (numbered.role, numbered.reason) == ("identifier", "numbers the rows")
+    assert guessed("X", [*range(first + 2, first + 14)]).reason != "numbers the rows"
+    assert guessed("age", [*range(first, first + 12)]).role == "quasi-identifier"
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "seqn", "subject", "Patient", "patient_no", "subj.id", "caseid", "usubjid"]
+)
+def test_numbers_of_persons_are_identifiers_however_often_one_comes(name: str) -> None:
+    assert guessed(name, SCATTERED).role == "identifier"
+
+
+@pytest.mark.parametrize("name", ["subjects", "site_id", "patient_visits", "num_children", "code"])
+def test_what_counts_persons_or_names_something_else_is_none(name: str) -> None:
+    assert guessed(name, SCATTERED).role != "identifier"
+
+
+def test_persons_are_numbers_or_codes_and_no_words() -> None:
+    assert guessed("subject", ["maths", "physics", "arts"] * 200).role == "insensitive"
+    assert guessed("person", ["bride", "groom"] * 50).role == "insensitive"
+
+
+def test_numbers_that_run_along_the_rows_are_those_of_persons() -> None:
+    assert guessed("s", [1 + number for number in VISITS]).role == "identifier"
+    assert guessed("s", [1 + number for number in reversed(VISITS)]).role != "identifier"
+    assert guessed("s", [3 * number for number in VISITS]).role != "identifier"
+    assert guessed("day", [1 + number for number in VISITS]).role != "identifier"
+
+
+def test_the_unit_has_most_persons_and_a_value_in_every_row() -> None:
+    measured = facts_of(
+        patient_id=SCATTERED,
+        doctor_id=[row % 40 for row in range(400)],
+        member_id=[None, *(row % 150 for row in range(399))],
+        visit_id=[*range(400)],
+        sex=["F", "M"] * 200,
+    )
+    made = [guess(facts) for facts in measured.values()]
+    unit = unit_of(made)
+    assert [each.role for each in made] == ["identifier"] * 4 + ["quasi-identifier"]
+    assert unit is not None and unit.name == "patient_id"
+    assert unit_of(made[3:]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("kidslt6", [0, 1, 2], "quasi-identifier"),
+        ("educdec", [0, 1, 2], "quasi-identifier"),
+        ("site", [1, 2, 3], "quasi-identifier"),
+        ("hospital_no", [1, 2, 3], "quasi-identifier"),
+        ("hospital_days", [1, 2, 3], "insensitive"),
+        ("placebo", [0, 1, 1], "insensitive"),
+        ("capacity", [1, 2, 3], "insensitive"),
+        ("age", ["18-25", "26-40", "41+"], "quasi-identifier"),
+        ("faminc", [1, 2, 3], "sensitive"),
+    ],
+)
+def test_words_within_names(name: str, values: list[object], role: str) -> None:
+    assert guessed(name, values * 50).role == role
+
+
+def test_rows_alone_are_counted_among_those_with_a_value() -> None:
+    assert guessed("x3", [*range(0, 200, 10), *[7] * 80, *[None] * 900]).role == "quasi-identifier"
+
+
+def test_many_different_numbers_are_sensitive_where_none_singles_out() -> None:
+    assert guessed("x1", [row % 120 * 0.5 for row in range(600)]).role == "sensitive"
+    assert guessed("x1", [row % 60 * 0.5 for row in range(600)]).role == "insensitive"
+
+
+@pytest.mark.parametrize(("years", "levels"), [(40, True), (5, False)])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y"])
+def test_dates_of_many_years_have_decades(years: int, levels: bool, form: str) -> None:
+    days = pl.date_range(pl.date(1980, 1, 1), pl.date(1980 + years, 1, 1), "3w", eager=True)
+    dates = guessed("seen", days.dt.to_string(form).to_list() * 2)
+    own = settings(dates, None)["hierarchy"]["dates"]
+    assert ("decade" in (own if isinstance(own, list) else own["levels"])) == levels
+
+
+def test_numbers_of_institutions_are_in_no_order() -> None:
+    assert "type" not in settings(guessed("site", [1, 2, 3, 4, 5, 6] * 20), None)
+    assert settings(guessed("beds", [1, 2, 3, 4, 5, 6] * 20), None)["type"] == "numeric"
