@@ -92,8 +92,9 @@ def _glued(text: str) -> tuple[str, ...] | None:
     if not text:
         return ()
     starts = (text[:end] for end in range(2, len(text) + 1))
-    found = [(start, _glued(text[len(start) :])) for start in starts if start in _TELLING_WITHIN or start in _AFFIXES]
-    return min(((start, *rest) for start, rest in found if rest is not None), key=len, default=None)
+    known = [start for start in starts if start in _TELLING_WITHIN or start in _AFFIXES]
+    ways = [(start, *rest) for start in known if (rest := _glued(text[len(start) :])) is not None]
+    return min(ways, key=len, default=None)
 
 
 def parts(name: str) -> frozenset[str]:
