@@ -119,8 +119,8 @@ PIECE = 1 << 20
 
 def _bounds(starts: Ints) -> list[int]:
     """Classes between which pieces of about `PIECE` rows lie, from 0 to all of them."""
-    wanted = np.arange(0, starts[-1] + PIECE, PIECE)
-    bounds = np.minimum(np.searchsorted(starts, wanted), len(starts) - 1).tolist()
+    ends = np.arange(0, starts[-1] + PIECE, PIECE)
+    bounds = np.minimum(np.searchsorted(starts, ends), len(starts) - 1).tolist()
     return sorted({0, *bounds, len(starts) - 1})
 
 

@@ -141,14 +141,14 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     missing.sort(key=lambda cell: request.ks.index(cell.k) if cell.k is not None else 0)
     done = len(cells) - len(missing)
     request.progress("compare", done, len(cells))
-    for cell, result in _made(request, missing, path):
+    for cell, result in _results_of(request, missing, path):
         _store(request.cache, key.of(cell), result)
         done += 1
         request.progress("compare", done, len(cells))
         yield cell, result
 
 
-def _made(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The cells' results in the order in which they are done, each made in one of a few processes.
 
     Leaving early ends them.
@@ -224,12 +224,12 @@ def pick(report: Mapping[str, Any], within: float | None) -> list[dict[str, Any]
 
     Of equal ones the first. Raises UsageError where no release was made at all.
     """
-    made = [each for each in report["comparison"] if each["code"] == 0 and each["gcp"] is not None]
-    if not made:
+    releases = [each for each in report["comparison"] if each["code"] == 0 and each["gcp"] is not None]
+    if not releases:
         raise UsageError("--pick: no release was made")
     chosen = []
-    for k in dict.fromkeys(each["k"] for each in made):
-        same = [each for each in made if each["k"] == k]
+    for k in dict.fromkeys(each["k"] for each in releases):
+        same = [each for each in releases if each["k"] == k]
         least = min(each["gcp"] for each in same)
         near = [each for each in same if each["gcp"] <= least * (1 + (within or 0.0))]
         chosen.append(min(near, key=lambda each: each["gcp"] if within is None else each["seconds"]))

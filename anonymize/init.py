@@ -55,7 +55,7 @@ class Init:
     force: bool = False
     separator: str | None = None
     encoding: str | None = None
-    decide: Decide = lambda made: made
+    decide: Decide = lambda guesses: guesses
     choose: Choose = lambda proposal: proposal
     input_path: str | None = None
 
@@ -69,10 +69,10 @@ def init(request: Init) -> str:
         target = OutputFile(request.output, force=request.force, private=request.show_values)
         outputs = [stack.enter_context(target)]
         facts = measure(source)
-        made = list(request.decide(guesses(list(facts.columns.values()))))
-        if not any(guess.role == "quasi-identifier" for guess in made):
+        decided = list(request.decide(guesses(list(facts.columns.values()))))
+        if not any(guess.role == "quasi-identifier" for guess in decided):
             raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
-        proposal = _proposal(request, facts, made, values)
+        proposal = _proposal(request, facts, decided, values)
         if request.hierarchies is not None:
             proposal, files = _with_files(request, proposal, source)
             outputs = [*(stack.enter_context(file) for file in files), *outputs]
@@ -83,8 +83,8 @@ def init(request: Init) -> str:
     return text
 
 
-def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: dict[str, Any]) -> Proposal:
-    quasi = [guess for guess in made if guess.role == "quasi-identifier"]
+def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values: dict[str, Any]) -> Proposal:
+    quasi = [guess for guess in decided if guess.role == "quasi-identifier"]
     called = request.input_path or request.path
     given: dict[str, Any] = {} if called == "-" else {"path": _relative(called, request.output)}
     given |= values | ({"missing": ["", *facts.unknown]} if facts.unknown else {})
@@ -92,10 +92,10 @@ def _proposal(request: Init, facts: TableFacts, made: Sequence[Guess], values: d
         path=request.path,
         rows=facts.rows,
         input=given,
-        guesses=made,
-        unit=unit_of(made),
+        guesses=decided,
+        unit=unit_of(decided),
         settings={guess.name: settings(guess, facts.hashes.get(guess.name)) for guess in quasi},
-        listed={guess.name: _values(guess.facts) for guess in made} if request.show_values else {},
+        listed={guess.name: _values(guess.facts) for guess in decided} if request.show_values else {},
     )
     proposal = _with_joint(proposal, facts, quasi)
     rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))

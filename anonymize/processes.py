@@ -83,11 +83,11 @@ def _ended(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 @contextmanager
 def workers(processes: int, make: Callable[..., Any], *shared: Any) -> Iterator[Workers]:
     """Processes that are ended on the way out, also by an interruption."""
-    made = Workers(processes, make, *shared)
+    pool = Workers(processes, make, *shared)
     try:
-        yield made
+        yield pool
     finally:
-        made.end()
+        pool.end()
 
 
 def _pool(processes: int, make: Callable[..., Any], shared: tuple[Any, ...]) -> ProcessPoolExecutor:

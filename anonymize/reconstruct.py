@@ -116,8 +116,8 @@ def reconstruct(request: Reconstruct) -> None:
     conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
     if request.attributes and conditions:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
-    wanted = [name for condition in conditions for name in condition.names] or request.attributes
-    attributes = parameters.named(list(dict.fromkeys(wanted)) or [each.name for each in parameters.attributes])
+    names = [name for condition in conditions for name in condition.names] or request.attributes
+    attributes = parameters.named(list(dict.fromkeys(names)) or [each.name for each in parameters.attributes])
     paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
     paths.check([request.released, request.parameters])
     with opened(_spec(attributes, request.separator or parameters.separator), paths) as files:

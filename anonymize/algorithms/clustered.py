@@ -32,5 +32,5 @@ def clustered(
     starts = starts_by_name(table, requirements, np.sort(regions.partition.order), regions.suppressed)
     best = Trial(table, requirements, refinement, context).best(starts | {name: lambda context: regions})
     story = {"ncp_weighted_before": weighted_ncp(table.attributes, regions.partition), "start": best.name}
-    made = best.regions
-    return replace(made, refinement={**made.refinement, **story}) if made.refinement else made
+    regions = best.regions
+    return replace(regions, refinement={**regions.refinement, **story}) if regions.refinement else regions

@@ -80,7 +80,7 @@ from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibi
 from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
 from anonymize.algorithms.optimize.judge import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.outlook import Outlook, wanted
+from anonymize.algorithms.optimize.outlook import Outlook, mondrian_splits
 from anonymize.algorithms.optimize.stages import Stage
 from anonymize.algorithms.optimize.starts import begin
 from anonymize.algorithms.single.distinct import DistinctRows
@@ -133,7 +133,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     check_splits(splits.count, len(distinct.counts), len(table.attributes))
     outlook = Outlook.of(table, splits, options.level)
     search = StagedSearch(_stages(problem, outlook), Budget(options, context, table.rows), context)
-    ranks = {limit: wanted(table, requirements, splits, limit) for limit in {0, problem.limit}}
+    ranks = {limit: mondrian_splits(table, requirements, splits, limit) for limit in {0, problem.limit}}
     with workers(context.threads, _problems, problem) as pool:
         search.begin(lambda stage, timely: _begin(stage, outlook, ranks, timely))
         search.go_on(pool)

@@ -134,8 +134,8 @@ def _categorized(categories: Categories, codes: Codes) -> Codes:
     """(rows,) the category of each row, in the smallest type; the codes themselves where these are the categories."""
     if np.array_equal(categories.of_code, np.arange(len(categories.texts))):
         return codes
-    wanted = np.min_scalar_type(max(len(categories.texts) - 1, 0))
-    return np.maximum(categories.of_code, 0).astype(wanted)[codes]
+    smallest = np.min_scalar_type(max(len(categories.texts) - 1, 0))
+    return np.maximum(categories.of_code, 0).astype(smallest)[codes]
 
 
 def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:

@@ -115,8 +115,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _settled(table: Table, first: Regions, options: Options) -> str | None:
     """Why Mondrian's classes are released as they are; None where there is something to choose."""
     if table.targets or table.selections:
-        wanted = " and ".join(name for name in ("targets", "selections") if getattr(table, name))
-        return f"the workload names {wanted}, which its cuts follow"
+        named = " and ".join(name for name in ("targets", "selections") if getattr(table, name))
+        return f"the workload names {named}, which its cuts follow"
     if not options.local:
         return "a recoding that can be saved was asked for"
     if not options.effort:

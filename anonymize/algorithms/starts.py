@@ -137,29 +137,29 @@ class Trial:
             if not tried or time.monotonic() - begin < limit / 3:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
-        total, made = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
+        total, passed = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
         passes = min(TRIALS[0], total // TRIALS[1])
         losses = {name: self._loss(regions) for name, regions in tried.items()}
         if len(tried) > 1 and rows <= TRIAL_ROWS and passes:
             for _ in range(2):
                 most = (1 + NEAR) * min(losses.values())
-                near = [name for name in tried if not made or losses[name] <= most]
-                if (made and len(near) == 1) or time.monotonic() - begin > limit / 3:
+                near = [name for name in tried if not passed or losses[name] <= most]
+                if (passed and len(near) == 1) or time.monotonic() - begin > limit / 3:
                     break
-                tried |= {name: self._refined(tried[name], passes, limit / 9, context, made) for name in near}
+                tried |= {name: self._refined(tried[name], passes, limit / 9, context, passed) for name in near}
                 losses |= {name: self._loss(tried[name]) for name in near}
-                made += passes
+                passed += passes
         chosen = min(losses, key=lambda name: losses[name])
-        left = replace(self.options, passes=max(total - made, 1))
+        left = replace(self.options, passes=max(total - passed, 1))
         if self.options.time_limit:
             left = replace(left, time_limit=max(begin + limit - time.monotonic(), 1e-3))
-        regions = refined(self.table, self.requirements, tried[chosen], left, context, made)
+        regions = refined(self.table, self.requirements, tried[chosen], left, context, passed)
         return Best(chosen, regions, losses | {chosen: self._loss(regions)})
 
     def _loss(self, regions: Regions) -> float:
         return weighted_ncp(self.table.attributes, regions.partition)
 
-    def _refined(self, regions: Regions, passes: int, seconds: float, context: Context, made: int) -> Regions:
+    def _refined(self, regions: Regions, passes: int, seconds: float, context: Context, passed: int) -> Regions:
         silent = replace(context, refining=lambda done, total: None)
         few = Refinable(passes=passes, sweeps=2, time_limit=0.0 if seconds == np.inf else seconds)
-        return refined(self.table, self.requirements, regions, few, silent, made)
+        return refined(self.table, self.requirements, regions, few, silent, passed)

@@ -99,8 +99,8 @@ class _Chains:
             fits = np.ones((len(own[some]), len(self.classes)), np.bool_)
             for release, classes in zip(releases, self.classes.T, strict=True):
                 could_be = release.candidates(scene.targets.codes[some]).toarray() > 0
-                there = classes[own[some]] >= 0
-                fits &= np.where(there[:, None], could_be[:, classes] & (classes >= 0), classes < 0)
+                released = classes[own[some]] >= 0
+                fits &= np.where(released[:, None], could_be[:, classes] & (classes >= 0), classes < 0)
             yield some, fits
 
     def counts(self, scene: Scene, name: str, size: int) -> Floats:

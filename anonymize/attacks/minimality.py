@@ -136,8 +136,8 @@ def _believed(
     possible = np.ones(DEALS, np.bool_)
     for part in refinements:
         counts = np.stack([dealt[:, part == each].sum(axis=1) for each in range(int(part.max()) + 1)], axis=1)
-        taken = np.all([diversity.met(counts).all(axis=1) for diversity in diversities], axis=0)
-        possible &= ~taken
+        passes = np.all([diversity.met(counts).all(axis=1) for diversity in diversities], axis=0)
+        possible &= ~passes
     left = int(possible.sum())
     return None if left < FEWEST or left == DEALS else (distinct, dealt[possible].mean(axis=0))
 

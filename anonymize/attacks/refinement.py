@@ -121,9 +121,9 @@ def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
     for start in range(0, len(wider), step):
         owner, within = wider[start : start + step], inside.indices[start : start + step]
         points = codes[owner]
-        taken = (release.first[within, None] <= points) & (points <= release.last[within, None])
+        covered = (release.first[within, None] <= points) & (points <= release.last[within, None])
         starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
-        left[owner[starts]] &= ~np.logical_or.reduceat(taken.all(axis=2), starts, axis=0)
+        left[owner[starts]] &= ~np.logical_or.reduceat(covered.all(axis=2), starts, axis=0)
     return left
 
 

@@ -44,14 +44,14 @@ class BucketLayout:
     def opened(self, spec: Spec, source: Source, stack: ExitStack) -> Buckets:
         """With the ST open as long as the stack. Raises DataError for columns that are lacking."""
         st = None if self.st is None else stack.enter_context(Source.open(spec, self.st))
-        wanted = [(source, self.name), *([(st, each) for each in (self.name, COUNT, *spec.sensitive)] if st else [])]
+        needed = [(source, self.name), *([(st, each) for each in (self.name, COUNT, *spec.sensitive)] if st else [])]
         lacking = [
             Problem(
                 f"has no column {each}",
                 file=table.name,
                 hint=columns_in(table.columns, [self.name, COUNT, *spec.roles()]),
             )
-            for table, each in wanted
+            for table, each in needed
             if each not in table.columns
         ]
         if lacking:

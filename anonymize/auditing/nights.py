@@ -173,11 +173,11 @@ class SeriesFiles:
         texts = [pl.Series([None, *state.values[name]], dtype=pl.String) for name in names]
         values = [known.gather((code + 1).fill_null(0)) for known, code in zip(texts, codes, strict=True)]
         frame = pl.DataFrame([classes.cast(pl.String).alias(_CLASS), *_named(values)])
-        there = classes >= 0
-        people = state.people["person"].filter(there)
+        present = classes >= 0
+        people = state.people["person"].filter(present)
         released = ReleasedAt.of_text(
             release.path,
-            frame.filter(there),
+            frame.filter(present),
             people,
             [_CLASS],
             [each.name for each in _named(values)],

@@ -29,7 +29,7 @@ class Deeper:
             raise UsageError("--sampling-fraction: is above 0 and at most 1")
 
 
-def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
+def deeper(table: Audited, further: Deeper, threshold: float) -> dict[str, Any]:
     """Keys of the report's block `risk`: `sample` where there are weights, `journalist` with a population,
     `population` where the fraction is known, `subsets` and `special_uniques` on request; under `wildcard`, `sample`
     in that meaning of missing.
@@ -37,20 +37,20 @@ def deeper(table: Audited, wanted: Deeper, threshold: float) -> dict[str, Any]:
     Raises UsageError for more subsets than can be looked at, DataError for a population that cannot be one.
     """
     weight = table.spec.sampling_weight
-    if weight is None and wanted == Deeper():
+    if weight is None and further == Deeper():
         return {}
     text = Text(table.source.scan(), list(table.columns_of.values()), table.spec, table.missing, table.units)
     frequency = text.frequency()
     risks = sampled(text, threshold, frequency)
-    if wanted.population is not None:
-        risks["journalist"] = _journalist(table, text, wanted.population, threshold)
-    fraction = wanted.fraction
+    if further.population is not None:
+        risks["journalist"] = _journalist(table, text, further.population, threshold)
+    fraction = further.fraction
     if fraction is None and "sample" in risks:
         fraction = min(frequency.rows / risks["sample"]["population"], 1.0)
     if fraction is not None:
         risks["population"] = population_uniques(frequency.counts, fraction).as_dict()
-    if wanted.subsets is not None:
-        risks |= _subsets(table, frequency, wanted.subsets)
+    if further.subsets is not None:
+        risks |= _subsets(table, frequency, further.subsets)
     return risks
 
 

@@ -212,8 +212,8 @@ def released_as(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
         beside = [column for column in (f"{name}_missing",) if column in present and column not in roles]
         own = [name] if name in present else []
         declared = attribute.type == "numeric" and spec.path is not None
-        taken = declared or (not own and len(bounds) == 2)
-        columns_of[name] = [*own, *bounds, *(beside if len(bounds) == 2 else [])] if taken else own
+        as_bounds = declared or (not own and len(bounds) == 2)
+        columns_of[name] = [*own, *bounds, *(beside if len(bounds) == 2 else [])] if as_bounds else own
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) not in (2, 3)]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:

@@ -98,9 +98,9 @@ class ReadCells:
 
     def of_kind(self, *kinds: CellKind) -> NDArray[np.bool_]:
         """(n,) whether each cell is of one of the kinds."""
-        wanted = np.zeros(len(CellKind), np.bool_)
-        wanted[list(kinds)] = True
-        return wanted[self.kind]
+        is_one = np.zeros(len(CellKind), np.bool_)
+        is_one[list(kinds)] = True
+        return is_one[self.kind]
 
     @property
     def numeric(self) -> NDArray[np.bool_]:

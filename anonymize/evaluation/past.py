@@ -42,14 +42,14 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     files = SeriesFiles(spec, state, () if known is None else known.secrets, Path(path).parent)
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]
-    there = [(place, each) for place, each in pairs if place is not None]
+    located = [(place, each) for place, each in pairs if place is not None]
     own = None if known is None else files.people(last)[0]
-    rows_of = [None if own is None else _matched(own, files.people(each)[0]) for _, each in there]
+    rows_of = [None if own is None else _matched(own, files.people(each)[0]) for _, each in located]
     apart = sum(each is None for each in rows_of)
-    remarks = [GONE.format(len(before) - len(there), len(before))] if len(there) < len(before) else []
-    remarks += [APART.format(apart, len(there))] if apart else []
+    remarks = [GONE.format(len(before) - len(located), len(before))] if len(located) < len(before) else []
+    remarks += [APART.format(apart, len(located))] if apart else []
     link = None if last.link is None else files.located(last.link, None)
-    return PastReleases([str(place) for place, _ in there], rows_of, None if link is None else str(link), remarks)
+    return PastReleases([str(place) for place, _ in located], rows_of, None if link is None else str(link), remarks)
 
 
 def _matched(people: pl.Series, others: pl.Series | None) -> Ints | None:

@@ -141,10 +141,10 @@ def _sides(
     evidence = released.evidence()
     kept = np.isin(np.arange(len(attributes)), chosen)
     first, last = (np.where(kept, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
-    known, there = before >= 0, after >= 0
+    known, labelled = before >= 0, after >= 0
     return (
         LabelledRegions.of_rows(codes[known], codes[known], before[known], labels),
-        LabelledRegions.of_rows(first[there], last[there], after[there], labels),
+        LabelledRegions.of_rows(first[labelled], last[labelled], after[labelled], labels),
     )
 
 
@@ -153,15 +153,18 @@ def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)
     original = unnamed(original)
-    there = original.gather(released.rows) if target in spec.quasi_identifiers else unnamed(released.frame[target])
+    released_values = (
+        original.gather(released.rows) if target in spec.quasi_identifiers else unnamed(released.frame[target])
+    )
     if spec.targets()[target] == "numeric":
-        values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, there)]
+        values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, released_values)]
         middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0
         before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in values)
         return before, after, [f"at most {middle:g}", f"above {middle:g}"]
     labels = sorted(original.fill_null("").unique().to_list())
     code_of = {label: code for code, label in enumerate(labels)}
     codes = [
-        np.array([code_of.get(label, -1) for label in column.fill_null("")], np.int64) for column in (original, there)
+        np.array([code_of.get(label, -1) for label in column.fill_null("")], np.int64)
+        for column in (original, released_values)
     ]
     return codes[0], codes[1], [label or "(missing)" for label in labels]

@@ -104,10 +104,10 @@ class ReleasedTable:
         ]
         done = 0
         for batch in self.table.source.batches(names) if names else ():
-            there = self.frame[done : done + batch.height]
+            batch_released = self.frame[done : done + batch.height]
             for name in names:
                 here = unnamed(as_text(batch[name], self.spec, self.table.source.format))
-                if not here.eq_missing(there[name]).all():
+                if not here.eq_missing(batch_released[name]).all():
                     return True
             done += batch.height
         return False

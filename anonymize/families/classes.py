@@ -99,8 +99,8 @@ class ClassedDraft(Draft):
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
-        wanted = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
-        written = self.written if wanted or request.in_series else None
+        traced = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
+        written = self.written if traced or request.in_series else None
         target = files.table
         if not request.public:
             _ = self._beside

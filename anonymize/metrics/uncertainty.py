@@ -49,8 +49,8 @@ def figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
         for x, y in combinations(range(len(joint.names)), 2):
             one, other = joint.names[x], joint.names[y]
             if other not in coefficients.get(one, {}):
-                there, back = _both_ways(joint, (x, y))
-                coefficients.setdefault(one, {})[other] = there
+                forth, back = _both_ways(joint, (x, y))
+                coefficients.setdefault(one, {})[other] = forth
                 coefficients.setdefault(other, {})[one] = back
     return coefficients or None
 
@@ -63,5 +63,5 @@ def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | 
     if not all((table > 0).any() for table in tables):
         return None, None
     before, after = (distributions.both_ways(distributions.distribution(table)) for table in tables)
-    there, back = ({"original": one, "released": other} for one, other in zip(before, after, strict=True))
-    return there, back
+    forth, back = ({"original": one, "released": other} for one, other in zip(before, after, strict=True))
+    return forth, back

@@ -149,8 +149,8 @@ def _folds(
             )
             seen, _ = recoder.boxes(frame[train])
             unseen, counts = recoder.boxes(frame[test])
-            made = ((seen, frame[train]), (unseen, frame[test]))
-            yield Fold({"original": original, "released": made}, counts.outside, len(test))
+            recoded = ((seen, frame[train]), (unseen, frame[test]))
+            yield Fold({"original": original, "released": recoded}, counts.outside, len(test))
             continue
         assert released is not None
         boxes = RegionEnds.of_cells(released.regions, released.text_of)

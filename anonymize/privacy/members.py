@@ -175,10 +175,10 @@ class Members:
         )
         return leading, trailing
 
-    def _with(self, count: int, made: Callable[[Pairs], Pairs]) -> Members:
+    def _with(self, count: int, changed: Callable[[Pairs], Pairs]) -> Members:
         """The same individuals and values in `count` other classes."""
-        holdings = {name: replace(each, pairs=made(each.pairs)) for name, each in self.holdings.items()}
-        return Members(count, made(self.units), holdings)
+        holdings = {name: replace(each, pairs=changed(each.pairs)) for name, each in self.holdings.items()}
+        return Members(count, changed(self.units), holdings)
 
     def subset(self, kept: Bools) -> Members:
         """Some of the classes (count,), renumbered; what they are compared with stays."""

@@ -53,8 +53,8 @@ def mask(names: Names, values: Iterable[str]) -> NDArray[np.bool_]:
     if isinstance(names, np.ndarray):
         numbers = [number for value in values if (number := as_number(value)) is not None]
         return np.isin(names, numbers)
-    wanted = {text for value in values for text in readings(value)}
-    return np.fromiter((name in wanted for name in names), np.bool_, len(names))
+    texts = {text for value in values for text in readings(value)}
+    return np.fromiter((name in texts for name in names), np.bool_, len(names))
 
 
 def absent(names: Names, values: Iterable[str]) -> list[str]:

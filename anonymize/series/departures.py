@@ -60,12 +60,12 @@ class Departures:
     def exposed(self, tonight: Tonight, released: Bools) -> Bools:
         """(rows,) who of those that are `released` (rows,) has a history of which some are not, and too few."""
         history, own = self.state.history_of, tonight.position[released & ~tonight.newcomers]
-        there = np.zeros(len(history), np.bool_)
-        there[own] = True
+        stays = np.zeros(len(history), np.bool_)
+        stays[own] = True
         in_part = np.zeros(len(self.state.histories), np.bool_)
         in_part[history[own]] = True
         in_part[NEVER] = False
-        rest = np.flatnonzero(~there & in_part[history])
+        rest = np.flatnonzero(~stays & in_part[history])
         histories, labels = np.unique(history[rest], return_inverse=True)
         too_few = np.zeros(len(in_part), np.bool_)
         too_few[histories] = ~self.enough(labels, len(histories), rest)

@@ -150,19 +150,21 @@ def _values(state: State, number: int, name: str) -> Ints:
     return np.append(values.cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
 
-def _same(there: Bools, values: Sequence[Ints], before: Bools, judged: Sequence[Ints]) -> bool:
+def _same(present: Bools, values: Sequence[Ints], before: Bools, judged: Sequence[Ints]) -> bool:
     """Whether everybody who was there has been judged with the same values."""
-    if (there & ~before).any():
+    if (present & ~before).any():
         return False
-    return all(bool((one[there] == other[there]).all()) for one, other in zip(values, judged, strict=True))
+    return all(bool((one[present] == other[present]).all()) for one, other in zip(values, judged, strict=True))
 
 
-def _then(state: State, number: int, own: SensitiveColumn, values: Ints, there: Bools) -> tuple[SensitiveColumn, Whole]:
+def _then(
+    state: State, number: int, own: SensitiveColumn, values: Ints, present: Bools
+) -> tuple[SensitiveColumn, Whole]:
     """A sensitive attribute with the values (rows,) of an earlier release, and how they were spread in that release."""
     column, code_of = _column(own, state.values[own.name])
     released = _values(state, number, own.name)
     everybody = replace(column, codes=code_of[released[released >= 0]])
-    return replace(column, codes=code_of[np.where(there, values, 0)]), Whole.of(everybody)
+    return replace(column, codes=code_of[np.where(present, values, 0)]), Whole.of(everybody)
 
 
 def _column(own: SensitiveColumn, texts: Sequence[str | None]) -> tuple[SensitiveColumn, Codes]:

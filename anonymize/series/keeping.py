@@ -60,8 +60,8 @@ def summary(path: str | Path) -> dict[str, Any]:
 def _histories(series: State) -> dict[str, int]:
     """Histories of people who were in the last release, and how many people the smallest has."""
     sizes = np.bincount(series.history_of, minlength=len(series.histories))
-    there = sizes[(series.histories[:, -1] >= 0) & (sizes > 0)]
-    return {"histories": len(there), "smallest_history": int(there.min()) if len(there) else 0}
+    of_last = sizes[(series.histories[:, -1] >= 0) & (sizes > 0)]
+    return {"histories": len(of_last), "smallest_history": int(of_last.min()) if len(of_last) else 0}
 
 
 def undo(path: str | Path) -> str:

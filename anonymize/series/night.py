@@ -222,16 +222,16 @@ class Night:
             hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
             raise UsageError(Problem(message, str(self.output.name), hint=hint))
 
-    def _with_rows(self, made: State, draft: ClassedDraft) -> State:
+    def _with_rows(self, state: State, draft: ClassedDraft) -> State:
         """The state with people as they were last, where departures are deferred, and the count that follows."""
-        if made.departures != DEFERRED:
-            return made
+        if state.departures != DEFERRED:
+            return state
         cells = cells_of(draft.request.spec, draft.table.source)
-        there = np.asarray(draft.released.class_of >= 0)
-        rows = next_rows(cells, self.person, there, len(self.base.releases), self.kept)
-        made = replace(made, rows=rows, rows_before=self.base.rows)
-        self.counts |= {"told_by_values": told_by_values(made, self.k)} if self.base.releases else {}
-        return replace(made, releases=(*made.releases[:-1], replace(made.releases[-1], people=self.counts)))
+        released = np.asarray(draft.released.class_of >= 0)
+        rows = next_rows(cells, self.person, released, len(self.base.releases), self.kept)
+        state = replace(state, rows=rows, rows_before=self.base.rows)
+        self.counts |= {"told_by_values": told_by_values(state, self.k)} if self.base.releases else {}
+        return replace(state, releases=(*state.releases[:-1], replace(state.releases[-1], people=self.counts)))
 
     def _release(self, draft: ClassedDraft, files: Files) -> SeriesRelease:
         request, table = self.request, draft.table

@@ -39,16 +39,16 @@ class Attendance:
 
     def counts(self, base: State | None, k: int) -> dict[str, int]:
         """See the module."""
-        there: Bools = self.class_of >= 0
+        present: Bools = self.class_of >= 0
         newcomers, gone = self.tonight.newcomers, self.tonight.gone
         before = 0 if base is None else int((base.histories[base.history_of, -1] >= 0).sum())
         return {
             "before": before,
             **(_NOBODY if base is None else self._departures(base, k)),
-            "released": int(there.sum()),
-            "newcomers": int((there & newcomers).sum()),
-            "held_back": int((~there & newcomers).sum()),
-            "withheld": int((~there & ~newcomers & ~gone).sum()),
+            "released": int(present.sum()),
+            "newcomers": int((present & newcomers).sum()),
+            "held_back": int((~present & newcomers).sum()),
+            "withheld": int((~present & ~newcomers & ~gone).sum()),
         }
 
     def _departures(self, base: State, k: int) -> dict[str, int]:

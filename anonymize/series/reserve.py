@@ -27,11 +27,11 @@ def reserve_of(given: int | None, state: State | None, k: int, *, deferred: bool
         return given
     if deferred:
         return 0
-    there = sum(release.people["before"] for release in state.releases) if state is not None else 0
+    released = sum(release.people["before"] for release in state.releases) if state is not None else 0
     left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
-    if not there:
+    if not released:
         return FIRST
-    return next((r for r in range(MOST) if withheld(k, r, (left + 1) / (there + 1)) <= SHARE), MOST)
+    return next((r for r in range(MOST) if withheld(k, r, (left + 1) / (released + 1)) <= SHARE), MOST)
 
 
 def withheld(k: int, reserve: int, turnover: float) -> float:

@@ -192,8 +192,8 @@ class NightSearch:
         tops = tuple(attribute.hierarchy.height for attribute in self.table.attributes)
         known = [tops if release.levels is None else release.levels for release in self.state.releases]
         of_release = np.array([*known, tops if levels is None else levels], np.int16)
-        there = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
-        first: Ints = there.argmax(axis=1)
+        released = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
+        first: Ints = released.argmax(axis=1)
         levels_of: NDArray[np.int16] = of_release[first[self.tonight.history]]
         return levels_of
 

@@ -202,10 +202,10 @@ def _release(content: Mapping[str, Any]) -> SeriesRelease:
 
 def _check(state: State) -> None:
     """Raises ValueError for numbers that do not fit together."""
-    wanted = {"person": pl.Binary, "history": pl.UInt32, "since": pl.UInt32}
+    columns = {"person": pl.Binary, "history": pl.UInt32, "since": pl.UInt32}
     releases = range(len(state.releases))
-    wanted |= {value_column(s, i): pl.UInt32 for s in releases for i in range(len(state.values))}
-    fine = dict(state.people.schema) == {name: kind() for name, kind in wanted.items()}
+    columns |= {value_column(s, i): pl.UInt32 for s in releases for i in range(len(state.values))}
+    fine = dict(state.people.schema) == {name: kind() for name, kind in columns.items()}
     fine &= state.histories.shape[1] == len(state.releases) > 0 and bool((state.histories[:1] == NOT_THERE).all())
     fine &= all(frame is None or is_sound(frame) for frame in (state.rows, state.rows_before))
     if not fine or state.history_of.max(initial=0) >= len(state.histories):

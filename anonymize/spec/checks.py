@@ -91,10 +91,10 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             hint = "what is rare in a release may not be so in its input, and distances would differ"
             yield Fault((*path, "hierarchy", "rare"), message, hint, at_key=True)
         builder = next(iter(type(attribute.hierarchy).model_fields))
-        wanted = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
-        if attribute.type != wanted:
-            message = f"`{dotted(path)}`: `{builder}` is for {wanted} attributes, and this one is {attribute.type}"
-            hint = "add `type: numeric`" if wanted == "numeric" else "a numeric attribute takes `intervals`"
+        expected = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
+        if attribute.type != expected:
+            message = f"`{dotted(path)}`: `{builder}` is for {expected} attributes, and this one is {attribute.type}"
+            hint = "add `type: numeric`" if expected == "numeric" else "a numeric attribute takes `intervals`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _pools(spec)
     yield from _bins(spec)
@@ -182,17 +182,17 @@ def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
         yield from _values(together, (*path, "keep_together"), kind)
     if rule.keep is not None and (kind == "numeric") == isinstance(rule.keep, str):
         inner = (*path, "keep")
-        wanted = "a number" if kind == "numeric" else "text"
-        yield Fault(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
+        expected = "a number" if kind == "numeric" else "text"
+        yield Fault(inner, f"`{dotted(inner)}`: expected {expected}, for the attribute is {kind}")
 
 
 def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fault]:
     """Values of the spec against the type of their attribute."""
     for position, value in enumerate(values):
         if (kind == "numeric") == isinstance(value, str):
-            wanted = "a number" if kind == "numeric" else "text"
+            expected = "a number" if kind == "numeric" else "text"
             inner = (*path, position)
-            yield Fault(inner, f"`{dotted(inner)}`: expected {wanted}, for the attribute is {kind}")
+            yield Fault(inner, f"`{dotted(inner)}`: expected {expected}, for the attribute is {kind}")
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------

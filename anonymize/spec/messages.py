@@ -178,9 +178,9 @@ def _one_of(details: Details) -> str:
 
 
 def _count(details: Details) -> str:
-    wanted = details.get("min_length", details.get("max_length"))
+    limit = details.get("min_length", details.get("max_length"))
     bound = "at least" if "min_length" in details else "at most"
-    return f"expected {bound} {wanted} {'entry' if wanted == 1 else 'entries'}"
+    return f"expected {bound} {limit} {'entry' if limit == 1 else 'entries'}"
 
 
 def _size(details: Details, value: Any) -> str:

@@ -23,7 +23,7 @@ from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.explore import explore
 from anonymize.algorithms.optimize.moves import cells_of
-from anonymize.algorithms.optimize.outlook import Outlook, wanted
+from anonymize.algorithms.optimize.outlook import Outlook, mondrian_splits
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.starts import begin
 from anonymize.algorithms.optimize.tree import SplitTree
@@ -289,7 +289,7 @@ def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int
     problem = problem_of(table, (k_anonymity(2),), limit, "discernibility")
     splits, every = Splits.of_table(table, 0), np.ones(problem.splits.count, np.bool_)
     known = BestSplits()
-    ranks = wanted(table, (k_anonymity(2),), splits, limit)
+    ranks = mondrian_splits(table, (k_anonymity(2),), splits, limit)
     levels = Outlook.of(table, splits, 0).within(every)
     begin(problem, every, known, ranks, levels, lambda: True)
     assume(known.cost is not None)

@@ -134,11 +134,11 @@ class StringJoin:
             done = left > 0 and not self.limits.late
             if not done:
                 break
-            given = [
+            tasks = [
                 DollBranch(each, spot, floor, doll.bounds, doll.safe, left, self.limits.until)
                 for each, spot in branches
             ]
-            outcomes = pool.map(_dived, given, worth=worth)
+            outcomes = pool.map(_dived, tasks, worth=worth)
             self.work += sum(each.work for each in outcomes)
             for outcome in outcomes:
                 if outcome.best is not None and outcome.gain > floor + EQUAL:

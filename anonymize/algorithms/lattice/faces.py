@@ -125,11 +125,11 @@ def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64
 def _bare(bottom: FrequencySet) -> FrequencySet:
     """The same without codes of rows, and without what is made when it is asked for, which cannot be sent."""
     return replace(
-        bottom, ladders=tuple(replace(ladder, attribute=_made(ladder.attribute)) for ladder in bottom.ladders)
+        bottom, ladders=tuple(replace(ladder, attribute=_materialized(ladder.attribute)) for ladder in bottom.ladders)
     )
 
 
-def _made(attribute: Attribute) -> Attribute:
+def _materialized(attribute: Attribute) -> Attribute:
     """An attribute whose hierarchy has been made."""
     generalize = partial(_same, attribute.generalization)
     return replace(attribute, codes=attribute.codes[:0], rules=(), generalize=generalize, categorize=None)

@@ -227,5 +227,5 @@ class Round:
     @staticmethod
     def _lost(left: FrequencySet, vector: Vector) -> int:
         """Rows that are not safe at a node."""
-        there = left.roll_up(vector)
-        return int(there.counts[~there.safe].sum())
+        frequency = left.roll_up(vector)
+        return int(frequency.counts[~frequency.safe].sum())

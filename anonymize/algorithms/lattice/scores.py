@@ -257,8 +257,8 @@ class Scorer:
     def _table(self, name: str) -> list[Floats]:
         """Per attribute (levels,) figures that follow from the level alone: `x` of all rows, research `values`."""
         if name not in self._tables:
-            made = research_values(self.checker.table) if name == "values" else self._sums()
-            self._tables[name] = made
+            figures = research_values(self.checker.table) if name == "values" else self._sums()
+            self._tables[name] = figures
         return self._tables[name]
 
     def _sums(self) -> list[Floats]:

@@ -30,9 +30,9 @@ class Store:
         if vector in self._sets:
             self._sets.move_to_end(vector)
             return self._sets[vector]
-        made = self.nearest(vector).roll_up(vector)
-        self._keep(made)
-        return made
+        rolled_up = self.nearest(vector).roll_up(vector)
+        self._keep(rolled_up)
+        return rolled_up
 
     def nearest(self, vector: Vector) -> FrequencySet:
         """The set below a node that has the fewest distinct rows; ties go to the one made first."""
@@ -44,12 +44,12 @@ class Store:
             return self.bottom
         return self._sets[tuple(self._vectors[best].tolist())]
 
-    def _keep(self, made: FrequencySet) -> None:
+    def _keep(self, frequency: FrequencySet) -> None:
         """Keeps a set; the least recently used ones are dropped where room is needed."""
-        self._sets[made.vector] = made
-        self._vectors = np.vstack([self._vectors, np.array([made.vector], np.int16)])
-        self._sizes = np.append(self._sizes, made.size)
-        self._room -= _cells(made)
+        self._sets[frequency.vector] = frequency
+        self._vectors = np.vstack([self._vectors, np.array([frequency.vector], np.int16)])
+        self._sizes = np.append(self._sizes, frequency.size)
+        self._room -= _cells(frequency)
         while self._room < 0 and self._sets:
             gone, dropped = self._sets.popitem(last=False)
             self._room += _cells(dropped)
@@ -57,5 +57,5 @@ class Store:
             self._vectors, self._sizes = self._vectors[stays], self._sizes[stays]
 
 
-def _cells(made: FrequencySet) -> int:
-    return made.size * (len(made.columns) + 2) + made.tally.entries
+def _cells(frequency: FrequencySet) -> int:
+    return frequency.size * (len(frequency.columns) + 2) + frequency.tally.entries

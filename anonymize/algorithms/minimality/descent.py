@@ -74,8 +74,8 @@ class Descent:
 
     def _labels(self, vector: Vector) -> Ints | None:
         """(rows,) the class of each row at a node; None where one does not meet the requirements."""
-        there, group = self.bottom.rolled(vector)
-        return np.asarray(group[self.distinct_of]) if there.safe.all() else None
+        frequency, group = self.bottom.rolled(vector)
+        return np.asarray(group[self.distinct_of]) if frequency.safe.all() else None
 
     def _step(self, lower: Vector, labels: Ints) -> Step:
         finer = self.bottom.rolled(lower)[1][self.distinct_of]

@@ -103,12 +103,12 @@ class Annealed(LocalWalk):
     def _changed(self) -> Bools:
         """The set with one split of the others more or less, or moved."""
         mask, random = self.mask.copy(), self._random
-        there = self._others[mask[self._others]]
+        present = self._others[mask[self._others]]
         way = random.random()
-        if way < 0.4 or not len(there):
+        if way < 0.4 or not len(present):
             mask[random.choice(self._others)] ^= True
             return mask
-        split = int(random.choice(there))
+        split = int(random.choice(present))
         mask[split] = False
         if way > 0.6:
             mask[self._beside(split) if way < 0.85 else int(random.choice(self._others))] = True

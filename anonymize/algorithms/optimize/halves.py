@@ -187,14 +187,14 @@ class Sums:
         counts = self.table[self.begin[value] + np.repeat(runs - first[head], count)]
         if after:
             counts = self.total[value] - counts
-        there = np.flatnonzero(counts)
-        classes = np.repeat(np.arange(len(runs)), count)[there]
-        value = value[there] + self.skipped
+        occurring = np.flatnonzero(counts)
+        classes = np.repeat(np.arange(len(runs)), count)[occurring]
+        value = value[occurring] + self.skipped
         values = self.values
         return Histogram(
             classes=classes,
             codes=values.codes[value],
-            counts=counts[there],
+            counts=counts[occurring],
             starts=np.searchsorted(classes, np.arange(len(runs) + 1)).astype(np.int64),
             values=None if values.numbers is None else values.numbers[value],
             given=values.source.given,

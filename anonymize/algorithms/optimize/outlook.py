@@ -49,7 +49,7 @@ class Outlook:
         return [[none, *(mask for mask in own if mask.any() and not (mask & ~allset).any())] for own in self.levels]
 
 
-def wanted(table: Table, requirements: tuple[Requirement, ...], splits: Splits, limit: int) -> Ints:
+def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits: Splits, limit: int) -> Ints:
     """The splits at which Mondrian's classes begin, those of most rows first; none where it has no release."""
     try:
         partition = mondrian.run(table, requirements, mondrian.Options(cut="widest"), Context(limit)).partition

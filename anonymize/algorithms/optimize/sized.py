@@ -136,9 +136,9 @@ class SizedCells:
         """The split towards the neighbour of some cells, the cell, and the neighbour, where there is one."""
         edge = self.places[:, cells] + max(step, 0)
         inside = np.append(self.split, -1)[edge] >= 0
-        wanted = self.keys[cells] + step * self.strides[:, None]
-        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        attribute, chosen = np.nonzero(inside & (self.keys[place] == wanted))
+        neighbour = self.keys[cells] + step * self.strides[:, None]
+        place = np.minimum(np.searchsorted(self.keys, neighbour), len(self.keys) - 1)
+        attribute, chosen = np.nonzero(inside & (self.keys[place] == neighbour))
         return self.split[edge[attribute, chosen]], cells[chosen], place[attribute, chosen]
 
 

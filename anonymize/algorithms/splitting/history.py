@@ -50,28 +50,28 @@ class History:
         """The tree whose classes are those of the partition that grew."""
         names = ("whole", "first", "second", "attribute", "start", "stop")
         none = np.empty(0, np.int64)
-        made = CutStep(*(np.concatenate([none, *(getattr(step, name) for step in self.steps)]) for name in names))
-        first, second = _children(made, partition)
-        order = _by_level(made, first, second)
+        cuts = CutStep(*(np.concatenate([none, *(getattr(step, name) for step in self.steps)]) for name in names))
+        first, second = _children(cuts, partition)
+        order = _by_level(cuts, first, second)
         number = np.empty(len(order), np.int64)
         number[order] = np.arange(len(order))
 
         def renumbered(child: Ints) -> Ints:
             return np.where(child < 0, child, number[np.maximum(child, 0)])[order] if len(order) else none
 
-        attribute, start, stop = (cut[order] for cut in (made.attribute, made.start, made.stop))
+        attribute, start, stop = (cut[order] for cut in (cuts.attribute, cuts.start, cuts.stop))
         return CutTree(attribute, start, stop, renumbered(first), renumbered(second))
 
 
-def _children(made: CutStep, partition: Partition) -> tuple[Ints, Ints]:
+def _children(cuts: CutStep, partition: Partition) -> tuple[Ints, Ints]:
     """(N,) what became of the first and of the second side of each cut: the number of a later cut, or -1 - its class.
 
     A side is cut by the next cut of a class with its first row, if there is one.
     """
-    count = len(made.whole)
-    key = made.whole * max(count, 1) + np.arange(count)
+    count = len(cuts.whole)
+    key = cuts.whole * max(count, 1) + np.arange(count)
     order = np.argsort(key)
-    ordered = np.append(made.whole[order], -1)
+    ordered = np.append(cuts.whole[order], -1)
     class_at = partition.order[partition.starts[:-1]]
 
     def became(side: Ints) -> Ints:
@@ -79,12 +79,12 @@ def _children(made: CutStep, partition: Partition) -> tuple[Ints, Ints]:
         cut = np.append(order, 0)[after]
         return np.where(ordered[after] == side, cut, -1 - np.searchsorted(class_at, side))
 
-    return became(made.first), became(made.second)
+    return became(cuts.first), became(cuts.second)
 
 
-def _by_level(made: CutStep, first: Ints, second: Ints) -> Ints:
+def _by_level(cuts: CutStep, first: Ints, second: Ints) -> Ints:
     """(N,) the cuts from the root down, level by level, whatever the order in which threads made them."""
-    levels, level = [], np.zeros(min(len(made.whole), 1), np.int64)
+    levels, level = [], np.zeros(min(len(cuts.whole), 1), np.int64)
     while len(level):
         levels.append(level)
         below = np.stack((first[level], second[level]), axis=1).ravel()

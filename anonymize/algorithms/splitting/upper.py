@@ -58,7 +58,7 @@ def upper_parts(
     open_classes = UpperClasses(
         np.zeros(1, np.int64), np.array([source.rows]), np.zeros(open_shape, np.bool_), np.zeros(open_shape, np.uint8)
     )
-    parts, made = open_classes.taken(np.zeros(0, np.int64)), 1
+    parts, class_count = open_classes.taken(np.zeros(0, np.int64)), 1
     while True:
         small = open_classes.sizes <= limit
         parts, open_classes = parts.joined(open_classes.taken(small)), open_classes.taken(~small)
@@ -69,16 +69,16 @@ def upper_parts(
         )
         cuts = rule.choose(cast(Batch, histograms))  # which asks no more than counts: see `CutRule.BY_COUNTS`
         if refused is not None:
-            _withdraw(open_classes, histograms, cuts, made, refused)
-        step, open_classes, finished = _step(open_classes, histograms, cuts, made)
-        parts, made = parts.joined(finished), made + 2 * len(step.whole)
+            _withdraw(open_classes, histograms, cuts, class_count, refused)
+        step, open_classes, finished = _step(open_classes, histograms, cuts, class_count)
+        parts, class_count = parts.joined(finished), class_count + 2 * len(step.whole)
         if len(step.whole):
             source.apply(step)
 
 
-def _withdraw(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int, refused: Refused) -> None:
+def _withdraw(classes: UpperClasses, histograms: Histograms, cuts: Cuts, class_count: int, refused: Refused) -> None:
     """Takes back the cuts that are refused, in place, and counts them as attempts, as `grow` does."""
-    tried, places, _ = _tried(classes, histograms, cuts, made)
+    tried, places, _ = _tried(classes, histograms, cuts, class_count)
     if not len(places):
         return
     back = places[refused(tried)]
@@ -86,11 +86,11 @@ def _withdraw(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: i
     cuts.attribute[back] = AGAIN
 
 
-def _tried(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int) -> tuple[UpperStep, Ints, Ints]:
+def _tried(classes: UpperClasses, histograms: Histograms, cuts: Cuts, class_count: int) -> tuple[UpperStep, Ints, Ints]:
     """The cuts that part a class, which classes (m,) these are, and (C,) rows of the first side of each class."""
     first_sizes = _first_sizes(histograms, cuts)
     places = np.flatnonzero((cuts.attribute >= 0) & (first_sizes > 0) & (first_sizes < classes.sizes))
-    first = made + 2 * np.arange(len(places))
+    first = class_count + 2 * np.arange(len(places))
     step = UpperStep(
         classes.numbers[places], cuts.attribute[places], cuts.start[places], cuts.stop[places], first, first + 1
     )
@@ -98,11 +98,11 @@ def _tried(classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int)
 
 
 def _step(
-    classes: UpperClasses, histograms: Histograms, cuts: Cuts, made: int
+    classes: UpperClasses, histograms: Histograms, cuts: Cuts, class_count: int
 ) -> tuple[UpperStep, UpperClasses, UpperClasses]:
-    """What a choice does to the classes: the cuts, the classes that go on, those that are finished. `made`: how many
-    classes there have been."""
-    step, places, first_sizes = _tried(classes, histograms, cuts, made)
+    """What a choice does to the classes: the cuts, the classes that go on, those that are finished.
+    `class_count`: how many classes there have been."""
+    step, places, first_sizes = _tried(classes, histograms, cuts, class_count)
     parted = np.isin(np.arange(len(classes.numbers)), places)
     fresh = np.zeros((len(places), classes.closed.shape[1]), np.uint8)
     sides = [

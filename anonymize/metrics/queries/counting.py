@@ -84,23 +84,23 @@ def _add_in_rows(
     order = np.argsort(columns[main], kind="stable")
     along = columns[main][order].astype(np.int64)
     begin, until = np.searchsorted(along, queries.first[:, main]), np.searchsorted(along, queries.last[:, main] + 1)
-    wanted: list[_InOrder] = []
+    ranges: list[_InOrder] = []
     for box in boxes:
         others = [index for index in restricted[box] if index != main]
         first, stop = (int(begin[box]), int(until[box])) if queries.restricted[box, main] else (0, len(order))
         if others:
-            wanted.append((box, others, first, stop))
+            ranges.append((box, others, first, stop))
         else:
             of_boxes[box] = stop - first
     ends = [ItemEnds.of(codes[order], queries, index) for index, codes in enumerate(columns)]
     for start, bits in blocks(ends, len(order), block):
-        in_parts(partial(_add_block, bits, (start, min(start + block, len(order))), of_boxes), wanted, queries.threads)
+        in_parts(partial(_add_block, bits, (start, min(start + block, len(order))), of_boxes), ranges, queries.threads)
 
 
-def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints, wanted: Sequence[_InOrder]) -> None:
+def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints, ranges: Sequence[_InOrder]) -> None:
     """Adds the rows of some boxes that are in a block to theirs."""
     start, end = block
-    for box, others, first, stop in wanted:
+    for box, others, first, stop in ranges:
         low, high = max(first, start) - start, min(stop, end) - start
         if low < high:
             of_boxes[box] += _count(bits, box, others, low, high)

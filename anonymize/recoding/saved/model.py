@@ -235,14 +235,16 @@ def _wrong(saved: Saved) -> str | None:
         return "its tree"
     for attribute in saved.attributes:
         columns = [column for column in saved.columns if column.attribute == attribute.name]
-        wanted = classes if saved.kind == "regions" else attribute.segments
-        if not columns or any(len(column.text_of) != wanted for column in columns):
+        expected = classes if saved.kind == "regions" else attribute.segments
+        if not columns or any(len(column.text_of) != expected for column in columns):
             return f"what column {attribute.name!r} shows"
         box = saved.boxes.get(attribute.name)
         lengths = (
-            () if box is None else (len(box.low), len(box.high), len(box.nodes) or wanted, len(box.missing) or wanted)
+            ()
+            if box is None
+            else (len(box.low), len(box.high), len(box.nodes) or expected, len(box.missing) or expected)
         )
-        if any(length != wanted for length in lengths):
+        if any(length != expected for length in lengths):
             return f"the boxes of {attribute.name!r}"
         if isinstance(attribute, CategoricalAttribute) and not _sound(attribute):
             return f"the hierarchy of {attribute.name!r}"

@@ -66,11 +66,11 @@ def of_numbers(
     size = attribute.domain.size
     of_code = np.searchsorted(starts, np.arange(size), side="right") - 1
     last = np.append(starts[1:], size) - 1
-    made = cut_attribute(attribute, starts[1:], spec.quasi_identifiers[attribute.name])
+    parted = cut_attribute(attribute, starts[1:], spec.quasi_identifiers[attribute.name])
     window = shown_window(attribute, partition, spec.output, tails)
     domain = attribute.domain
     assert isinstance(domain, Numeric)
-    return SegmentedAttribute(made, of_code, number_box(Spans.of(domain, starts, last, None, window)))
+    return SegmentedAttribute(parted, of_code, number_box(Spans.of(domain, starts, last, None, window)))
 
 
 def _of_hierarchy(
@@ -83,8 +83,8 @@ def _of_hierarchy(
     of_code = of_leaf[attribute.generalization.leaf_of(np.arange(attribute.domain.size))]
     everything = bool(levels[0] == hierarchy.height)
     if not isinstance(attribute.domain, Taxonomy):
-        made = _labelled(attribute, of_leaf, levels, everything, definition)
-        return SegmentedAttribute(made, of_code, None)
+        labelled = _labelled(attribute, of_leaf, levels, everything, definition)
+        return SegmentedAttribute(labelled, of_code, None)
     last = np.append(starts[1:], hierarchy.size) - 1
     spanned = Box(low=tuple(starts.tolist()), high=tuple(last.tolist()), nodes=tuple(nodes.tolist()))
     return SegmentedAttribute(
