@@ -186,10 +186,10 @@ def without_effect(options: Any) -> Iterator[str]:
             continue
         for name, values in each.metadata["only_with"].items():
             if (value := getattr(options, name)) not in values:
-                yield f"{_flag_given(each)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
+                yield f"{flag_given(each)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
 
 
-def _flag_given(field: Any) -> str:
+def flag_given(field: Any) -> str:
     """How an option is written whose value is not its default."""
     return flag(field.metadata["off"] or f"no_{field.name}") if field.default is True else flag(field.name)
 

@@ -41,14 +41,20 @@ class Whole:
         units: Integers | None = None,
         counts: Integers | None = None,
     ) -> Whole:
-        """The distribution in all rows of a table, or in some. `units`: the individual that each row of the table is
-        about; or `counts`: how many rows each stands for."""
+        """The distribution in all rows of a table, or in some; of a part of one, in what it is a part of. `units`: the
+        individual that each row of the table is about; or `counts`: how many rows each stands for."""
+        if column.everywhere is not None:
+            return cls._of_counts(column, column.everywhere.copy())
         picked = slice(None) if rows is None else rows
         codes = column.codes[picked]
         if units is not None:
             codes = codes[first_of_each(codes, units[picked])]
         weights = None if counts is None else counts[picked]
-        totals = np.bincount(codes, weights, minlength=column.size).astype(np.int64, copy=False)
+        return cls._of_counts(column, np.bincount(codes, weights, minlength=column.size).astype(np.int64, copy=False))
+
+    @classmethod
+    def _of_counts(cls, column: SensitiveColumn, totals: NDArray[np.int64]) -> Whole:
+        """`totals` (size,) rows of each code, of which those of the missing one are set to 0."""
         if column.missing is not None:
             totals[column.missing] = 0
         return cls(totals, column.levels, column.texts if column.values is None else column.values)

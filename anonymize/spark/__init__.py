@@ -36,6 +36,7 @@ def release(
     *,
     checkpoint: str | None = None,
     algorithm: str = "mondrian",
+    seed: int | None = None,
     part_rows: int | None = None,
     most_values: int | None = None,
     most_combinations: int | None = None,
@@ -44,8 +45,9 @@ def release(
 ) -> tuple[DataFrame, dict[str, Any]]:
     """A release of a DataFrame, measured where it was written, and its report.
 
-    `checkpoint`: see the module. `algorithm`: `mondrian`, or a full-domain one. `part_rows`: how many rows a worker
-    grows at once with Mondrian, which the release does not depend on. `most_values`: different values of a column that
+    `checkpoint`: see the module. `algorithm`: `mondrian`, a local or a full-domain one. `seed`: of what is drawn at
+    random; None: 0. `part_rows`: how many rows a worker searches at once; on it depends what is found where parts are
+    searched by themselves, but not what Mondrian finds. `most_values`: different values of a column that
     the driver takes; `most_combinations`: combinations of them, for a full-domain search. `given`: `k`, `l`, `t` and
     `suppression`, over the spec, and the algorithm's own options, by the names that `anonymize.release` has for them.
 
@@ -57,12 +59,11 @@ def release(
 
     require()
     from anonymize import spec as specs
-    from anonymize.algorithms.splitting.parts import PART_ROWS
     from anonymize.spark.checking import refuse
     from anonymize.spark.distinct import MOST_COMBINATIONS
     from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
-    from anonymize.spark.searches import check_algorithm, lacking, options_of, search_of
+    from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, options_of, search_of
 
     check_algorithm(algorithm)
     settings = {name: given.pop(name) for name in SETTINGS if name in given}
@@ -70,7 +71,7 @@ def release(
     refuse(lacking(algorithm, options), "make the release on one machine")
     folder = _needed("release", checkpoint)
     model = specs.override(model_of(spec), **settings)
-    search = search_of(algorithm, options, part_rows or PART_ROWS, most_combinations or MOST_COMBINATIONS)
+    search = search_of(algorithm, options, EngineLimits(part_rows, most_combinations or MOST_COMBINATIONS), seed)
     request = EngineRequest(model, search, folder, most_values or MOST_VALUES, allow_unsafe)
     return release_on_engine(df, request)
 

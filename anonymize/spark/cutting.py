@@ -51,14 +51,8 @@ class Demands:
 
     def wholes(self, learned: Learned) -> dict[str, Whole]:
         """These attributes in all rows: what classes are compared with."""
-        wholes = {}
-        for place in self.protected(learned):
-            column, counts = learned.sensitive[place], learned.counts[len(learned.attributes) + place].copy()
-            if column.missing is not None:
-                counts[column.missing] = 0
-            names = column.texts if column.values is None else column.values
-            wholes[column.name] = Whole(counts, column.levels, names)
-        return wholes
+        columns = [learned.everywhere[place] for place in self.protected(learned)]
+        return {column.name: Whole.of(column) for column in columns}
 
 
 @dataclass
@@ -113,8 +107,9 @@ class EngineRows:
     def _counted(self, classes: Ints, columns: Sequence[int], steps: Sequence[UpperStep]) -> tuple[Runs, ...]:
         """Of some columns, how many rows of each class have each code."""
         work = partial(_count, self.learned.without_codes(), tuple(steps), classes, tuple(columns))
+        rows = self.df.select(*self.learned.columns)
         kinds = {"c": "int", "class": "long", "code": "long", "n": "long"}
-        counts = collected(mapped(self.df, work, kinds).groupBy("c", "class", "code").agg({"n": "sum"}))
+        counts = collected(mapped(rows, work, kinds).groupBy("c", "class", "code").agg({"n": "sum"}))
         counts = counts.rename({"sum(n)": "n"}).sort("c", "class", "code")
         runs = []
         for column in columns:

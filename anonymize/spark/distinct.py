@@ -56,7 +56,11 @@ def _combinations(
     """How many rows (`ROWS`) have each combination of codes of some columns, in an order that is not the engine's."""
     names = [f"b{place}" for place in columns]
     work = partial(_count, [(learned.books[place], taken_as.get(place)) for place in columns], names)
-    counted = mapped(rows, work, {**dict.fromkeys(names, "int"), ROWS: "long"}).groupBy(*names).agg({ROWS: "sum"})
+    counted = (
+        mapped(rows.select(*learned.columns), work, {**dict.fromkeys(names, "int"), ROWS: "long"})
+        .groupBy(*names)
+        .agg({ROWS: "sum"})
+    )
     frame = collected(counted.limit(most + 1)).rename({f"sum({ROWS})": ROWS})
     if len(frame) > most:
         message = f"there are more than {most:,} different combinations of values, which is more than the driver takes"

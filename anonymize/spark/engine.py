@@ -23,6 +23,8 @@ DataFrame: TypeAlias = Any
 
 CHUNK = 1 << 20
 """Rows that a worker works on at once."""
+PIECE_ROWS = 1 << 18
+"""Rows of a piece of a release that is in order, about."""
 
 
 def require() -> None:
@@ -52,11 +54,17 @@ def read_otherwise() -> DataError:
     return DataError("the rows of the DataFrame were others when they were read again: write them to a table")
 
 
-def in_order(df: DataFrame, row_order: str, released: Sequence[str]) -> DataFrame:
-    """The rows in an order that follows from what they show in the columns that are `released`, or from nothing."""
+def in_order(df: DataFrame, row_order: str, released: Sequence[str], rows: int) -> DataFrame:
+    """The rows in an order that follows from what they show in the columns that are `released`, or from nothing.
+
+    Those that show something come in as many pieces as so many `rows` make, by a hash of these columns, and sorted in
+    each: for ranges of them, Spark would make all rows once more to look where the ranges are.
+    """
     from pyspark.sql import functions
 
-    return df.orderBy(functions.rand() if row_order == "shuffle" else list(released))
+    if row_order == "shuffle":
+        return df.orderBy(functions.rand())
+    return df.repartition(max(-(-rows // PIECE_ROWS), 1), *released).sortWithinPartitions(*released)
 
 
 def arrow_of(schema: Any) -> pa.Schema:

@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from anonymize import temporary
-from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.formats.base import Checked
 from anonymize.names import parameters_beside
@@ -27,13 +26,12 @@ from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
 from anonymize.spark.checking import audit_on_engine, refuse
-from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.engine import DataFrame
 from anonymize.spark.randomizing import NAME as RANDOMIZE
 from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 from anonymize.spark.reuse import recode_on_engine
 from anonymize.spark.road import EngineRequest, release_on_engine
-from anonymize.spark.searches import check_algorithm, lacking, search_of
+from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, search_of
 from anonymize.spark.session import awaited, session_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile
@@ -132,7 +130,7 @@ def _search(request: Request) -> _Work:
     """That of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
     check_algorithm(request.algorithm)
     _refuse(request, lacking(request.algorithm, request.options))
-    search = search_of(request.algorithm, request.options, PART_ROWS, MOST_COMBINATIONS)
+    search = search_of(request.algorithm, request.options, EngineLimits(), request.seed)
 
     def work(df: DataFrame, folder: str) -> _Made:
         own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
@@ -143,7 +141,7 @@ def _search(request: Request) -> _Work:
 
 def _randomization(request: Request) -> tuple[list[str], _Work]:
     """Where the recipient's parameters go, and the work. Raises UsageError for what an engine does not do."""
-    _refuse(request, {})
+    _refuse(request, {"--seed": request.seed is not None})
     parameters = str(request.options.parameters)
     if _is_remote(request.output) and not parameters:
         raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
@@ -219,7 +217,7 @@ def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
 def _refuse(request: Request, given: dict[str, object]) -> None:
     """Raises UsageError for all that an engine does not do, at once. `given`: options of the algorithm, by flag."""
     private = ("save_recoding", "save_link", "start_series", "after", "key")
-    others = ("seed", "memory_limit", "output_format", *private)
+    others = ("memory_limit", "output_format", *private)
     given = given | {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
     flags = {"--public-report": request.public, "--show-values": request.show_values, "--bound": request.bound}
     refuse({**given, **flags}, "make the release on one machine")

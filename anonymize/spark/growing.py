@@ -7,8 +7,8 @@ that is too large for a worker and is cut no further comes in pieces: what it sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses
 from anonymize.classes import Codes, Integers, Ints, Partition, Runs
 from anonymize.judging import Judge
-from anonymize.privacy import Whole
 from anonymize.recoding import Regions, Released, render
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.regions import region_appearance
@@ -31,6 +30,7 @@ from anonymize.rows import ReleasedRows
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, chunks, grouped, struct
 from anonymize.spark.learned import Learned
+from anonymize.spark.local import HASH, PartSearch, hashed, in_order_of
 from anonymize.spec import Output, Role
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
@@ -67,18 +67,6 @@ class PartRegions(Regions):
 
 
 @dataclass(frozen=True)
-class PartJudge(Judge):
-    """What the requirements say of classes of a part. `known`: the sensitive attributes in the whole table."""
-
-    known: Mapping[str, Whole] = field(default_factory=dict)
-
-    @cached_property
-    def wholes(self) -> dict[str, Whole]:
-        """See `Judge`."""
-        return dict(self.known)
-
-
-@dataclass(frozen=True)
 class EngineColumns:
     """The columns of a DataFrame: their `names` in order, the `roles` of these. Where rows have been scattered, codes
     of the quasi-identifiers are `q0`, ..., those of sensitive attributes `s0`, ..."""
@@ -101,7 +89,8 @@ class EngineColumns:
 @dataclass(frozen=True)
 class Plan:
     """What a worker knows. `parts`: those that rows are scattered by; `steps`: the cuts that lead to them; `boxes`: of
-    the parts that are one class, the codes that occur in each attribute."""
+    the parts that are one class, the codes that occur in each attribute. `local`: the search of every part by itself;
+    None: parts are grown as the whole search would grow them."""
 
     learned: Learned
     demands: Demands
@@ -111,6 +100,19 @@ class Plan:
     parts: UpperClasses
     boxes: Mapping[int, Sequence[Ints]]
     piece_rows: int
+    local: PartSearch | None = None
+
+    @property
+    def codes(self) -> list[str]:
+        """The columns of the codes, where rows have been scattered."""
+        names = [f"q{place}" for place in range(len(self.learned.attributes))]
+        return names + [f"s{place}" for place in range(len(self.learned.sensitive))]
+
+    @property
+    def beside(self) -> list[str]:
+        """The columns that come with them as they are."""
+        passing = [f"c{place}" for place in self.layout.passing]
+        return passing if self.local is None else [HASH, *passing]
 
 
 def boxes_of(parts: Ints, runs: Sequence[Runs]) -> dict[int, list[Ints]]:
@@ -129,15 +131,15 @@ def as_one_class(plan: Plan) -> Plan:
 
 def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     """The rows of the release, of any order, their columns by their places. `df`: see `engine`."""
+    released = released_schema(df, plan.layout)
+    if plan.local is not None:
+        df = hashed(df, [f"c{place}" for place in plan.layout.released])
     fields = {field.name: field for field in df.schema.fields}
-    learned, layout = plan.learned, plan.layout
-    codes = [f"q{place}" for place in range(len(learned.attributes))]
-    codes += [f"s{place}" for place in range(len(learned.sensitive))]
-    scattered = struct({PART: "long", PIECE: "long", **dict.fromkeys(codes, "int")})
-    for place in layout.passing:
-        scattered = scattered.add(fields[f"c{place}"])
+    scattered = struct({PART: "long", PIECE: "long", **dict.fromkeys(plan.codes, "int")})
+    for name in plan.beside:
+        scattered = scattered.add(fields[name])
     rows = df.mapInArrow(partial(_scatter, plan), scattered)
-    return grouped(rows, (PART, PIECE), partial(_release, plan), released_schema(df, layout))
+    return grouped(rows, (PART, PIECE), partial(_release, plan), released)
 
 
 def released_schema(df: DataFrame, layout: EngineColumns) -> Any:
@@ -160,23 +162,22 @@ def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         large = np.isin(source.labels, list(plan.boxes))
         piece[large] = (done + np.arange(np.count_nonzero(large))) // plan.piece_rows
         done += int(np.count_nonzero(large))
-        count = len(plan.learned.attributes)
-        names = [f"q{place}" for place in range(count)]
-        names += [f"s{place}" for place in range(len(source.columns) - count)]
-        coded = {name: pa.array(codes.astype(np.int32)) for name, codes in zip(names, source.columns, strict=True)}
-        own = {place: table[f"c{place}"] for place in plan.layout.passing}
+        coded = {name: pa.array(codes.astype(np.int32)) for name, codes in zip(plan.codes, source.columns, strict=True)}
         columns = {PART: pa.array(source.labels.astype(np.int64)), PIECE: pa.array(piece), **coded}
-        yield from pa.table(columns | {f"c{place}": column for place, column in own.items()}).to_batches()
+        yield from pa.table(columns | {name: table[name] for name in plan.beside}).to_batches()
 
 
 def _release(plan: Plan, rows: pa.Table) -> pa.Table:
     """The rows of a part, or of a piece of one, as they are released."""
-    table = _coded(plan, rows)
     number = int(rows[PART][0].as_py())
+    if plan.local is not None:
+        rows = in_order_of(rows, [*plan.beside, *plan.codes])
+    table = _coded(plan, rows)
     if number in plan.boxes:
         released = _in_box(plan, table, plan.boxes[number])
     else:
-        released = render(_regions(plan, _grown(plan, table, number)), table, plan.output, drop=False)
+        partition = _grown(plan, table, number) if plan.local is None else plan.local.partition(table)
+        released = render(_regions(plan, partition), table, plan.output, drop=False)
     return as_released(released, plan.layout, released.class_of[: rows.num_rows], rows)
 
 
@@ -207,7 +208,7 @@ def _coded(plan: Plan, rows: pa.Table) -> Table:
         kind = np.min_scalar_type(max(learned.sizes[number] - 1, 0))
         return np.asarray(rows[f"{letter}{place}"].to_numpy(zero_copy_only=False).astype(kind))
 
-    return learned.table(
+    return learned.part(
         [codes("q", place) for place in range(len(learned.attributes))],
         [codes("s", place) for place in range(len(learned.sensitive))],
         rows.num_rows,
@@ -216,7 +217,7 @@ def _coded(plan: Plan, rows: pa.Table) -> Table:
 
 def _grown(plan: Plan, table: Table, number: int) -> Partition:
     """The classes of a part, as the search of the whole table makes them."""
-    judge = PartJudge(table, plan.demands.beyond_size, None, plan.demands.wholes(plan.learned))
+    judge = Judge(table, plan.demands.beyond_size)
     (place,) = np.flatnonzero(plan.parts.numbers == number)
     whole = Batch.whole(
         np.arange(table.rows, dtype=np.uint32),

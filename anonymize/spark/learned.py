@@ -67,6 +67,11 @@ class Learned:
     largest_k: int | None
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of the DataFrame that have codes: workers are sent no others to count rows."""
+        return list(dict.fromkeys(book.column for book in self.books))
+
+    @property
     def sizes(self) -> list[int]:
         """What the codes of each column are below, those of sensitive attributes last."""
         return [book.size for book in self.books]
@@ -84,6 +89,18 @@ class Learned:
             warnings=(),
             largest_k=self.largest_k,
         )
+
+    @property
+    def everywhere(self) -> list[SensitiveColumn]:
+        """The sensitive attributes, as those of any part of the DataFrame: they know how often each value occurs in
+        all of it."""
+        counts = self.counts[len(self.attributes) :]
+        return [replace(own, everywhere=each) for own, each in zip(self.sensitive, counts, strict=True)]
+
+    def part(self, codes: Sequence[Codes], sensitive: Sequence[Codes], rows: int) -> Table:
+        """As `table`, of rows that are judged as part of the whole DataFrame."""
+        whole = replace(self, sensitive=tuple(self.everywhere))
+        return whole.table(codes, sensitive, rows)
 
     def without_codes(self) -> Learned:
         """What workers need of it."""

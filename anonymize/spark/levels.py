@@ -38,6 +38,7 @@ class FullDomain:
     """A full-domain search. `options`: the algorithm's own. `most`: combinations that the driver takes."""
 
     drops: ClassVar[bool] = True
+    seed: ClassVar[None] = None
     algorithm: str
     options: Any
     most: int

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 BUCKET = "bucket"
 BUCKET_ROWS = 1 << 20
 """Different rows that a worker measures at once, about."""
+OF_ONE_TEXT = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "date"})
+"""Types of which no two values have the same text."""
+FRACTIONS = frozenset({"float", "double"})
 _MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": "string"}
 
 
@@ -70,10 +73,11 @@ def passing(
     groups = [list(columns[group]) for group in ("passing", "generalized", "sensitive")]
     every = _comparable(df, reading, [name for group in groups for name in group])
     keys: list[str] = []
-    alone = []
+    alone: list[int] = []
     for group in groups:
         keys += group
-        alone.append(int(every.groupBy(*keys).count().filter("count = 1").count()))
+        of_others = alone[-1:] if not group else [int(every.groupBy(*keys).count().filter("count = 1").count())]
+        alone += of_others
     rows = int(df.count())
     first, second, third = (count / max(rows, 1) for count in alone)
     return Uniqueness(names, rows, first, second, third, most, sets)
@@ -81,13 +85,19 @@ def passing(
 
 def _comparable(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
     """Columns whose cells are equal where they are compared as equal: as they are where no two different values of any
-    column have the same text, which its different values say. A fraction may be a zero with a sign."""
-    fractions = {name for name, kind in df.dtypes if kind in ("float", "double")}
+    column have the same text, which the types of most say, and the different values of others. A fraction may be a zero
+    with a sign."""
+    kinds = dict(df.dtypes)
+    filled = [name for name in names if kinds[name] == "string" and not reading.normalize]
     for name in names:
+        if name in filled or kinds[name] in OF_ONE_TEXT:
+            continue
         different = df.select(name).distinct()
-        if name in fractions or texts(different, reading, [name]).distinct().count() < different.count():
+        if kinds[name] in FRACTIONS or texts(different, reading, [name]).distinct().count() < different.count():
             return texts(df, reading, names)
-    return df.select(*names)
+    if reading.fill is None:  # else it is the empty text
+        return df.select(*names)
+    return df.selectExpr(*(f"coalesce({name}, '') as {name}" if name in filled else name for name in names))
 
 
 def _subjects(checks: Sequence[Check]) -> list[Subject]:

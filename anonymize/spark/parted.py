@@ -1,22 +1,26 @@
-"""Mondrian of a DataFrame: upper cuts from counts, and parts that workers grow."""
+"""Mondrian and local recoding of a DataFrame: upper cuts from counts, and parts that workers search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from anonymize.algorithms.base import Context
-from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, Options, RuleSearch, best_rule
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Context, why_not_reusable
+from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
+from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.algorithms.splitting.upper import upper_parts
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
+from anonymize.recoding import Regions
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, collected
 from anonymize.spark.growing import Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import Learned
+from anonymize.spark.local import LOCAL_ROWS, PartSearch
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 
 AUTO = "auto"
@@ -25,17 +29,32 @@ RULE = CANDIDATES[0]
 
 @dataclass(frozen=True)
 class Parted:
-    """Mondrian. `cut`: the rule, or `auto`. `part_rows`: how many rows a worker grows at once."""
+    """Upper cuts, and a search of every part.
 
-    algorithm: ClassVar[str] = "mondrian"
+    `options`: the algorithm's own. `part_rows`: how many rows a worker searches at once; None: what is usual. `seed`:
+    where chance begins in every part.
+    """
+
     drops: ClassVar[bool] = False
-    cut: str
-    part_rows: int
+    algorithm: str
+    options: Any
+    part_rows: int | None = None
+    seed: int | None = None
 
     @property
-    def options(self) -> Options:
-        """See `EngineSearch`."""
-        return Options(cut=self.cut)
+    def cut(self) -> str:
+        """The rule of the upper cuts, or `auto`."""
+        return str(getattr(self.options, "cut", AUTO))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the classes are those of a search of all rows: where equal rows stay together."""
+        return why_not_reusable(ALGORITHMS[self.algorithm], self.options) is None
+
+    @property
+    def rows(self) -> int:
+        """Rows of a part at most."""
+        return self.part_rows or (PART_ROWS if self.exact else LOCAL_ROWS)
 
     def check(self) -> None:
         """Raises UsageError for a rule that looks at more than one attribute at a time."""
@@ -48,10 +67,12 @@ class Parted:
         _check_feasible(learned, requirements)
         demands = Demands(requirements, chosen_rule(rows, learned, requirements, self.cut))
         plan = self._planned(rows, known, demands)
+        options = {"cut": demands.cut} if self.exact else asdict(self.options)
+        parts = {} if self.exact else {"parts": len(plan.parts.numbers)}
         return EngineOutcome(
             released_rows(rows, plan),
-            {"cut": demands.cut, "part_rows": self.part_rows},
-            {"kind": "regions", "cut": demands.cut},
+            {**options, "part_rows": self.rows},
+            {"kind": Regions.KIND, "cut": demands.cut, **parts},
             as_one_class=lambda: released_rows(rows, as_one_class(plan)),
         )
 
@@ -60,11 +81,14 @@ class Parted:
         learned = known.learned
         source = EngineRows(rows, learned, demands)
         refused = source.refused if demands.beyond_size else None
-        parts = upper_parts(source, demands.rule(learned), len(learned.attributes), self.part_rows, refused)
-        large = parts.numbers[parts.sizes > self.part_rows]
+        parts = upper_parts(source, demands.rule(learned), len(learned.attributes), self.rows, refused)
+        large = parts.numbers[parts.sizes > self.rows]
         boxes = boxes_of(large, source.counts(large)) if len(large) else {}
         bare, output = learned.without_codes(), known.spec.output
-        return Plan(bare, demands, known.layout, output, tuple(source.steps), parts, boxes, self.part_rows)
+        plan = Plan(bare, demands, known.layout, output, tuple(source.steps), parts, boxes, self.rows)
+        if self.exact:
+            return plan
+        return replace(plan, local=PartSearch(self.algorithm, self.options, known.requirements, self.seed))
 
 
 def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> None:
@@ -89,7 +113,7 @@ def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requireme
         return cut
     if all(MODELS[each.model].by_size for each in requirements):
         return RULE
-    columns = list(dict.fromkeys(book.column for book in learned.books))
+    columns = learned.columns
     some = rows.select(*columns).selectExpr("*", f"xxhash64({', '.join(columns)}) as hash")
     trial = collected(some.orderBy("hash", *columns).limit(TRIAL_ROWS))
     codes = [book.codes(trial) for book in learned.books]

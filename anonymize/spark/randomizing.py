@@ -75,7 +75,8 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
     with clock("write"):
         run = uuid4().hex
         drawn = held(drawn_rows(rows, columns, released), request.checkpoint, f"drawn-{run}")
-        written = held(in_order(drawn, spec.output.row_order, released), request.checkpoint, f"release-{run}")
+        ordered = in_order(drawn, spec.output.row_order, released, learned.rows)
+        written = held(ordered, request.checkpoint, f"release-{run}")
     parameters = json.loads(json.dumps(result.parameters(learned.rows, spec.input.separator)))
     with clock("verify"):
         verdict = _measured(written, result, columns, parameters, requirements)

@@ -92,7 +92,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
     return {
         **head(spec, facts.df, clock, learned.rows),
         "output": output_block(verdict.rows, hidden),
-        "algorithm": algorithm_block(facts.search.algorithm, facts.outcome.options),
+        "algorithm": algorithm_block(facts.search.algorithm, facts.outcome.options, facts.search.seed),
         "settings": settings(spec),
         **blocks,
         "risk": {**blocks["risk"], "before": None},
@@ -120,9 +120,9 @@ def output_block(rows: int, hidden: Mapping[str, int]) -> dict[str, Any]:
     return {"path": DATAFRAME, "sha256": None, "rows": rows, **hidden}
 
 
-def algorithm_block(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def algorithm_block(name: str, options: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
     """The block of an algorithm."""
-    return {"name": name, "family": ALGORITHMS[name].NEEDS.family, "options": dict(options), "seed": None}
+    return {"name": name, "family": ALGORITHMS[name].NEEDS.family, "options": dict(options), "seed": seed}
 
 
 def foot(df: DataFrame, clock: Clock) -> dict[str, Any]:

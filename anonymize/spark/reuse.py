@@ -50,8 +50,9 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
         kind = fields[name].dataType if name in passing else "string"
         shape = shape.add(f"c{place}", kind)
     recoded = rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape)
-    ordered = in_order(recoded, spec.output.row_order, recoded.columns)
-    return ordered.toDF(*columns), _report(rows, saved, names)
+    report = _report(rows, saved, names)
+    ordered = in_order(recoded, spec.output.row_order, recoded.columns, report["output"]["rows"])
+    return ordered.toDF(*columns), report
 
 
 def _recode(

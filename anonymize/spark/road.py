@@ -84,7 +84,7 @@ class Made:
 
 def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock: Clock) -> Made:
     with clock("write"):
-        ordered = in_order(released, request.spec.output.row_order, released.columns)
+        ordered = in_order(released, request.spec.output.row_order, released.columns, known.learned.rows)
         written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
         return _measured(written, known)

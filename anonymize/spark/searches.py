@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.algorithms import ALGORITHMS, wrong_values
-from anonymize.algorithms.base import flag
+from anonymize.algorithms.base import draws, flag_given
 from anonymize.errors import Problem, UsageError
+from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.engine import DataFrame
 from anonymize.spark.levels import FullDomain
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.parted import Parted
 
-PARTED, RANDOMIZE = "mondrian", "randomize"
+RANDOMIZE = "randomize"
+MULTIDIMENSIONAL, LOCAL = "multidimensional", "local"
+"""Families that work by parts."""
 OF_ROWS = ("mask_minimality", "output_lattice")
 """Options of full-domain searches that look at rows, or write a file beside the release."""
+OF_ALL = ("mask_minimality", "exact", "time_limit", "local")
+"""Options of searches by parts that are about the table as a whole: by seconds, parts would differ between workers."""
 
 
 class EngineSearch(Protocol):
@@ -29,6 +34,10 @@ class EngineSearch(Protocol):
     @property
     def options(self) -> Any:
         """Those of the algorithm."""
+
+    @property
+    def seed(self) -> int | None:
+        """That of chance, if one is given."""
 
     @property
     def drops(self) -> bool:
@@ -46,7 +55,11 @@ Given: TypeAlias = dict[str, object]
 
 def on_engine() -> list[str]:
     """The algorithms that an engine has."""
-    return [PARTED, *(name for name, each in ALGORITHMS.items() if each.NEEDS.counted)]
+    return [name for name, each in ALGORITHMS.items() if each.NEEDS.counted or _by_parts(name)]
+
+
+def _by_parts(name: str) -> bool:
+    return ALGORITHMS[name].NEEDS.family in (MULTIDIMENSIONAL, LOCAL)
 
 
 def check_algorithm(name: str) -> None:
@@ -69,15 +82,30 @@ def options_of(name: str, given: Mapping[str, Any]) -> Any:
 
 def lacking(name: str, options: Any) -> Given:
     """By its flag, whether each of an algorithm's options that an engine does not have is given."""
-    own = fields(options)
-    without = [each for each in own if (each.name != "cut" if name == PARTED else each.name in OF_ROWS)]
-    return {flag(each.name): getattr(options, each.name) != each.default for each in without}
+    without = OF_ALL if _by_parts(name) else OF_ROWS
+    own = [each for each in fields(options) if each.name in without]
+    return {flag_given(each): getattr(options, each.name) != each.default for each in own}
 
 
-def search_of(name: str, options: Any, part_rows: int, most_combinations: int) -> EngineSearch:
-    """The search that an algorithm is on an engine. Raises UsageError for wrong values of its options."""
+@dataclass(frozen=True)
+class EngineLimits:
+    """How much is done at once. `part_rows`: rows that a worker searches; None: what is usual with the algorithm.
+    `most_combinations`: of values, that the driver takes."""
+
+    part_rows: int | None = None
+    most_combinations: int = MOST_COMBINATIONS
+
+
+def search_of(name: str, options: Any, limits: EngineLimits, seed: int | None = None) -> EngineSearch:
+    """The search that an algorithm is on an engine. Raises UsageError for wrong values of its options, and for a seed
+    where nothing is drawn."""
     if wrong := wrong_values(options):
         raise UsageError(wrong)
-    search = Parted(options.cut, part_rows) if name == PARTED else FullDomain(name, options, most_combinations)
+    if seed is not None and not draws(ALGORITHMS[name], options):
+        raise UsageError("--seed: nothing is drawn at random with these options")
+    if _by_parts(name):
+        search: EngineSearch = Parted(name, options, limits.part_rows, seed)
+    else:
+        search = FullDomain(name, options, limits.most_combinations)
     search.check()
     return search

@@ -95,9 +95,11 @@ class CodedColumn:
 
 @dataclass(frozen=True)
 class SensitiveColumn(CodedColumn):
-    """A sensitive attribute. `hierarchy` is None where the spec has none."""
+    """A sensitive attribute. `hierarchy` is None where the spec has none. `everywhere` (size,): where the rows at hand
+    are part of a table, how many rows of all that have each code; None: these are all."""
 
     hierarchy: Generalization | None = None
+    everywhere: NDArray[np.int64] | None = None
 
     @cached_property
     def levels(self) -> NDArray[np.int32] | None:

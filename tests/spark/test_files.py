@@ -101,7 +101,7 @@ def test_release_audit_and_recode(folder: Path) -> None:
 
 
 def test_other_algorithms(folder: Path) -> None:
-    """A full-domain search, and a randomized release with the parameters beside it."""
+    """A full-domain search, a randomized release with the parameters beside it, and one by parts, with a seed."""
     spec = {**SPEC, "quasi_identifiers": {"age": {"type": "numeric", "level": 0}, "job": {}}}
     (folder / "by_chance.yaml").write_text(
         json.dumps({**spec, "privacy": {"models": [{"model": "disclosure", "attribute": "ill", "l": 1.5}]}})
@@ -113,6 +113,8 @@ def test_other_algorithms(folder: Path) -> None:
     parameters = json.loads((folder / "drawn.params.json").read_text())
     assert parameters["rows"] == ROWS == len(rows_of(folder / "drawn.parquet"))
     assert rows_of(folder / "drawn.parquet").columns == ["age", "job", "ill"]
+    assert command("top-down", "spec.yaml", "-i", "people.parquet", "-o", "parts.parquet", "--seed", "3") == 0
+    assert len(rows_of(folder / "parts.parquet")) == ROWS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
@@ -152,7 +154,7 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
             "spec.yaml",
         ),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "no/out.parquet"], "there is no folder"),
-        (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--refine"], "--refine"),
+        (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--sampled"], "--sampled"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
         (["mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--threads", "1"], "--threads"),
         (
@@ -160,7 +162,7 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
             "lattice",
         ),
         (["randomize", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
-        (["top-down", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet"], "top-down"),
+        (["anatomy", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet"], "anatomy"),
         (["audit", "spec.yaml", "-i", "people.parquet", "--subsets", "2"], "--subsets"),
         (["audit", "--qi", "age", "-i", "people.parquet"], "needs a spec"),
         (["recode", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--seed", "1"], "--seed"),
