@@ -6,7 +6,7 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from anonymize.report.codebook import codebook
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
-from anonymize.table import OutputFile, Table
+from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict, met
 from anonymize.verify.verdict import OrderVerdict
 
@@ -103,7 +103,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         output=output,
         measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights)},
         utility=_with_bound(facts, utility(_view(facts))),
-        recoding=_with_heights(facts, facts.recoding.summary()),
+        recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
         kept=facts.kept,
         released={
@@ -114,11 +114,11 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
     )
 
 
-def _with_heights(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:
+def with_heights(attributes: Iterable[Attribute], block: dict[str, Any]) -> dict[str, Any]:
     """The block `recoding`, with the height of each hierarchy where quasi-identifiers stand on levels of them."""
     if not isinstance(block.get("levels"), dict):
         return block
-    return block | {"heights": {each.name: each.hierarchy.height for each in facts.table.attributes}}
+    return block | {"heights": {each.name: each.hierarchy.height for each in attributes}}
 
 
 def _with_bound(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from anonymize.report.data import (
     spec_block,
     unused_parts,
     verdict_blocks,
+    with_heights,
 )
 from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.engine import DataFrame, collected
@@ -138,7 +139,7 @@ def _recoding(facts: EngineFacts) -> dict[str, Any]:
     """What was found; rows are those of the DataFrame."""
     regions = {"regions": facts.verdict.classes["count"]} if facts.outcome.recoding["kind"] == Regions.KIND else {}
     suppressed = {"suppressed_rows": facts.suppressed_rows}
-    return {**facts.outcome.recoding, **regions, **suppressed}
+    return with_heights(facts.known.learned.attributes, {**facts.outcome.recoding, **regions, **suppressed})
 
 
 def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
