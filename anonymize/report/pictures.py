@@ -26,14 +26,19 @@ SERIES = ("#010101", "#020202")
 LINES = ("#020202", "#010105", "#010106", "#010107", "#010108", "#010101")
 """Stand-ins: text, the grid, the one or two series of bars, and those of curves, which begin again after six."""
 
-_VARIABLES = {
-    "rgb(1,1,1)": "var(--series-1)",
-    "rgb(2,2,2)": "var(--series-2)",
-    "#030303": "var(--ink)",
-    "rgb(3,3,3)": "var(--ink)",
-    "rgb(4,4,4)": "var(--rule)",
-    **{f"rgb(1,1,{number})": f"var(--series-{number - 2})" for number in range(5, 9)},
+_STAND_INS = {
+    INK: "ink",
+    GRID: "rule",
+    SERIES[0]: "series-1",
+    SERIES[1]: "series-2",
+    **{colour: f"series-{number}" for number, colour in enumerate(LINES[1:5], 3)},
 }
+_VARIABLES = {
+    written: f"var(--{name})"
+    for colour, name in _STAND_INS.items()
+    for written in (colour, "rgb({},{},{})".format(*bytes.fromhex(colour[1:])))
+}
+"""What each stand-in becomes, in both forms: the library writes lines as rgb(), points and text as #."""
 _SHORT = 34
 
 
@@ -65,7 +70,10 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *,
     plot = (
         lp.ggplot(columns)
         + lp.geom_rect(
-            lp.aes(xmin="start", xmax="value", ymin="low", ymax="high", fill="series"), size=0, tooltips="none"
+            lp.aes(xmin="start", xmax="value", ymin="low", ymax="high", fill="series"),
+            size=0,
+            color=GRID,  # around the keys of the legend, which have an edge of any size
+            tooltips="none",
         )
         + lp.geom_text(
             lp.aes("value", "middle", label="value"),
@@ -107,6 +115,7 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
             axis_title=lp.element_text(color=INK, size=12),
             axis_text_x=lp.element_text(color=INK, size=11),
             panel_grid_major=lp.element_line(color=GRID, size=0.6),
+            plot_margin=[0, 0, 6, 6],
             legend_position="right",
         )
         + lp.ggsize(WIDTH, 320)

@@ -22,6 +22,7 @@ pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: make browser")
 ROOT = Path(__file__).parents[2]
+NAMES = ("release", "audit", "evaluate", "compare")
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +38,21 @@ def browser() -> Iterator[Any]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     spec, released = ROOT / "configs" / "patients.yaml", folder / "released.csv"
-    release, audit, evaluation = (folder / f"{name}.html" for name in ("release", "audit", "evaluate"))
+    paths = {name: folder / f"{name}.html" for name in NAMES}
     calls: list[list[object]] = [
-        ["mondrian", spec, "-o", released, "-r", release],
-        ["audit", spec, "-i", released, "-k", 500, "-r", audit],
-        ["evaluate", spec, released, "--queries", 20, "-r", evaluation],
+        ["mondrian", spec, "-o", released, "-r", paths["release"]],
+        ["audit", spec, "-i", released, "-k", 500, "-r", paths["audit"]],
+        ["evaluate", spec, released, "--queries", 20, "-r", paths["evaluate"]],
+        ["compare", spec, "--algorithms", "mondrian,datafly", "-k", "50,500", "--no-cache", "-r", paths["compare"]],
     ]
     for arguments in calls:
         assert outcome(lambda given=arguments: run([*map(str, given), "-q"])) in (0, 1)  # type: ignore[misc]
-    return {"release": release, "audit": audit, "evaluate": evaluation}
+    return paths
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("name", ["release", "audit", "evaluate"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_quiet_whole_and_accessible(
     browser: Any, pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:

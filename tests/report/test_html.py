@@ -151,6 +151,29 @@ def test_hierarchy_levels_are_in_every_form() -> None:
     assert "Hierarchy levels" not in markdown(report)
 
 
+def test_a_comparison_begins_with_what_loses_least() -> None:
+    figures = [("mondrian", 5, 0.4), ("top-down", 5, 0.2), ("top-down", 10, None), ("mondrian", 10, 0.5)]
+    block = [{"label": label, "k": k, "gcp": gcp, "code": 0, "efficient": True} for label, k, gcp in figures]
+    report = {"schema_version": 1, "tool": REPORT["tool"], "comparison": block, "warnings": []}
+    assert page(report).summary == (
+        "At k = 5, top-down loses least: 20 % of the quasi-identifiers' precision. "
+        "At k = 10, mondrian loses least: 50 % of the quasi-identifiers' precision."
+    )
+
+
+def test_pictures_have_the_colours_of_the_page_alone() -> None:
+    """A colour of its own would be the same on a light and on a dark page; what is transparent has none."""
+    lines = {f"algorithm {number}": [(0.1, 0.2), (0.2, 0.1)] for number in range(8)}
+    drawings = pictures.curves(lines, "risk", "loss") + pictures.bars(["a"], {"x": [1.0], "y": [2.0]}, form=".0f")
+    shown = set(re.findall('(?:fill|stroke|color):([^;"]+)', drawings))
+    for name, text in re.findall("<(\\w+)([^>]*)>", drawings):
+        attributes = dict(re.findall('([\\w-]+)="([^"]*)"', text))
+        seen = {"fill": name != "line", "stroke": attributes.get("stroke-width") != "0.0"}
+        shown |= {attributes[each] for each in seen if seen[each] and each in attributes}
+    own = {f"var(--{name})" for name in ("ink", "rule", *(f"series-{number}" for number in range(1, 7)))}
+    assert shown - {"none", "transparent"} == own
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("html")
