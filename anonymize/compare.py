@@ -29,6 +29,7 @@ from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
 from anonymize.release import release
+from anonymize.report.compared import Result, by_k, least
 from anonymize.report.data import SCHEMA_VERSION, spec_block
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
@@ -219,21 +220,22 @@ def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
 
 
-def pick(report: Mapping[str, Any], within: float | None) -> list[dict[str, Any]]:
+def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
     """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
 
     Of equal ones the first. Raises UsageError where no release was made at all.
     """
-    releases = [each for each in report["comparison"] if each["code"] == 0 and each["gcp"] is not None]
+    releases = by_k(report)
     if not releases:
         raise UsageError("--pick: no release was made")
-    chosen = []
-    for k in dict.fromkeys(each["k"] for each in releases):
-        same = [each for each in releases if each["k"] == k]
-        least = min(each["gcp"] for each in same)
-        near = [each for each in same if each["gcp"] <= least * (1 + (within or 0.0))]
-        chosen.append(min(near, key=lambda each: each["gcp"] if within is None else each["seconds"]))
-    return chosen
+    if within is None:
+        return [least(results) for results in releases.values()]
+    return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]
+
+
+def _fastest(results: Sequence[Result], most: float) -> Result:
+    """The fastest of those that lose at most so much; of equal ones the first."""
+    return min((each for each in results if each["gcp"] <= most), key=lambda each: float(each["seconds"]))
 
 
 # --- the cache -------------------------------------------------------------------------------------------------------

@@ -161,6 +161,16 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def words(options: Any) -> list[str]:
+    """The options that are not at their defaults, as the words of a command line."""
+    changed = [each for each in fields(options) if getattr(options, each.name) != each.default]
+    given = [
+        [flag_given(each)] if isinstance(each.default, bool) else [flag(each.name), str(getattr(options, each.name))]
+        for each in changed
+    ]
+    return [word for pair in given for word in pair]
+
+
 def wrong_values(options: Any) -> list[str]:
     """What is wrong with options that are not among their choices, or outside their range."""
     return [

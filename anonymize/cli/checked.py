@@ -23,6 +23,11 @@ FORM = (
 )
 
 
+def is_text(form: str) -> bool:
+    """Whether the result is for people, where a next command helps."""
+    return chosen(form, os.environ) == "text"
+
+
 def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
     """Prints what was checked, in the form that was asked for. Raises UnsafeError with what is not met or could not be
     shown, and WriteError where standard output is closed."""

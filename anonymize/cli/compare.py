@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing
+from anonymize.cli.following import beside, say_next
 from anonymize.cli.options import COLOR, FORCE, INPUT, PATH, QUIET, REPORTS, SPEC, SpecCommand, with_options
+
+if TYPE_CHECKING:
+    from anonymize.compare import Compare
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -118,3 +122,20 @@ def compare(
         from anonymize.report.terminal import console, show
 
         show(report, console(sys.stdout, color))
+    if not (quiet or as_json):
+        _say_next(spec, request, report)
+
+
+def _say_next(spec: str, request: Compare, report: dict[str, Any]) -> None:
+    """The release that loses least: at the spec's k where that was compared, else at the first."""
+    from anonymize.algorithms import ALGORITHMS
+    from anonymize.algorithms.base import words
+    from anonymize.report.compared import by_k, least
+
+    best = [least(results) for results in by_k(report).values()]
+    if not best:
+        return
+    chosen = next((each for each in best if each["k"] == request.spec.privacy.k), best[0])
+    options = words(ALGORITHMS[chosen["algorithm"]].Options(**chosen["options"]))
+    k = [] if chosen["k"] == request.spec.privacy.k else ["-k", str(chosen["k"])]
+    say_next(chosen["algorithm"], spec, *options, *k, *beside({"input": request.input}), "-o", "released.csv")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -20,6 +21,13 @@ def say_next(*command: str) -> None:
     if sys.stderr is not None:
         with reporting():
             click.echo(f"{PREFIX}anonymize {shlex.join(map(masked, command))}", err=True)
+
+
+def beside(given: Mapping[str, Any]) -> list[str]:
+    """The options with which other commands find what is beside a release, of those that were `given`."""
+    flags = {"input": "-i", "st": "--st", "group": "--group", "parameters": "--parameters", "link": "--link"}
+    present = {flag: given[name] for name, flag in flags.items() if given.get(name) is not None}
+    return [word for flag, value in present.items() for word in (flag, str(value))]
 
 
 def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:

@@ -37,10 +37,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
     },
     "Check": {
-        "audit": ("check:audit", "Measure any table against privacy models; exit 1 when one is not met."),
+        "audit": ("audit:audit", "Measure any table against privacy models; exit 1 when one is not met."),
         "attack": ("attack:attack", "What attackers learn because of a release, with intervals."),
         "compare": ("compare:compare", "Several algorithms on one table: loss against risk."),
-        "evaluate": ("check:evaluate", "Measure what a release has lost, and what models make of it."),
+        "evaluate": ("evaluate:evaluate", "Measure what a release has lost, and what models make of it."),
     },
     "Reuse": {
         "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),

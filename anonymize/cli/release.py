@@ -10,7 +10,7 @@ import click
 
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting
-from anonymize.cli.following import say_next
+from anonymize.cli.following import beside, say_next
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -193,10 +193,14 @@ def _say_next(request: Request, spec_path: str) -> None:
     """What to do with a release that is in a file: measure what it has lost, where the input can be read again."""
     if request.output == "-" or request.dry_run:
         return
+    from anonymize.families import family_of
+
+    released = family_of(request.algorithm).paths(request).tables[0]
+    group = request.options.group if getattr(request.options, "joined", False) else None
     if request.input == "-":
-        say_next("audit", spec_path, "-i", request.output)
+        say_next("audit", spec_path, *beside({"input": released, "group": group}))
     else:
-        say_next("evaluate", spec_path, request.output, *([] if request.input is None else ["-i", request.input]))
+        say_next("evaluate", spec_path, released, *beside({"input": request.input, "group": group}))
 
 
 def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:

@@ -6,12 +6,13 @@ with its tables and, where people would rather look, pictures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
+from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, percent
 from anonymize.report.tables import parameters, sections
@@ -117,17 +118,16 @@ def _summary(report: Report) -> str:
     gcp = report.get("utility", {}).get("gcp")
     if gcp is not None:
         parts.append(f"The quasi-identifiers lost {percent(gcp)} of their precision.")
-    parts += _least(report.get("comparison", []))
+    parts += _least(report)
     return " ".join(parts)
 
 
-def _least(compared: Sequence[Report]) -> Iterator[str]:
-    """Of releases that were compared, which loses least at each k; of equal ones the first."""
-    measured = [each for each in compared if each.get("gcp") is not None]
-    for k in dict.fromkeys(each["k"] for each in measured):
-        least = min((each for each in measured if each["k"] == k), key=lambda each: float(each["gcp"]))
+def _least(report: Report) -> Iterator[str]:
+    """Of releases that were compared, which loses least at each k."""
+    for k, results in by_k(report).items():
+        chosen = least(results)
         place = "" if k is None else f"At k = {k:,}, "
-        yield f"{place}{least['label']} loses least: {percent(least['gcp'])} of the quasi-identifiers' precision."
+        yield f"{place}{chosen['label']} loses least: {percent(chosen['gcp'])} of the quasi-identifiers' precision."
 
 
 def _problems(report: Report) -> Iterator[str]:

@@ -16,7 +16,12 @@ SPEC = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeri
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "t.csv").write_text("age\n31\n34\n52\n58\n")
+    (tmp_path / "made.csv").write_text("age\n34-\n34-\n52+\n52+\n")
     (tmp_path / "spec.yaml").write_text(SPEC)
+    (tmp_path / "plain.yaml").write_text(SPEC.replace("privacy: {k: 2}\n", ""))
+    (tmp_path / "ill.csv").write_text("age,ill\n31,a\n34,b\n52,a\n58,b\n")
+    grouped = SPEC.replace("t.csv", "ill.csv").replace("privacy: {k: 2}", "sensitive: {ill: {}}\nprivacy: {l: 2}")
+    (tmp_path / "groups.yaml").write_text(grouped)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -26,6 +31,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["release", "spec.yaml", "-o", "out.csv"], 0, "evaluate spec.yaml out.csv"),
         (["mondrian", "spec.yaml", "-i", "t.csv", "-o", "o t.csv"], 0, "evaluate spec.yaml 'o t.csv' -i t.csv"),
+        (["anatomy", "groups.yaml", "-o", "out.csv"], 0, "evaluate groups.yaml out.qit.csv"),
+        (
+            ["anatomy", "groups.yaml", "-o", "out.csv", "--joined"],
+            0,
+            "evaluate groups.yaml out.csv --group group",
+        ),
+        (["audit", "spec.yaml"], 1, "explain 1"),
+        (["audit", "plain.yaml"], 0, "release plain.yaml -o released.csv -r report.html"),
+        (["audit", "spec.yaml", "-i", "made.csv"], 0, "evaluate spec.yaml made.csv"),
+        (["audit", "-i", "made.csv", "--qi", "age", "-k", "2"], 0, "init made.csv -o anonymize.yaml"),
+        (["evaluate", "spec.yaml", "made.csv"], 0, "attack spec.yaml made.csv"),
+        (["evaluate", "spec.yaml", "made.csv", "-i", "t.csv"], 0, "attack spec.yaml made.csv -i t.csv"),
+        (
+            ["compare", "spec.yaml", "--algorithms", "datafly,mondrian relaxed=true", "-k", "4,2", "--no-cache"],
+            0,
+            "mondrian spec.yaml --relaxed -o released.csv",
+        ),
+        (
+            ["compare", "spec.yaml", "--algorithms", "datafly", "-k", "4", "--no-cache", "-i", "t.csv"],
+            0,
+            "datafly spec.yaml -k 4 -i t.csv -o released.csv",
+        ),
         (["mondrian", "spec.yaml", "-k", "5", "-o", "out.csv"], 4, "explain 4"),
         (["audit", "spec.yaml", "-i", "none.csv"], 3, "explain 3"),
         (["validate", "spec.yaml"], 0, "release spec.yaml -o released.csv -r report.html"),
@@ -42,7 +69,8 @@ def test_the_next_command(
     (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
     assert outcome(lambda: run(arguments)) == code
     assert capsys.readouterr().err.splitlines()[-1] == f"next: anonymize {following}"
-    again = ["--force"] if code == 0 and arguments[0] != "validate" else []
+    writes = code == 0 and arguments[0] not in ("validate", "audit", "evaluate", "compare")
+    again = ["--force"] if writes else []
     assert outcome(lambda: run([*arguments, "-q", *again])) == code
     assert "next: " not in capsys.readouterr().err
 
@@ -66,3 +94,10 @@ def test_common_options_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert common < text.index("-o, --output") < text.index("-q, --quiet") < own < text.index("--cut [") < further
     assert further < text.index("--seed INTEGER") < text.index("-h, --help  ")
     assert len(COMMON_OPTIONS) < len(command("mondrian").params) / 2
+
+
+def test_a_result_for_programs_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["audit", "spec.yaml", "-i", "made.csv"], ["evaluate", "spec.yaml", "made.csv"]):
+        assert outcome(lambda given=arguments: run([*given, "--json"])) == 0  # type: ignore[misc]
+    assert outcome(lambda: run(["compare", "spec.yaml", "--algorithms", "datafly", "--no-cache", "--json"])) == 0
+    assert capsys.readouterr().err == ""

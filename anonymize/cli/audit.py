@@ -1,33 +1,29 @@
-"""Commands that measure tables: `audit` and `evaluate`."""
+"""`audit`: any table, measured against privacy models."""
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.checked import FORM, conclude
-from anonymize.cli.completing import algorithms, columns, completing, learners, requirements
+from anonymize.cli.checked import FORM, conclude, is_text
+from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
+from anonymize.cli.following import beside, say_next
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
-    INPUT,
     MEASURING,
-    OVERRIDES,
     PATH,
     REPORTS,
-    SpecCommand,
     nearby_spec,
     use_threads,
     with_options,
 )
 from anonymize.cli.over_time import SERIES, audited
-from anonymize.cli.queries import QUERY_OPTIONS, query_plan
-from anonymize.cli.trees import TREE_OPTIONS, tree_plan
-from anonymize.errors import UsageError
-from anonymize.names import split
+
+if TYPE_CHECKING:
+    from anonymize.spec import Spec
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
@@ -215,181 +211,18 @@ def audit(
     further = Deeper(subsets, fraction, population)
     result = walk(Audit(loaded, path, against=against, further=further, **given))
     conclude(result.checked, form, quiet=quiet, color=color)
+    if is_text(form) and not quiet:
+        _say_next(spec, loaded, path, given)
 
 
-@click.command(cls=SpecCommand)
-@with_options(
-    click.argument("spec", type=PATH, required=False),
-    click.argument("released", type=PATH, required=False),
-    INPUT,
-    *OVERRIDES,
-    click.option(
-        "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
-    ),
-    *QUERY_OPTIONS,
-    *BUCKETIZED,
-    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
-    click.option(
-        "--method",
-        type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
-        help="How a randomized release is reconstructed.  [default: inverse]",
-    ),
-    *TREE_OPTIONS,
-    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
-    click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
-    click.option(
-        "--algorithm",
-        help="With --models: find the recoding on each training part with this release command.",
-        shell_complete=completing(algorithms),
-    ),
-    click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
-    click.option(
-        "--folds",
-        type=click.IntRange(min=2),
-        default=10,
-        show_default=True,
-        help="Number of folds of the cross-validation.",
-    ),
-    click.option(
-        "--test-share",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="One split instead of folds: the share of rows that models are tested on.",
-    ),
-    click.option(
-        "--model",
-        "chosen",
-        multiple=True,
-        metavar="NAME",
-        help="Only this model; repeatable.",
-        shell_complete=completing(learners),
-    ),
-    click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(["text", "json", "markdown", "html"]),
-        default="text",
-        help="Form of the result.",
-    ),
-    click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    REPORTS,
-    FORCE,
-    *MEASURING,
-)
-def evaluate(
-    spec: str | None,
-    released: str | None,
-    input_path: str | None,
-    form: str,
-    threads: int | None,
-    quiet: bool,
-    color: str,
-    **given: Any,
-) -> None:
-    """Measure what a release has lost, and what its recipient can still do with it.
-
-    RELEASED is a release of the table that SPEC describes, made by this tool or not: its cells are read with the spec,
-    and measured against the original. Beside the metrics of a report stand the targets of the workload (what is left to
-    guess of them once the class is known), the imprecision of its selections, and the relative error of random COUNT
-    queries.
-
-    A bucketized release is the QIT, with its ST, or one file with --group; a randomized one has its parameters beside
-    it. They have no classes: what is measured is the joint table that a recipient estimates, as it is of releases with
-    classes, and the COUNT queries.
-
-    With --models the quasi-identifiers predict the targets of the workload. With --algorithm the recoding is found on
-    the training part of the original alone and applied to the test part, and no RELEASED is needed; without it, models
-    are trained on RELEASED and tested on the original. The same models of the original stand beside them. This needs
-    scikit-learn: pip install 'anonymize-toolkit[ml]'.
-
-    With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
-    original's patterns a reader of the release can still state: about as many rows, about as large a share of them with
-    the same label. These name values, and are left out of the files of -r.
-    """
-    spec, released = _spec_and_release(spec, released)
-    count = use_threads(threads)
-    from anonymize import privacy
-    from anonymize import spec as specs
-    from anonymize.cli.progress import progress
-    from anonymize.evaluate import Evaluate
-    from anonymize.evaluate import evaluate as walk
-
-    thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
-    loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
-    models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
-    with progress(quiet) as report_progress:
-        request = Evaluate(
-            loaded,
-            released,
-            input_path,
-            models=models,
-            query_plan=plan,
-            tree=tree,
-            threads=count,
-            progress=report_progress,
-            **given,
-        )
-        report = walk(request)
-    if form == "json":
-        _json(report)
-    elif form in ("markdown", "html"):
-        from anonymize.report import RENDERERS
-
-        click.echo(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report), nl=False)
-    elif not quiet:
-        _text(report, color)
-
-
-def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:
-    """What is named: where it is a table alone, the spec is the nearest one."""
-    context = click.get_current_context()
-    if spec is None or (released is None and split(spec)[1] != ""):
-        nearby = nearby_spec(context)
-        if nearby is None and spec is None:
-            message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
-            raise click.UsageError(message, context)
-        if nearby is not None:
-            return nearby, spec
-    assert spec is not None
-    return spec, released
-
-
-def _protocol(given: dict[str, Any], threads: int) -> Any:
-    """How models are made, None for none; takes what is about models out of `given`. Raises UsageError for options of
-    models without --models."""
-    own = {name: given.pop(name) for name in ("algorithm", "folds", "test_share", "projection")}
-    pairs, chosen, wanted = given.pop("pairs"), given.pop("chosen"), given.pop("models")
-    if not wanted:
-        flags = {
-            "--algorithm": own["algorithm"],
-            "--option": pairs,
-            "--model": chosen,
-            "--projection": own["projection"],
-        }
-        stray = [flag for flag, value in flags.items() if value]
-        if stray:
-            raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
-        return None
-    from anonymize.algorithms import ALGORITHMS, parse_options
-    from anonymize.modelling.protocol import Protocol
-
-    name = own["algorithm"]
-    if name is not None and name not in ALGORITHMS:
-        raise UsageError(f"--algorithm {name}: is none of {', '.join(ALGORITHMS)}")
-    if name is None and pairs:
-        raise UsageError("--option: is about an algorithm, give --algorithm")
-    options = None if name is None else parse_options(ALGORITHMS[name], pairs)
-    return Protocol(**own, options=options, seed=given["seed"], models=chosen, threads=threads)
-
-
-def _json(report: dict[str, Any]) -> None:
-    from anonymize.report import as_json
-
-    click.echo(as_json(report), nl=False)
-
-
-def _text(report: dict[str, Any], color: str) -> None:
-    from anonymize.report.terminal import console, show
-
-    show(report, console(sys.stdout, color))
+def _say_next(spec: str | None, loaded: Spec | None, path: str | None, given: dict[str, Any]) -> None:
+    """What to do with a table that was measured: a spec for one that has none; of the table that the spec is about, a
+    release; of a release, what it has lost, where the original is known."""
+    if path == "-":
+        return
+    if loaded is None or spec is None:
+        say_next("init", str(path), "-o", "anonymize.yaml")
+    elif path is None or path == str(loaded.input.path):
+        say_next("release", spec, "-o", "released.csv", "-r", "report.html")
+    elif loaded.input.path is not None:
+        say_next("evaluate", spec, path, *beside(given))

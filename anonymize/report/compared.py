@@ -1,0 +1,22 @@
+"""The releases of a comparison by k, and which of them loses least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+def by_k(report: Mapping[str, Any]) -> dict[int | None, list[Result]]:
+    """The releases that were made and have a loss, by the k that they were made with, in the order compared."""
+    made: dict[int | None, list[Result]] = {}
+    for each in report.get("comparison", []):
+        if each["code"] == 0 and each["gcp"] is not None:
+            made.setdefault(each["k"], []).append(each)
+    return made
+
+
+def least(results: Sequence[Result]) -> Result:
+    """The one of least loss; of equal ones the first."""
+    return min(results, key=lambda each: float(each["gcp"]))
