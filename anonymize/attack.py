@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS
 from anonymize.attacks import ATTACKERS
 from anonymize.auditing.buckets import BucketLayout
@@ -44,7 +43,7 @@ from anonymize.link import load as load_link
 from anonymize.link import released_row_of
 from anonymize.names import parameters_of
 from anonymize.publication import Files, named_by, reported
-from anonymize.report.data import SCHEMA_VERSION
+from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
@@ -196,10 +195,9 @@ def _rows(
 def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[str]) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "spec": {"path": None if request.spec.path is None else str(request.spec.path)},
-        "input": {"path": source.name, "sha256": source.sha256, "rows": source.rows, "columns": len(source.columns)},
+        **head(),
+        "spec": spec_path(request.spec),
+        "input": table_block(source, source.rows),
         "original": {"path": people.path, "sha256": people.sha256, "rows": people.rows},
         "seed": request.seed,
         "warnings": [*([] if unit is None or request.series is not None else [UNITS.format(unit)]), *remarks],

@@ -23,14 +23,15 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from anonymize import __version__, temporary
+from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
 from anonymize.release import release
 from anonymize.report.compared import Result, by_k, least
-from anonymize.report.data import SCHEMA_VERSION, spec_block
+from anonymize.report.data import spec_block
+from anonymize.report.head import head
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
 from anonymize.table.files import sha256_of
@@ -89,8 +90,7 @@ def compare(request: Compare) -> dict[str, Any]:
         key = _Key(path, request.spec)
         results = dict(_results(request, cells, path, key))
         report = {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "anonymize", "version": __version__},
+            **head(),
             "spec": spec_block(request.spec),
             "input": {"path": path, "sha256": key.input},
             "comparison": with_front([results[cell] for cell in cells]),

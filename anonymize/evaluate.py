@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import __version__, privacy
+from anonymize import privacy
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
@@ -36,7 +36,8 @@ from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
-from anonymize.report.data import SCHEMA_VERSION, required_k
+from anonymize.report.data import required_k
+from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
@@ -154,16 +155,9 @@ def _unclassed(request: Evaluate) -> UnclassedFiles | None:
 
 def _head(request: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
-        "spec": {"path": None if request.spec.path is None else str(request.spec.path)},
-        "input": {
-            "path": table.source.name,
-            "sha256": table.source.sha256,
-            "rows": table.rows,
-            "columns": len(table.columns),
-        },
+        **head(clock),
+        "spec": spec_path(request.spec),
+        "input": table_block(table.source, table.rows),
         "seed": request.seed,
         "warnings": _about_units(request),
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import __version__, rows
+from anonymize import rows
 from anonymize.calling import make_callable
 from anonymize.errors import DataError, Problem
 from anonymize.names import OutputFormat
@@ -25,7 +25,7 @@ from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
 from anonymize.recoding.saved.recoder import recoder
 from anonymize.report import Clock
-from anonymize.report.data import SCHEMA_VERSION
+from anonymize.report.head import head, table_block
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, make
 from anonymize.table import Table
@@ -159,9 +159,7 @@ def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Cloc
     source, released = files.source, recoded.released
     warnings = ["the table was not measured: `anonymize audit` says whether it is safe to publish"]
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        **head(clock),
         "recoding": {
             "path": path,
             "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
@@ -169,7 +167,7 @@ def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Cloc
             "algorithm": saved.algorithm,
             "kind": saved.kind,
         },
-        "input": {"path": source.name, "sha256": source.sha256, "rows": total, "columns": len(source.columns)},
+        "input": table_block(source, total),
         "output": {
             "path": files.table.name,
             "sha256": files.table.sha256,

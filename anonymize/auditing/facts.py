@@ -7,32 +7,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from anonymize import __version__
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
 from anonymize.formats.base import Finding, Level
 from anonymize.privacy import Requirement
-from anonymize.report.data import SCHEMA_VERSION, verdict_blocks
+from anonymize.report.data import verdict_blocks
+from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
 from anonymize.spec import Spec
 from anonymize.verify import BY_ORDER, Result, Verdict
 from anonymize.verify.verdict import said
-
-
-class TableSource(Protocol):
-    """Where a table comes from."""
-
-    @property
-    def name(self) -> str:
-        """As reports call it."""
-
-    @property
-    def sha256(self) -> str | None:
-        """Of its bytes; None where it has none."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Their names."""
 
 
 class AuditedTable(Protocol):
@@ -144,14 +128,8 @@ class AuditFacts:
         source, verdict = self.table.source, self.verdict
         blocks = verdict_blocks(verdict)
         report = {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "anonymize", "version": __version__},
-            "input": {
-                "path": source.name,
-                "sha256": source.sha256,
-                "rows": verdict.rows,
-                "columns": len(source.columns),
-            },
+            **head(),
+            "input": table_block(source, verdict.rows),
             **blocks,
             "privacy": self._privacy(blocks["privacy"]),
             "risk": merged(blocks["risk"], self.deeper),

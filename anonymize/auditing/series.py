@@ -16,14 +16,13 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import __version__
 from anonymize.auditing.correspondence import correspondence
 from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
 from anonymize.auditing.table import with_trees
 from anonymize.formats import Checked, Concluded, Finding, privacy_block
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
-from anonymize.report.data import SCHEMA_VERSION
+from anonymize.report.head import head, spec_path
 from anonymize.series.departures import DEFERRED
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
@@ -174,9 +173,8 @@ class _Facts:
         last = self.verdict.releases[-1]
         state = {"path": self.request.state, "sha256": sha256_of(self.request.state), "rows": last.people}
         return {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "anonymize", "version": __version__},
-            "spec": {"path": None if self.spec.path is None else str(self.spec.path)},
+            **head(),
+            "spec": spec_path(self.spec),
             "input": state | {"columns": len(self.spec.quasi_identifiers) + len(self.spec.sensitive)},
             "privacy": privacy_block(self.findings, self.satisfied),
             "series": {"verified": self._verified(), "beside": self._beside()},

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
-from anonymize.report.data import Clock, release_report
+from anonymize.report.data import release_report
+from anonymize.report.head import Clock
 
 __all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
 

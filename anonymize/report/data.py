@@ -5,14 +5,10 @@ from __future__ import annotations
 import hashlib
 import resource
 import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
@@ -20,6 +16,7 @@ from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.report.codebook import codebook
+from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
@@ -27,33 +24,8 @@ from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict, met
 from anonymize.verify.verdict import OrderVerdict
 
-SCHEMA_VERSION = 1
-
 SMALLEST = 5
 """Rows that a count of the input stands for at least, where no larger k is required."""
-
-STAGES = ("read", "search", "recode", "verify", "write")
-
-
-class Clock:
-    """Wall seconds of each stage, and since the start."""
-
-    def __init__(self) -> None:
-        self.started_at = datetime.now(UTC)
-        self._start = time.perf_counter()
-        self._stages = dict.fromkeys(STAGES, 0.0)
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Adds the time of the block to a stage."""
-        start = time.perf_counter()
-        yield
-        self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - start
-
-    def timing(self) -> dict[str, float]:
-        """The report's `timing` block."""
-        total = time.perf_counter() - self._start
-        return {f"{stage}_s": round(seconds, 4) for stage, seconds in (self._stages | {"total": total}).items()}
 
 
 @dataclass(frozen=True)
@@ -135,16 +107,9 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
     recoding = dict(blocks.recoding)
     chosen = {"recommended": recoding.pop("recommended")} if "recommended" in recoding else {}
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        **head(clock),
         "spec": spec_block(request.spec),
-        "input": {
-            "path": table.source.name,
-            "sha256": table.source.sha256,
-            "rows": table.rows - len(table.source.earlier),
-            "columns": len(table.columns),
-        },
+        "input": table_block(table.source, table.rows - len(table.source.earlier)),
         "output": blocks.output,
         "algorithm": {
             "name": request.algorithm,

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize import __version__, privacy, verify
+from anonymize import privacy, verify
 from anonymize.classes import Ints
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities
 from anonymize.randomization import kronecker
 from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
-    SCHEMA_VERSION,
     Blocks,
     order_warnings,
     required_k,
@@ -31,6 +30,7 @@ from anonymize.report.data import (
     unused_parts,
     verdict_blocks,
 )
+from anonymize.report.head import head
 from anonymize.report.passing import PassingText
 from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
@@ -49,8 +49,7 @@ def public_report(published: Published) -> dict[str, Any]:
     blocks = makers.get(published.family, _classed)(published)
     spec, options = published.spec, published.options
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
+        **head(),
         "public": True,
         "spec": {"sha256": spec_block(spec)["sha256"]},
         "output": {"sha256": published.table.sha256, **blocks.output},

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize import __version__
 from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
 from anonymize.evaluation.regions import DistinctTexts
@@ -20,7 +19,6 @@ from anonymize.recoding import Levels, Regions
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import (
-    SCHEMA_VERSION,
     peak_mb,
     required_k,
     settings,
@@ -29,6 +27,7 @@ from anonymize.report.data import (
     verdict_blocks,
     with_heights,
 )
+from anonymize.report.head import head as begun
 from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.engine import DataFrame, collected
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
@@ -108,9 +107,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
 def head(spec: Spec, df: DataFrame, clock: Clock, rows: int) -> dict[str, Any]:
     """The first blocks of any report of a release on an engine. `df`: the input; `rows`: how many it has."""
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
-        "started_at": clock.started_at.isoformat(timespec="seconds"),
+        **begun(clock),
         "spec": spec_block(spec),
         "input": {"path": DATAFRAME, "sha256": None, "rows": rows, "columns": len(df.columns)},
     }

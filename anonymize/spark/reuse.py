@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anonymize import __version__
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.recode import recode_frame, spec_of
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
-from anonymize.report.data import SCHEMA_VERSION
+from anonymize.report.head import head
 from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.engine import (
     DataFrame,
@@ -77,8 +76,7 @@ def _report(rows: DataFrame, saved: Saved, names: tuple[str, ...]) -> dict[str, 
     total = counts.pop("rows")
     dropped = counts.pop("dropped")
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "anonymize", "version": __version__},
+        **head(),
         "recoding": {"format_version": FORMAT_VERSION, "algorithm": saved.algorithm, "kind": saved.kind},
         "input": {"path": DATAFRAME, "sha256": None, "rows": total, "columns": len(names)},
         "output": {

@@ -13,7 +13,8 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
-from anonymize.report.data import Clock, order_warnings, required_k, unused, verdict_blocks
+from anonymize.report.data import order_warnings, required_k, unused, verdict_blocks
+from anonymize.report.head import Clock
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Verdict

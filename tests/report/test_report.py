@@ -16,8 +16,8 @@ from rich.console import Console
 from anonymize.errors import UsageError
 from anonymize.report import RENDERERS, as_json, kind_of
 from anonymize.report.attacks import MEANINGS
-from anonymize.report.data import Clock
 from anonymize.report.fitting import tables
+from anonymize.report.head import Clock
 from anonymize.report.markdown import markdown
 from anonymize.report.section import Section, figure
 from anonymize.report.tables import sections
