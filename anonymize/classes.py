@@ -267,6 +267,14 @@ class Runs:
         owner = occupied // size
         return cls(owner, occupied - owner * size, counts)
 
+    @classmethod
+    def joined(cls, pieces: Sequence[Runs]) -> Runs:
+        """Those of classes that follow each other, at least one, as one."""
+        if len(pieces) == 1:
+            return pieces[0]
+        columns = ([each.classes, each.codes, each.counts] for each in pieces)
+        return cls(*(np.concatenate(own) for own in zip(*columns, strict=True)))
+
 
 def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:
     """(classes,) how many different codes (rows,) of an attribute with `size` leaves each class has.

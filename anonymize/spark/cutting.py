@@ -134,8 +134,7 @@ def _count(
     counted = []
     for frame in frames:
         source = labels_of(learned, steps, frame)
-        for column in columns:
-            runs = source.runs(column, classes)
+        for column, runs in zip(columns, source.counts(classes, columns), strict=True):
             counted.append(
                 pl.DataFrame({"class": runs.classes, "code": runs.codes, "n": runs.counts}).select(
                     pl.lit(column, pl.Int32).alias("c"), pl.all()

@@ -23,7 +23,8 @@ from anonymize.threads import pool_of
 PART_ROWS = 1 << 20
 """Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""
 CHUNK = 1 << 20
-CELLS = 1 << 22
+CELLS = 1 << 24
+"""Counts of four bytes that are held at once."""
 
 
 @dataclass
@@ -59,38 +60,40 @@ class CodedRows:
                 inside = (codes >= step.start[cut]) & (codes < step.stop[cut])
                 labels[rows] = np.where(inside, step.first[cut], step.second[cut])
 
-    def counts(self, classes: Ints) -> tuple[Runs, ...]:
-        """See `CountSource`. So many classes are counted in one pass that their counts fit into `cells`."""
-        return tuple(self.runs(attribute, classes) for attribute in range(len(self.columns)))
-
-    def runs(self, attribute: int, classes: Ints) -> Runs:
-        """Of one attribute, the same."""
-        size = self.sizes[attribute]
-        together = max(self.cells // size, 1)
+    def counts(self, classes: Ints, attributes: Sequence[int] | None = None) -> tuple[Runs, ...]:
+        """See `CountSource`; of some attributes, or of all. So many classes are counted in one pass that their counts
+        fit into `cells`."""
+        counted = range(len(self.sizes)) if attributes is None else attributes
+        together = max(self.cells // sum(self.sizes[each] for each in counted), 1)
         pieces = [
-            (first, self._counted(attribute, classes[first : first + together]))
-            for first in range(0, len(classes), together)
+            self._runs(classes[first : first + together], counted, first) for first in range(0, len(classes), together)
         ]
-        owners, codes, counts = [], [], []
-        for first, table in pieces:
-            occupied = np.flatnonzero(table)
-            owners.append(occupied // size + first)
-            codes.append(occupied % size)
-            counts.append(table[occupied])
-        return Runs(*(np.concatenate(each) for each in (owners, codes, counts)))
+        return tuple(Runs.joined(own) for own in zip(*pieces, strict=True))
 
-    def _counted(self, attribute: int, classes: Ints) -> Ints:
-        """(classes * size,) rows of each class and code."""
-        size = self.sizes[attribute]
-        table = np.zeros(len(classes) * size, np.int64)
+    def _runs(self, classes: Ints, attributes: Sequence[int], first: int) -> list[Runs]:
+        """Of each attribute, the counts of neighbouring classes, the places of which begin at `first`."""
+        runs = []
+        for table, attribute in zip(self._counted(classes, attributes), attributes, strict=True):
+            occupied, size = np.flatnonzero(table), self.sizes[attribute]
+            owner = occupied // size
+            runs.append(Runs(owner + first, occupied - owner * size, table[occupied].astype(np.int64)))
+        return runs
+
+    def _counted(self, classes: Ints, attributes: Sequence[int]) -> Iterator[NDArray[np.uint32]]:
+        """Of each attribute (classes * size,) rows of each class and code. Counts are added where they are: a table of
+        its own for each chunk would be larger than the chunk."""
+        sizes = [self.sizes[attribute] for attribute in attributes]
+        tables = [np.zeros(len(classes) * size, np.uint32) for size in sizes]
         place = np.full(int(classes.max()) + 2, -1)
         place[classes] = np.arange(len(classes))
         for chunk in self._chunks():
             owner = place[np.minimum(self.labels[chunk], len(place) - 1)]
-            inside = owner >= 0
-            keys = owner[inside] * size + self.columns[attribute][chunk][inside]
-            table += np.bincount(keys, minlength=len(table))
-        return table
+            inside = np.flatnonzero(owner >= 0)
+            owner = owner[inside]
+            for table, attribute, size in zip(tables, attributes, sizes, strict=True):
+                np.add.at(table, owner * size + self.columns[attribute][chunk][inside], np.uint32(1))
+        while tables:
+            yield tables.pop(0)
 
     def scattered(self, parts: Ints) -> tuple[NDArray[np.uint32], Ints]:
         """The rows part by part, ascending within each, and (parts + 1,) where each begins; `parts`: their numbers."""

@@ -82,3 +82,14 @@ def test_counts_say_the_boxes_and_the_codes_of_some_classes() -> None:
     assert (some.classes.tolist(), some.codes.tolist()) == ([0, 0, 1, 1], [3, 7, 0, 9])
     code, below, upto = classes.ranked(0, np.array([0, 2]), 10, np.array([2, 0]))
     assert (code.tolist(), below.tolist(), upto.tolist()) == ([7, 0], [2, 0], [3, 1])
+
+
+@settings(max_examples=20)
+@given(table=tables(), cells=st.integers(1, 30))
+def test_some_attributes_are_counted_as_all_are(table: Table, cells: int) -> None:
+    source = CodedRows(tuple(attribute.codes for attribute in table.attributes), sizes_of(table), cells=cells)
+    every, some = source.counts(np.zeros(1, np.int64)), list(reversed(range(len(table.attributes))))
+    for attribute, runs in zip(some, source.counts(np.zeros(1, np.int64), some), strict=True):
+        assert np.array_equal(runs.codes, every[attribute].codes)
+        assert np.array_equal(runs.counts, every[attribute].counts)
+        assert np.array_equal(runs.counts, np.unique(table.attributes[attribute].codes, return_counts=True)[1])
