@@ -94,7 +94,7 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
         input=given,
         guesses=decided,
         unit=unit_of(decided),
-        settings={guess.name: settings(guess, facts.hashes.get(guess.name)) for guess in quasi},
+        settings={guess.name: settings(guess) for guess in quasi},
         listed={guess.name: _values(guess.facts) for guess in decided} if request.show_values else {},
     )
     proposal = _with_joint(proposal, facts, quasi)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from anonymize.domain.grid import Grid
-from anonymize.profiling.measure import ColumnFacts, Hashes, Numbers
+from anonymize.profiling.measure import ColumnFacts, Numbers
 from anonymize.profiling.roles import AS_POSTAL, Guess
 from anonymize.profiling.shapes import TextShape
 from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS, names_institution
@@ -28,7 +27,7 @@ MASKED = 8
 """Up to so many characters a code is masked one by one."""
 
 
-def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
+def settings(guess: Guess) -> dict[str, Any]:
     """What the spec says of a quasi-identifier: `type` and `hierarchy`, as far as they differ from the defaults."""
     facts, shape = guess.facts, guess.shape
     if not facts.distinct:
@@ -42,7 +41,7 @@ def settings(guess: Guess, hashes: Hashes | None) -> dict[str, Any]:
         return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
     if shape is not None and (code or guess.words & PLACES) and _one_length(facts):
         return _prefixes(facts, shape)
-    return _pool(facts, hashes)
+    return _pool(facts)
 
 
 def is_code(guess: Guess) -> bool:
@@ -100,24 +99,17 @@ def _prefixes(facts: ColumnFacts, shape: TextShape) -> dict[str, Any]:
     return {"hierarchy": {"prefix": sorted({max(width - 2, 1), max(width // 2, 1), 1}, reverse=True)}}
 
 
-def _pool(facts: ColumnFacts, hashes: Hashes | None) -> dict[str, Any]:
+def _pool(facts: ColumnFacts) -> dict[str, Any]:
     """Rare values under one label, where some are rare and others are not."""
     below = min(max(facts.rows // 100, LEAST_POOL), MOST_POOL)
     rare = int(np.searchsorted(facts.counts, below))
-    label = _label(facts.texts, hashes)
+    label = _label(facts)
     if facts.distinct < 4 or rare < 2 or rare == facts.distinct or label is None:
         return {}
     return {"hierarchy": {"rare": {"below": below, "label": label}}}
 
 
-def _label(texts: Collection[str], hashes: Hashes | None) -> str | None:
-    """A label that is no value of the column; None where that cannot be told."""
-    import polars as pl
-
-    if hashes is None:
-        return None
-    taken = {text.strip().lower() for text in texts}
-    for label in LABELS:
-        if label.lower() not in taken and not (hashes == pl.Series([label]).hash().to_numpy()).any():
-            return label
-    return None
+def _label(facts: ColumnFacts) -> str | None:
+    """A label that is no value of the column, in whatever case the sample has it; None where all are."""
+    taken = {text.strip().lower() for text in facts.texts}
+    return next((label for label in LABELS if label.lower() not in taken and not facts.holds(label)), None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.profiling.measure import Hashes
+from anonymize.profiling.measure import Hashes, Pieces
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -32,14 +32,14 @@ class Singled:
     share: float
 
 
-def together(hashes: Mapping[str, Hashes], columns: Sequence[str], more: Sequence[str]) -> tuple[float, float]:
+def together(hashes: Mapping[str, Pieces], columns: Sequence[str], more: Sequence[str]) -> tuple[float, float]:
     """The share of the rows that are alone with what they say in all of some columns, and in these and more."""
     mixed = _mixed([hashes[name] for name in columns])
     alone = _alone(mixed)
     return alone, _alone(_mixed([hashes[name] for name in more], mixed)) if more else alone
 
 
-def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Singled]:
+def growing(hashes: Mapping[str, Pieces], columns: Sequence[str]) -> list[Singled]:
     """Sets of one column, two, and more, each the one before and the column with which most rows are alone;
     sets with which no more are than with the one before are left out.
 
@@ -47,8 +47,8 @@ def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Single
     """
     sets: list[Singled] = []
     chosen: list[str] = []
-    mixed: Hashes | None = None
-    rows = max(len(hashes[columns[0]]), 1) if columns else 1
+    mixed: Pieces | None = None
+    rows = max(sum(map(len, hashes[columns[0]])), 1) if columns else 1
     left = list(columns[: min(max(WORK // rows // MOST, 3), 12)])
     while left and len(chosen) < MOST and (not sets or sets[-1].share < 0.9):
         tried = {name: _mixed([hashes[name]], mixed) for name in left}
@@ -61,21 +61,23 @@ def growing(hashes: Mapping[str, Hashes], columns: Sequence[str]) -> list[Single
     return [each for before, each in zip([None, *sets], sets, strict=False) if not before or each.share > before.share]
 
 
-def _mixed(columns: Sequence[Hashes], before: Hashes | None = None) -> Hashes:
-    """(rows,) one hash of several, and of those `before` them; the order of columns counts, so that two equal columns
-    do not cancel."""
-    mixed = np.zeros_like(columns[0]) if before is None else before.copy()
-    for start in range(0, len(mixed), BLOCK):
-        block = mixed[start : start + BLOCK]
-        for each in columns:
-            block ^= each[start : start + BLOCK]
-            block *= _ODD
-            block ^= block >> _SHIFT
-    return mixed
+def _mixed(columns: Sequence[Pieces], before: Pieces | None = None) -> Pieces:
+    """One hash of several for each row, and of those `before` them; the order of columns counts, so that two equal
+    columns do not cancel."""
+    first = [np.zeros_like(piece) for piece in columns[0]] if before is None else [piece.copy() for piece in before]
+    for number, mixed in enumerate(first):
+        for start in range(0, len(mixed), BLOCK):
+            block = mixed[start : start + BLOCK]
+            for each in columns:
+                block ^= each[number][start : start + BLOCK]
+                block *= _ODD
+                block ^= block >> _SHIFT
+    return first
 
 
-def _alone(hashes: Hashes) -> float:
+def _alone(hashes: Pieces) -> float:
     """The share of values that stand once: those that differ from both neighbours in order."""
-    ordered = np.sort(hashes)
+    ordered: Hashes = np.concatenate(hashes)
+    ordered.sort()
     changes = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
     return float((changes[1:] & changes[:-1]).sum() / max(len(ordered), 1))

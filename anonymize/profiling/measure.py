@@ -7,7 +7,7 @@ too large for the hashes of all its columns at once is read once for each group 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,8 @@ from anonymize.table.source import Source
 from anonymize.table.texts import tidy
 
 Hashes = NDArray[np.uint64]
+Pieces = Sequence[Hashes]
+"""The hashes of a column's rows, batch by batch."""
 
 SAMPLE = 10_000
 """So many rows, or up to twice as many, are in a sample; a smaller table is its own."""
@@ -32,8 +34,8 @@ TEXTS = 400
 """So many distinct texts of the sample say what form a column's values have."""
 BATCH = 200_000
 MEMORY = 1 << 30
-PLACES = 1 << 14
-"""Values of a column that are known again where they come again; a power of 2."""
+FEW_VALUES = 1 << 14
+"""Up to so many values of a column are counted piece by piece."""
 _TYPED = (pl.Date, pl.Datetime, pl.Time)
 
 
@@ -55,7 +57,7 @@ class ColumnFacts:
     `missing`: rows without a value. `distinct`, `singles`: its values, and the rows that are alone with theirs; exact.
     `counts` ascending, the rows of each value. `texts`: distinct values of the sample, in no particular order. `bad`:
     values that are no numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
-    `ascending`: the numbers of the sample never fall from row to row.
+    `ascending`: the numbers of the sample never fall from row to row. `values`: hashes of all values, ascending.
     """
 
     name: str
@@ -69,6 +71,11 @@ class ColumnFacts:
     bad: int = 0
     typed: bool = False
     ascending: bool = False
+    values: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)
+
+    def holds(self, text: str) -> bool:
+        """Whether a column of texts has a value that is the same text."""
+        return among(int(pl.Series([text]).hash()[0]), self.values)
 
     @property
     def present(self) -> int:
@@ -88,7 +95,7 @@ class TableFacts:
 
     rows: int
     columns: Mapping[str, ColumnFacts]
-    hashes: Mapping[str, Hashes]
+    hashes: Mapping[str, Pieces]
     sample: pl.DataFrame
     unknown: tuple[str, ...]
 
@@ -171,44 +178,39 @@ def _reads_as_numbers(values: pl.Series) -> bool:
 
 
 class _RowCount:
-    """A column on its way: hashes of all rows, and whether they are numbers."""
+    """A column on its way: hashes of all rows, how often each comes, and whether the values are numbers."""
 
     def __init__(self, source: Source, name: str) -> None:
         self.name, self._numeric = name, False
         self._dtype = source.schema[name]
         self._text = is_text(self._dtype)
-        self._pieces: list[Hashes] = []
-        self._range, self._seen = _Range(), _Seen()
-        self._words = _hashed_words()
-        self.hashes: Hashes | None = None
+        self._range, self._tally = _Range(), _Tally()
+        self.hashes: Pieces | None = None
         self.unknown: frozenset[str] = frozenset()
 
     def add(self, values: pl.Series) -> None:
         """Takes the next rows."""
         plain = unnamed(values).cast(pl.String) if self._text else unnamed(values)
-        if not self._pieces:
+        if not self._tally.pieces:
             self._numeric = _reads_as_numbers(plain.head(HEAD))
         hashes = plain.hash().to_numpy()
-        self._pieces.append(hashes)
-        if self._numeric and not self._range.wrong:
-            self._range.add(self._seen.others(plain, hashes))
+        fresh = self._tally.add(hashes)
+        if self.is_numeric and (fresh is None or len(fresh)):
+            self._range.add(plain if fresh is None else plain.filter(pl.Series(np.isin(hashes, fresh))))
 
     def finish(self, *, keep: bool) -> None:
         """Counts; `keep`: the hashes are kept."""
-        hashes = np.concatenate(self._pieces) if self._pieces else np.zeros(0, np.uint64)
-        self._pieces = []
-        ordered = np.sort(hashes)
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else ordered
-        counts = np.diff(np.append(starts, len(ordered))).astype(np.int64)
-        values = ordered[starts.astype(np.int64)]
-        strong = {word for word in self._words if self._text and (self.is_numeric or word.lower() in STRONG)}
-        self.unknown = frozenset(word for word in strong if _among(self._words[word], values))
+        values, counts = self._tally.counted()
+        words = _hashed_words()
+        strong = {word for word in words if self._text and (self.is_numeric or word.lower() in STRONG)}
+        self.unknown = frozenset(word for word in strong if among(words[word], values))
         nothing = pl.Series([None, *([""] if self._text else [])], dtype=pl.String() if self._text else self._dtype)
-        absent = [*nothing.hash().to_list(), *(self._words[word] for word in self.unknown)]
+        absent = [*nothing.hash().to_list(), *(words[word] for word in self.unknown)]
         present = ~np.isin(values, np.array(absent, np.uint64))
         self._missing = int(counts[~present].sum())
-        self._counts = np.sort(counts[present])
-        self.hashes = hashes if keep else None
+        self._counts, self._values = np.sort(counts[present]), values
+        self.hashes = self._tally.pieces if keep else None
+        del self._tally
 
     @property
     def is_numeric(self) -> bool:
@@ -237,6 +239,7 @@ class _RowCount:
             self._range.wrong,
             self._dtype in _TYPED,
             ascending,
+            self._values,
         )
 
 
@@ -246,34 +249,54 @@ def _hashed_words() -> Mapping[str, int]:
     return dict(zip(MISSING_WORDS, pl.Series(MISSING_WORDS).hash().to_list(), strict=True))
 
 
-def _among(value: int, ordered: Hashes) -> bool:
+def among(value: int, ordered: Hashes) -> bool:
+    """Whether a hash is among others, in ascending order."""
     place = int(np.searchsorted(ordered, np.uint64(value)))
     return place < len(ordered) and int(ordered[place]) == value
 
 
-class _Seen:
-    """Values that have been looked at, by their hashes: each in the place that its last bits name, one in each place.
+class _Tally:
+    """How often each hash comes, counted piece by piece as long as there are few different ones.
 
-    Where a column has few values, nearly all rows have one that was there before, and looking it up takes a fraction of
-    the time of reading it as a number. What has lost its place to another one is looked at again.
+    Then a piece that is sorted by itself fits into a processor's cache, and hardly any value of a later piece is new,
+    so that nothing of it has to be looked at. Of many different ones, all pieces are sorted together at the end.
     """
 
     def __init__(self) -> None:
-        self._places: Hashes | None = np.zeros(PLACES, np.uint64)
-        self._rows = 0
+        self.pieces: list[Hashes] = []
+        self._few = True
+        self._values, self._counts = np.zeros(0, np.uint64), np.zeros(0, np.int64)
 
-    def others(self, values: pl.Series, hashes: Hashes) -> pl.Series:
-        """Those of some values that have no place yet; all of them where most have none, from then on."""
-        if self._places is None:
-            return values
-        own = hashes & np.uint64(PLACES - 1)
-        unseen = self._places[own] != hashes
-        self._places[own[unseen]] = hashes[unseen]
-        fresh, self._rows = self._rows == 0, self._rows + len(values)
-        if not fresh and unseen.sum() > len(values) // 2:
-            self._places = None
-            return values
-        return values if fresh else values.filter(pl.Series(unseen))
+    def add(self, hashes: Hashes) -> Hashes | None:
+        """Takes the next piece; returns those hashes of it that are new, None where it may be all of them."""
+        first = not self.pieces
+        self.pieces.append(hashes)
+        if not self._few:
+            return None
+        values, counts = _counted(hashes)
+        places = np.searchsorted(self._values, values)
+        known = np.zeros(len(values), np.bool_)
+        inside = places < len(self._values)
+        known[inside] = self._values[places[inside]] == values[inside]
+        self._counts[places[known]] += counts[known]
+        self._values = np.insert(self._values, places[~known], values[~known])
+        self._counts = np.insert(self._counts, places[~known], counts[~known])
+        self._few = len(self._values) <= FEW_VALUES
+        return None if first or not self._few else values[~known]
+
+    def counted(self) -> tuple[Hashes, NDArray[np.int64]]:
+        """The different hashes, ascending, and the rows of each."""
+        if self._few:
+            return self._values, self._counts
+        return _counted(np.concatenate(self.pieces))
+
+
+def _counted(hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
+    """The different ones, ascending, and how often each comes."""
+    ordered = np.sort(hashes)
+    last = np.flatnonzero(ordered[1:] != ordered[:-1])  # where a run of equal ones ends, but for that of the end
+    last = np.concatenate((last, [len(ordered) - 1] if len(ordered) else []), dtype=np.int64, casting="unsafe")
+    return ordered[last], np.diff(last, prepend=-1)
 
 
 class _Range:

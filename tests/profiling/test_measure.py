@@ -6,12 +6,14 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.measure import BATCH, SAMPLE, TableFacts, Thinned, measure
+from anonymize.profiling.measure import BATCH, FEW_VALUES, SAMPLE, TableFacts, Thinned, _Tally, measure
 from anonymize.spec import make
 from anonymize.table import Source
 from tests.examples import some
@@ -52,6 +54,24 @@ def test_a_table_too_large_for_memory_is_read_in_groups_of_columns() -> None:
     for name in "abc":
         one, other = whole.columns[name], parted.columns[name]
         assert (one.distinct, one.singles, one.texts) == (other.distinct, other.singles, other.texts)
+
+
+@pytest.mark.parametrize("size", [5, FEW_VALUES + 5])
+def test_values_are_counted_alike_in_one_piece_and_in_many(size: int) -> None:
+    """Of few values and of many: values come again in later pieces, and new ones in each."""
+    values = np.random.default_rng(1).integers(0, size, 3 * size) + np.arange(3 * size) // 4
+    hashes = pl.Series(values).hash().to_numpy()
+    tally = _Tally()
+    for piece in np.array_split(hashes, 7):
+        tally.add(piece)
+    for found, expected in zip(tally.counted(), np.unique(hashes, return_counts=True), strict=True):
+        assert np.array_equal(found, expected)
+
+
+def test_a_value_is_new_in_the_first_piece_that_has_it() -> None:
+    tally = _Tally()
+    fresh = [tally.add(np.array(piece, np.uint64)) for piece in ([3, 1, 3], [1, 5, 5, 2], [5, 1, 3], [0])]
+    assert fresh[0] is None and [each.tolist() for each in fresh[1:] if each is not None] == [[2, 5], [], [0]]
 
 
 @given(st.lists(st.integers(0, 9000), min_size=1, max_size=12))

@@ -120,10 +120,10 @@ def test_many_different_numbers_are_sensitive_where_none_singles_out() -> None:
 def test_dates_of_many_years_have_decades(years: int, levels: bool, form: str) -> None:
     days = pl.date_range(pl.date(1980, 1, 1), pl.date(1980 + years, 1, 1), "3w", eager=True)
     dates = guessed("seen", days.dt.to_string(form).to_list() * 2)
-    own = settings(dates, None)["hierarchy"]["dates"]
+    own = settings(dates)["hierarchy"]["dates"]
     assert ("decade" in (own if isinstance(own, list) else own["levels"])) == levels
 
 
 def test_numbers_of_institutions_are_in_no_order() -> None:
-    assert "type" not in settings(guessed("site", [1, 2, 3, 4, 5, 6] * 20), None)
-    assert settings(guessed("beds", [1, 2, 3, 4, 5, 6] * 20), None)["type"] == "numeric"
+    assert "type" not in settings(guessed("site", [1, 2, 3, 4, 5, 6] * 20))
+    assert settings(guessed("beds", [1, 2, 3, 4, 5, 6] * 20))["type"] == "numeric"
