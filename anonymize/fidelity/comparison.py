@@ -40,13 +40,17 @@ def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, val
 
     `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
     """
-    columns = {each.name: ColumnCells.of(each, released, spec) for each in table.attributes}
-    rows = _rows(released)
-    blocks = {name: _marginal(column, rows, smallest, values=values) for name, column in columns.items()}
+    rows, looked = _rows(released), _RowsLookedAt.of(table, released)
+    blocks: dict[str, dict[str, Any] | str] = {}
+    columns: dict[str, ColumnCells] = {}
+    for attribute in table.attributes:  # of one after the other all cells are held, which may be as many as classes
+        column = ColumnCells.of(attribute, released, spec)
+        blocks[attribute.name] = _marginal(column, rows, smallest, values=values)
+        columns[attribute.name] = column.of_classes(looked.classes)
     return {
         "marginals": {name: block for name, block in blocks.items() if not isinstance(block, str)},
         "unbinned": {name: block for name, block in blocks.items() if isinstance(block, str)},
-        "associations": associations(table, released, columns),
+        "associations": _associations(table, looked, columns),
     }
 
 
@@ -109,21 +113,38 @@ class _ShownShares:
         return self
 
 
-def associations(table: Table, released: Released, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _RowsLookedAt:
+    """The rows between whose columns associations are measured: `places`, the `classes` that they are in, ascending,
+    and the place among these of the class of each row, `class_of` (rows,), -1 for one of none. In a large table these
+    classes are a part of all."""
+
+    places: slice
+    classes: Ints
+    class_of: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, table: Table, released: Released) -> _RowsLookedAt:
+        """About `ROWS` of a table, at equal distances."""
+        places = slice(None, None, max(-(-table.rows // ROWS), 1))
+        class_of = released.class_of[places]
+        occurs = np.zeros(len(released.sizes) + 2, np.bool_)
+        occurs[class_of] = True
+        numbers = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
+        return cls(places, np.flatnonzero(occurs[:-1]), np.append(numbers, np.int32(-1))[class_of])
+
+
+def _associations(table: Table, looked: _RowsLookedAt, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:
     """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at. `cells`: of each
-    quasi-identifier, by name."""
-    step = -(-table.rows // ROWS)
-    looked = slice(None, None, max(step, 1))
-    class_of = released.class_of[looked]
-    classes, class_of = _occurring(class_of, len(released.sizes) + 1)
+    quasi-identifier, by name, those of the classes of these rows."""
     numerous: tuple[Attribute | SensitiveColumn, ...] = (*table.attributes, *table.sensitive)
     columns: list[_Column] = [
-        _quasi_identifier(cells[each.name], looked, classes)
+        _quasi_identifier(cells[each.name], looked.places)
         if isinstance(each, Attribute)
-        else _sensitive(each, looked)
+        else _sensitive(each, looked.places)
         for each in numerous[:COLUMNS]
     ]
-    after = _JointCounts(class_of, len(classes)).joint(columns)
+    after = _JointCounts(looked.class_of, len(looked.classes)).joint(columns)
     pairs = [
         {
             "columns": [columns[a].name, columns[b].name],
@@ -132,22 +153,13 @@ def associations(table: Table, released: Released, cells: Mapping[str, ColumnCel
         }
         for (a, b), counts in after.items()
     ]
-    return {"rows": len(class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+    return {"rows": len(looked.class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
 
 
-def _occurring(class_of: NDArray[np.int32], classes: int) -> tuple[Ints, NDArray[np.int32]]:
-    """The classes that rows (rows,) are in, ascending, and the place among them of the class of each row; -1 for one of
-    none. In a large table that is a part of the `classes`."""
-    occurs = np.zeros(classes + 1, np.bool_)
-    occurs[class_of] = True
-    places = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(occurs[:-1]), np.append(places, np.int32(-1))[class_of]
-
-
-def _quasi_identifier(column: ColumnCells, looked: slice, classes: Ints) -> _Column:
+def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
     attribute = column.attribute
     bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
-    after = _ShownShares(column.over(bins).shares, column.of_class[classes])
+    after = _ShownShares(column.over(bins).shares, column.of_class)
     return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
 
 

@@ -8,7 +8,7 @@ a number. What is suppressed is in no bin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ from anonymize.spec import Spec
 from anonymize.table import Attribute
 
 TOGETHER = 1 << 16
-"""Cells whose widths are worked out at once."""
+"""Cells that are worked on at once."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ColumnCells:
     """The distinct cells of a released quasi-identifier, read once whatever bins they are counted over.
 
     `low`, `high` (n,): the same texts twice, or those of two bounds. `of_class` (classes + 1,): which of them each
-    class shows, that of published suppressed rows last.
+    class shows, that of published suppressed rows last. `leaves` (domain.size,): rows of the input with each code.
     """
 
     attribute: Attribute
@@ -49,22 +49,24 @@ class ColumnCells:
     high: pl.Series
     of_class: Integers
     spec: Spec
+    leaves: Ints
 
     @classmethod
     def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
         """Those that a release shows."""
         columns = released.columns_of(attribute.name)[:2]
+        leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
         if len(columns) == 1:
-            return cls(attribute, columns[0].texts, columns[0].texts, columns[0].of_class, spec)
+            return cls(attribute, columns[0].texts, columns[0].texts, columns[0].of_class, spec, leaves)
         pairs = np.column_stack([each.of_class for each in columns])
         distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
         low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
-        return cls(attribute, low, high, of_class.reshape(-1), spec)
+        return cls(attribute, low, high, of_class.reshape(-1), spec, leaves)
 
-    @cached_property
-    def leaves(self) -> Ints:
-        """(domain.size,) rows of the input with each code."""
-        return np.bincount(self.attribute.codes, minlength=self.attribute.domain.size)
+    def of_classes(self, classes: Ints) -> ColumnCells:
+        """The cells that some classes (m,) show, with which of them each of these does."""
+        shown, of_class = np.unique(self.of_class[classes], return_inverse=True)
+        return replace(self, low=self.low.gather(shown), high=self.high.gather(shown), of_class=of_class)
 
     def over(self, bins: Bins) -> Spread:
         """How the cells lie over bins."""
@@ -192,8 +194,11 @@ def _by_leaves(first: Ints, stop: Ints, bins: Bins) -> Floats:
     """
     is_in = np.zeros((len(bins.of_leaf) + 1, bins.count))
     is_in[np.arange(1, len(is_in)), bins.of_leaf] = 1.0
-    below = is_in.cumsum(axis=0)
-    return np.asarray(below[stop] - below[first])
+    below = is_in.cumsum(axis=0, out=is_in)
+    shares = below[stop]
+    for start in range(0, len(first), TOGETHER):
+        shares[start : start + TOGETHER] -= below[first[start : start + TOGETHER]]
+    return shares
 
 
 def _widths(low: Floats, high: Floats, edges: Floats, unit: float) -> Floats:
