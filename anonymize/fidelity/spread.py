@@ -65,8 +65,8 @@ class ColumnCells:
 
     def of_classes(self, classes: Ints) -> ColumnCells:
         """The cells that some classes (m,) show, with which of them each of these does."""
-        shown, of_class = np.unique(self.of_class[classes], return_inverse=True)
-        return replace(self, low=self.low.gather(shown), high=self.high.gather(shown), of_class=of_class)
+        cells, of_class = np.unique(self.of_class[classes], return_inverse=True)
+        return replace(self, low=self.low.gather(cells), high=self.high.gather(cells), of_class=of_class)
 
     def over(self, bins: Bins) -> Spread:
         """How the cells lie over bins."""
