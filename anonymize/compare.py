@@ -223,7 +223,7 @@ def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
     """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
 
-    Of equal ones the first. Raises UsageError where no release was made at all.
+    Ties go to the first. Raises UsageError where no release was made at all.
     """
     releases = by_k(report)
     if not releases:

@@ -30,11 +30,12 @@ from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read
 
 SMALL, TRIAL = 200_000, 4_000
-"""Of tables with more rows than the one, anonymity is tried on as many as the other: reading them takes long enough."""
+"""If a table has more rows than the first, anonymity is tried on only as many as the second: reading them takes long
+enough."""
 
 Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
 Choose = Callable[[Proposal], Proposal]
-"""Of a proposal with what several k cost, the one whose k, l and suppression are taken."""
+"""From a proposal that says what several k cost, makes the one whose k, l and suppression are taken."""
 
 
 @dataclass(frozen=True)

@@ -309,7 +309,7 @@ def init(
 ) -> str:
     """A first spec for a table, as YAML with a comment for each guess; written to `output` where one is named.
 
-    It runs as it is, and whoever knows the data has to decide on each guess. Of a frame it names no input.
+    It runs as it is, and whoever knows the data has to decide on each guess. For a frame it names no input.
     `show_values`: some values of each column stand in its comment; the file has mode 0600 then.
 
     Raises UsageError, DataError and WriteError as the command does.

@@ -144,7 +144,7 @@ def _grouped(
 
 
 def _first_of_each(counts: Ints, used: Ints) -> NDArray[np.bool_]:
-    """Of rows sorted by value, whether each is among the first so many of its value."""
+    """(rows,) whether each row, sorted by value, is among the first so many of its value."""
     rank = np.arange(counts.sum()) - np.repeat(starts_of(counts)[:-1], counts)
     return np.asarray(rank < np.repeat(used, counts))
 

@@ -67,7 +67,7 @@ class LossBound:
 def loss_bound(table: Table, requirements: Sequence[Requirement], *, suppressing: bool = False) -> LossBound:
     """The bound on the gcp of every release of the table's rows; `suppressing`: also of those that suppress some.
 
-    Takes time that grows with the square of the rows. Of rows of an equal floor the first is raised first.
+    Takes time that grows with the square of the rows. Among rows with an equal floor, the first is raised first.
     """
     k, cells = minimum_size(requirements), table.rows * max(len(table.attributes), 1)
     if table.rows * cells > MOST_PAIRS:

@@ -24,10 +24,11 @@ are one in the release, and its report counts them so. Costs are in rows, also w
 have to hold so many persons.
 
 The bound. A row costs at least k in the published bound, or what its cell of the finest intervals has. Where the size
-of a class alone decides (k-anonymity without a `unit`), three things are added. Of a class of n rows at most n // k are
-kept, and two that are kept are parted by some split that leaves k rows on both sides. The intervals of the attribute of
-most open splits are chosen for all classes at once, by a shortest path over what each interval costs at least. And
-where no other attribute has open splits, that path is the best set itself, so that its splits are not tried one by one.
+of a class alone decides (k-anonymity without a `unit`), three things are added. A class of n rows becomes at most n //
+k classes that are kept, and two of these are parted by some split that leaves k rows on both sides. The intervals of
+the attribute of most open splits are chosen for all classes at once, by a shortest path over what each interval costs
+at least. And where no other attribute has open splits, that path is the best set itself, so that its splits are not
+tried one by one.
 
 When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
 `--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the

@@ -1,12 +1,13 @@
 """Randomize: randomized response with the least distortion: 1/l bounds a guess in proportion, not the best one.
 
-What it does. Of each attribute every row keeps its value with probability p, else it shows one of the attribute's other
-values, all alike; attributes are distorted independently. `--on qi` distorts the quasi-identifiers (RR-QI), `--on
-sensitive` the sensitive attributes (RR-S), `--on both` whichever of them it takes (RR-Both). The p are those of least
-distortion, by the product of the squared norms of the inverse distortion matrices, that keep Pr(S | QI), the chance of
-an attacker who knows a person's quasi-identifiers, and guesses in proportion, to name the sensitive value, at most 1/l
-for every combination that occurs; and, where the models `local-dp` or `amplification` are asked for, what a row tells
-of its sensitive value within their bounds. With `--p` they are given by hand; the report says what risk they leave.
+What it does. Every row keeps its value of an attribute with probability p; otherwise it shows one of the attribute's
+other values, each equally likely. Attributes are distorted independently. `--on qi` distorts the quasi-identifiers
+(RR-QI), `--on sensitive` the sensitive attributes (RR-S), `--on both` whichever of them it takes (RR-Both). The p are
+those of least distortion, by the product of the squared norms of the inverse distortion matrices, that keep Pr(S | QI),
+the chance of an attacker who knows a person's quasi-identifiers, and guesses in proportion, to name the sensitive
+value, at most 1/l for every combination that occurs; and, where the models `local-dp` or `amplification` are asked for,
+what a row tells of its sensitive value within their bounds. With `--p` they are given by hand; the report says what
+risk they leave.
 
 What it guarantees. The risk 1/l is that of the paper's attacker, who guesses in proportion to what a row may have
 been; it is bounded on average over the randomization. It is no bound on an ordinary attacker, who reconstructs the

@@ -32,10 +32,10 @@ from anonymize.table import Table
 
 TOP_DOWN, BOTTOM_UP = "top-down", "bottom-up"
 WHOLE_ROWS = 10_000
-"""Of more different rows, other methods than the one that was asked for work within Mondrian's parts. A row of many
-columns counts for several."""
+"""With more different rows than this, methods other than the one that was asked for work within Mondrian's parts. A row
+of many columns counts for several."""
 TRIAL_ROWS = 100_000
-"""Of more rows, starts are compared as they are, and only Mondrian's with that of the method."""
+"""With more rows than this, starts are compared as they are, and only Mondrian's with that of the method."""
 TRIALS = (3, 5)
 """Passes of a trial at most, and the share of all passes that it takes: one in so many. Where that is less than one,
 starts are compared as they are."""

@@ -57,7 +57,7 @@ def _weights(scene: Scene, drawn: ShownRows) -> Floats:
 
 def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
     """(classes,) the highest chance that a narrowed condition holds exactly one row, 0 where nothing can be narrowed;
-    (classes, attributes) the spans of that condition. Of those alike the first attribute's, and its first part."""
+    (classes, attributes) the spans of that condition. Ties go to the first attribute, and its first part."""
     release = scene.release
     first, last = release.first[classes], release.last[classes]
     best, low, high = np.zeros(len(classes)), first.copy(), last.copy()
@@ -78,7 +78,7 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
 
 def _parts(tree: Taxonomy | None, first: Ints, last: Ints) -> list[tuple[Ints, Ints, Ints]]:
     """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
-    each entry. Of numbers both ends; of a node the branches below it."""
+    each entry. For numbers these are both ends; for a node, the branches below it."""
     wide = np.flatnonzero(first < last)
     if tree is None:
         return [(wide, ends[wide], ends[wide]) for ends in (first, last)]

@@ -91,7 +91,8 @@ class _Chains:
         return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
 
     def fitting(self, scene: Scene, linked: list[EarlierRows], own: Ints) -> Iterator[tuple[slice, Bools]]:
-        """Of some targets after the other, (targets, histories) which ones could be theirs. `own`: their histories."""
+        """For one batch of targets after the other, (targets, histories) which ones could be theirs. `own`: their
+        histories."""
         releases = [scene.release, *(each.release for each in linked)]
         step = max(CELLS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
         for start in range(0, len(own), step):

@@ -31,7 +31,7 @@ BINS = 32
 CLASSES = 20_000
 VALUES = 50
 PENALTY = 1.0
-"""Of squared coefficients, beside the log-likelihood of all rows."""
+"""The weight of squared coefficients beside the log-likelihood of all rows."""
 STEPS = 100
 
 

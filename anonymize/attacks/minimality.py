@@ -95,7 +95,7 @@ def _places(scene: Scene, members: Ints, targets: Ints) -> Ints:
 
 
 def _refinements(scene: Scene, members: Ints, fewest: int) -> list[Ints]:
-    """Of each attribute that can be refined with enough people in every part, (members,) the part of each."""
+    """For each attribute that can be refined with enough people in every part, (members,) the part of each member."""
     codes = scene.everybody.codes[members]
     refinements = []
     for column in range(codes.shape[1]):

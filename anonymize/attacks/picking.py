@@ -28,7 +28,7 @@ def shares_of(weights: Any) -> Any:
 
 def picked(shares: Any, people: TargetPeople, release: ShownRows) -> Floats:
     """(people,) the chance that a row of the class whose rows have the largest share each is the person's. Where it is
-    not known which row that is, the share itself. Of classes alike the first is taken."""
+    not known which row that is, the share itself. Ties go to the first class."""
     if not len(people):
         return np.zeros(0)
     of_row = shares.copy()

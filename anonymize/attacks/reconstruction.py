@@ -1,10 +1,10 @@
 """Reconstruction: undoes on average what a randomized release or groups of values did, and guesses the likeliest value.
 
-Knows: the quasi-identifiers of one person, and of a randomized release the parameters that come with it.
-Does: of a randomized table estimates how many people of these quasi-identifiers have each sensitive value, by the
-inverse distortion, and guesses the value of most. Of a bucketized one (anatomy's pair) learns in turn how values go
-together with each quasi-identifier, and which row of a group each value is of, until ten rounds are over; guesses what
-the person's rows then have most of.
+Knows: the quasi-identifiers of one person and, for a randomized release, the parameters that come with it.
+Does: for a randomized table, estimates by the inverse distortion how many people with these quasi-identifiers have each
+sensitive value, and guesses the most frequent one. For a bucketized one (anatomy's pair), learns in turn how values go
+together with each quasi-identifier, and which row of a group each value belongs to, for ten rounds; then guesses the
+value that the person's rows most likely have.
 Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
 the same attack on people who are not in the release.
 Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.

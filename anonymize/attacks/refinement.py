@@ -14,7 +14,7 @@ Figures: the share of the targets' combinations that is ruled out (`ruled_out`),
 another inside (`nested`), and of how many of them k bounded how their rows are spread (`bounded`).
 Limits: quasi-identifiers are taken to be independent, and each class is looked at by itself, where the linear program
 of the source shares the rows of a combination among all later classes. Sizes are used where k is all that was asked,
-and hierarchies have the classes' spans as nodes. Of the metric by which rounds chose nothing is used.
+and hierarchies have the classes' spans as nodes. The metric by which rounds were chosen is not used.
 Source: Chhillar, Righi, Sutter and Kornaropoulos, Exposing privacy risks in anonymizing clinical data: combinatorial
 refinement attacks on k-anonymity without auxiliary information, 2025.
 """

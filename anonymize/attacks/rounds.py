@@ -59,8 +59,8 @@ def spread(
     release: ShownRows, classes: Ints, inside: Any, points: Ints, left: Bools, levels: Sequence[Ints], k: int
 ) -> SpreadPoints:
     """The combinations (classes, points, attributes) that are `left`, spread so that none of an earlier round stands
-    for more than k - 1 of the rows. Of several rounds before a class, that which leaves it the fewest combinations; of
-    those alike the one of the lowest levels."""
+    for more than k - 1 of the rows. If several rounds come before a class, the one that leaves it the fewest
+    combinations counts; ties go to the one of the lowest levels."""
     chosen = np.full(left.shape, -1)
     fewest = np.full(len(classes), left.shape[1] + 1)
     for vector, wider in _rounds(release, inside, levels):

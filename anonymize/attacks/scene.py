@@ -1,8 +1,8 @@
 """What attackers may see: released rows as regions of the quasi-identifiers, and people as their neighbours see them.
 
 Columns are codes as everywhere: a cell of a release spans the codes from `first` to `last`. An attacker asks which
-cells could be about a person by whether the person's code lies in the span, not by equal text. Of a released set, the
-span is taken, and a person's missing value is not used: this makes attackers weaker, never stronger, than they claim.
+cells could be about a person by whether the person's code lies in the span, not by equal text. A released set counts as
+its span, and a person's missing value is not used: this makes attackers weaker, never stronger, than they claim.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Everybody of the first release has a row in the second as well, with the same sensitive values, and the rows of the
 second that are of nobody in the first are newcomers (Fung, Wang, Fu and Pei, EDBT 2008). Two classes may be about one
-person where what they show can be true of one. Of such a pair, and each value s, let g1 and g2 rows have s:
+person where what they show can be true of one. For such a pair and each value s, let g1 and g2 rows have s:
 
 *forward*, *cross*: of the g1 rows of the first class (forward), or the g2 of the second (cross), at most min(g1, g2)
     can be those of a person who is in both. What is left of either class is the sum over s of min(g1, g2): the two are

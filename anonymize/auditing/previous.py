@@ -339,7 +339,7 @@ def _leaves(name: str, path: Path, *, normalize: bool) -> dict[str, Span]:
 
 
 def _may_hide(a: str, b: str, hidden: str) -> bool:
-    """Of labels that a builder cuts or masks: whether they agree wherever neither shows the suppressed text."""
+    """Whether labels that a builder cuts or masks agree wherever neither shows the suppressed text."""
     if hidden in (a, b):
         return True
     if len(a) == len(b):

@@ -15,7 +15,7 @@ import polars as pl
 from anonymize.verify.pseudonyms import published
 
 Whose = Callable[[Sequence[bytes]], pl.Series | None]
-"""Of some secrets (rows,) whom each row is about; None where that is not known."""
+"""By a secret, (rows,) whom each row is about; None where that is not known."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ MEANINGS = {
 
 ADVICE = {
     DONE: "",
-    UNSAFE: "Nothing was written. Of an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
+    UNSAFE: "Nothing was written. After an `audit`: do not publish the table. `--allow-unsafe` writes a release all "
     "the same, with `satisfied: false` in its report and exit code 0. A requirement that could not be shown has "
     "`satisfied: null`: the [report](report.md#what-could-not-be-shown) lists the cases.",
     USAGE: "The message names the option, or line and column of the spec. `--force` overwrites outputs.",

@@ -63,7 +63,7 @@ class Coding:
         return values
 
     def applied(self, values: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
-        """Of sorted distinct numbers (n,): those that are left, and (n,) which of them each has become."""
+        """The sorted distinct numbers (n,) that are left, and (n,) which of them each has become."""
         left, place = np.unique(self.clipped(values), return_inverse=True)
         return left, place.astype(np.int64)
 

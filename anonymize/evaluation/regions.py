@@ -5,7 +5,7 @@ domain.
 costs follows from the region alone, so that the release of any tool is measured alike.
 
 Some texts have two meanings: `5..10` may be a node of the hierarchy, which ends below 10, or an interval that ends with
-it. A column of which every interval is a label is read as labels. Of several nodes with one label the widest is taken.
+it. A column of which every interval is a label is read as labels. If several nodes have one label, the widest is taken.
 `ambiguous` counts the texts whose meanings cost differently.
 """
 

@@ -6,8 +6,8 @@ each of the pattern's, on the same attribute and in the same direction, and is a
 it as a whole: of these it is true, whatever the values behind them are. Two things have to be near the pattern, in rows
 and in the share of the label: what the reader counts in the release, and what the same conditions hold of in the
 original. Without the second, a release of wide regions would be credited with `from 4000: 1,330 rows` for
-`from 7298: 1,330 rows`, where it only hides that there are more. Of all statements the one is looked for whose largest
-difference, each in units of its tolerance, is least.
+`from 7298: 1,330 rows`, where it only hides that there are more. The search is for the statement whose largest
+difference, in units of the tolerance, is least.
 
 The search moves one condition at a time to its best boundary for as long as that helps, once from the pattern's own
 boundaries and once from those with which each condition by itself is nearest to what it is on the original. So it may

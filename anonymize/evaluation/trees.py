@@ -54,7 +54,7 @@ class LabelledRegions:
 
     @classmethod
     def of_rows(cls, first: Ints, last: Ints, labels: Ints, size: int) -> LabelledRegions:
-        """Of rows (rows, attributes) with a label each (rows,) below `size`; equal ones become one region."""
+        """The regions of rows (rows, attributes) with a label each (rows,) below `size`; equal ones become one."""
         ends = [*first.T, *last.T]
         keys, span = mixed_radix(ends, [int(codes.max(initial=0)) + 1 for codes in ends])
         groups = KeyGroups.of(keys, max(span, 1))
@@ -92,7 +92,7 @@ class TreeNode:
 
     @property
     def share(self) -> float:
-        """Of the rows, those with the label; 0 where there are none."""
+        """The share of rows that have the label; 0 where there are no rows."""
         return float(self.counts[self.label] / max(self.rows, 1))
 
 

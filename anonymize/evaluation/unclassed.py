@@ -183,7 +183,7 @@ class BucketizedRelease:
         return _groups(self.frame, self.group)["len"].to_numpy().astype(np.int64)
 
     def classes(self) -> dict[str, Any]:
-        """Of the groups."""
+        """The block `classes`, whose figures are those of the groups."""
         return classes_block(pl.Series(self.sizes))
 
     def metrics(self) -> dict[str, Any]:

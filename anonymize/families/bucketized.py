@@ -120,7 +120,7 @@ class BucketizedDraft(Draft):
 def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:
     """The table in pieces, with the column of groups (from 1) behind all others.
 
-    Of two files it has no sensitive attribute; of one it has the text of another row of the group.
+    With two files it has no sensitive attribute; with one it has the text of another row of the group.
     """
     null = null_text(request.spec, table.source.format, form)
     (column,) = table.sensitive

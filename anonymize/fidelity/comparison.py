@@ -186,9 +186,9 @@ class _JointCounts:
         return np.bincount(self.class_of[self.class_of >= 0], minlength=self.classes).astype(np.float64)
 
     def joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
-        """Of each pair of columns of which the first is generalized (bins of the one, bins of the other) the rows that
-        are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for some
-        classes after the other, as what all of them show would take more memory than anything else."""
+        """For each pair of columns of which the first is generalized, (bins of the one, bins of the other) the rows
+        that are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for
+        some classes after the other, as what all of them show would take more memory than anything else."""
         pairs = [(a, b) for a, b in combinations(range(len(columns)), 2) if columns[a].after is not None]
         joint = {(a, b): np.zeros((columns[a].bins, columns[b].bins)) for a, b in pairs}
         filled = [None if each.after is None else each.after.filled(self._weights) for each in columns]

@@ -12,7 +12,7 @@ that compare a class with all rows that are released (t-closeness and the like),
    dropped too, and so on until none fails.
 
 No set of published classes that is legal lacks a class of the first kind: whatever is suppressed beside it, the whole
-that it is compared with is the same. Of dropped classes there may be other sets that are legal, some with fewer rows.
+that it is compared with is the same. Other sets of dropped classes may be legal too, some with fewer rows.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ class Estimated:
     axes: Axes
     estimate: Callable[[Axes], Floats]
     count: Callable[[Axes], Floats] | None = None
-    """Of some axes the table without the sensitive attribute, where that is known without an estimate."""
+    """The table of some axes without the sensitive attribute, where that is known without an estimate."""
 
     @property
     def names(self) -> list[str]:

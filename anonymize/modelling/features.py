@@ -1,8 +1,8 @@
-"""Regions as numbers that learners take: two of each quasi-identifier, its ends.
+"""Regions as numbers that learners take: two for each quasi-identifier, its ends.
 
-Of a number they are the ends of its interval, of a category the positions of the first and the last leaf under its
-node, in the order of the hierarchy. What is missing may be any number: it spans all of the training part. Where both
-ends are equal in every training row, as they are in an original table, one of them is left out.
+For a number these are the ends of its interval; for a category, the positions of the first and the last leaf under
+its node, in the order of the hierarchy. What is missing may be any number: it spans all of the training part. Where
+both ends are equal in every training row, as they are in an original table, one of them is left out.
 
 Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, section 4.2.
 """

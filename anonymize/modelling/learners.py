@@ -158,8 +158,8 @@ def scores(learner: Learner, seed: int, train: tuple[Floats, Any], test: tuple[F
 
 
 def _auc(model: Any, x: Floats, truth: NDArray[Any]) -> float | None:
-    """Area under the curve; of several labels the mean over each against the rest, weighted by rows. Of labels that the
-    model has never seen, or that all rows or none have, there is no curve; None where there is none at all."""
+    """Area under the curve; with several labels, the mean over each against the rest, weighted by rows. A label that
+    the model has never seen, or that all rows or none have, has no curve; None where no label has one."""
     labels = model.classes_
     decided = model.predict_proba(x) if hasattr(model, "predict_proba") else model.decision_function(x)
     if decided.ndim == 1:

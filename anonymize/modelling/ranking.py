@@ -10,7 +10,7 @@ from anonymize.metrics.targets import conditional_entropy, squared_error
 from anonymize.table import Attribute, Table
 
 PARTS = 10
-"""Of about equally many rows, into which numbers are parted."""
+"""Numbers are divided into so many parts of about equally many rows."""
 
 
 def by_information(table: Table, target: str) -> list[int]:

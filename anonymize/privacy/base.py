@@ -33,7 +33,7 @@ from anonymize.privacy.protected import values_of
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
 SMALLEST_FRACTION = 1e-10
-"""Of a population: no table of one row is a smaller share of mankind."""
+"""The smallest share of a population: no table of one row is a smaller share of mankind."""
 MANY = 2**60
 """More rows than any table has."""
 
@@ -101,8 +101,8 @@ class Limit:
         return at_most(figures, required) if self.comparison == "at most" else figures < required * (1 - TOLERANCE)
 
     def strongest(self, figures: Measured) -> float | int | None:
-        """The strongest parameter that all figures meet; None of no classes, and where no number is enough, or none is
-        too much."""
+        """The strongest parameter that all figures meet; None if there are no classes, and where no number is enough,
+        or none is too much."""
         if not figures.size:
             return None
         extreme = float(figures.min() if self.worse == "lower" else figures.max())
@@ -160,10 +160,10 @@ class ClassModel(Model):
     measure: Callable[[Groups, str | None, Any], Measured]
     """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
     scope: Literal["class", "table"] = "class"
-    """What must be within the limits: every class, or the table as a whole. Of a model of the table, `satisfied` is
-    what a search may ask of every class: enough for the table to meet the model, and no more than the model where all
-    rows are one class. A search that can weigh classes against each other asks `necessary` of them, and the table for
-    the rest."""
+    """What must be within the limits: every class, or the table as a whole. For a model of the table, `satisfied`
+    is what a search may ask of every class: enough for the table to meet the model, and no more than the model where
+    all rows are one class. A search that can weigh classes against each other asks `necessary` of them, and the table
+    for the rest."""
     grows: bool = False
     """A class that meets the model still does with any further rows, whether these meet it or not."""
     by_size: bool = False
@@ -187,7 +187,7 @@ class ClassModel(Model):
         return max([1, *(limit.rows(required) for limit, required in limits if limit.rows)])
 
     def least_values(self, parameters: Any) -> int:
-        """Of a diverse model, the fewest values, each of them once, with which a group meets it, whichever they are."""
+        """The fewest values, each of them once, with which a group meets a diverse model, whichever they are."""
         return max([1, *(limit.rows(required) for limit, required in self.required(parameters) if limit.rows)])
 
     def needs_everybody(self, parameters: Any) -> bool:
@@ -223,8 +223,8 @@ class ClassModel(Model):
         return np.ones(len(measured), np.bool_)
 
     def rows_over(self, sizes: NDArray[np.int64], rows: int, parameters: Any) -> int:
-        """Of a model of the table, a number of rows: if classes of these `sizes` (C,), of `rows` in all, are released,
-        or any that they are made of, no fewer are suppressed. 0 where nothing is known."""
+        """For a model of the table, a lower bound on the suppressed rows if classes of these `sizes` (C,), of `rows` in
+        all, are released, or any that they are made of. 0 where nothing is known."""
         return 0
 
     def achieved(self, measured: Measured, parameters: Any) -> Achieved:

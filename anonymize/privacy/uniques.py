@@ -104,7 +104,7 @@ class _Likelihood:
         self.larger = count - np.cumsum(np.bincount(sizes, classes, minlength=int(sizes[-1]) + 1))[1:-1]
 
     def maximum(self) -> tuple[float, float]:
-        """Theta and alpha. Of several maxima, which does not occur in practice, one."""
+        """Theta and alpha; any one of several maxima, which do not occur in practice."""
         place = self._place(0.0, math.log(len(self.by_class)))
         slope, step = self._by_alpha(place, 0.0)
         if slope <= 0:

@@ -1,7 +1,8 @@
 """How much a row of a randomized attribute tells of its value: the ratio p / q, and what bounds it.
 
-Of all values that can be shown, and any two that they may have been, the largest ratio of probabilities is that of a
-value that is kept and one that is replaced: gamma = p / q. Its logarithm is the epsilon of local differential privacy.
+Compare the probabilities of showing one value, given any two values that it may have been. Their ratio is largest
+between a value that is kept and one that is replaced: gamma = p / q. Its logarithm is the epsilon of local differential
+privacy.
 """
 
 from __future__ import annotations

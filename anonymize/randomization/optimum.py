@@ -1,9 +1,9 @@
 """The parameters that lose least, found by sequential quadratic programming from several starts.
 
-Of thousands of bounds a handful binds. A search is given those that are worst at its start, and those that earlier
-searches were given; bounds that its result breaks are added, and it goes on from there, until none is broken. It ends
-early where it comes near what an earlier one has found. The best of all starts is moved along a line until it lies on
-the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
+Only a handful of thousands of bounds is binding. A search is given those that are worst at its start, and those that
+earlier searches were given; bounds that its result breaks are added, and it goes on from there, until none is broken.
+It ends early where it comes near what an earlier one has found. The best of all starts is moved along a line until it
+lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
 Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
 attribute. In general the problem has several local optima; the result is the best of those that were reached. The

@@ -61,7 +61,7 @@ class DisclosureCells:
         return np.cumsum(np.diff(self.groups, prepend=-1) != 0) - 1
 
     def worst(self) -> DisclosureCells:
-        """Of every group the cell with the largest exposed share times l: enough where S is left alone."""
+        """For every group, the cell with the largest exposed share times l: enough where S is left alone."""
         weight = self.exposed * self.l
         order = np.lexsort((weight, self.owner))
         last = order[np.append(self.starts[1:], len(order)) - 1]

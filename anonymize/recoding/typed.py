@@ -20,7 +20,7 @@ class NumberColumns:
 
     @classmethod
     def of(cls, spec: Spec, form: str) -> NumberColumns:
-        """Of a release in a format: the bounds, means and medians of numeric quasi-identifiers; none in a CSV."""
+        """Those of a release in a format: the bounds, means and medians of numeric quasi-identifiers; none in a CSV."""
         numeric = [name for name, definition in spec.quasi_identifiers.items() if definition.type == "numeric"]
         suffixes = {"interval": [], "bounds": BOUNDS}.get(spec.output.numeric, [""])
         names = [] if form.startswith("csv") else [name + suffix for name in numeric for suffix in suffixes]

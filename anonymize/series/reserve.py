@@ -1,8 +1,8 @@
 """How many people more than k a new class is made for, by how many leave.
 
-Of n people who come into a class, each is still there after `NIGHTS` releases with the same probability, which the
-series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k + r have from k + r to
-2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the expected share of
+When n people come into a class, each of them is still there after `NIGHTS` releases with the same probability, which
+the series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k + r have from k + r
+to 2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the expected share of
 people withheld is at most `SHARE`. One more is taken to have left than have, so that a quiet start promises nothing.
 """
 

@@ -5,9 +5,9 @@ under the lowest node that covers the class over all leaves. Categorical attribu
 children of that node, the one nearest the median of the leaf order; where no such boundary leaves enough rows on both
 sides, at the boundary of leaves nearest the median.
 
-Of equal ranges, and in a whole table all that are weighed alike are equal, the attribute of fewer leaves is cut: its
-values are exact after fewer cuts. Of equally many leaves it is the one that the spec lists first. The source leaves
-this open; its own example of six patients comes out as printed, in whatever order the spec lists the attributes.
+If ranges are equal, as all that are weighed alike are in a whole table, the attribute with fewer leaves is cut: its
+values are exact after fewer cuts. If these are equal as well, it is the one that the spec lists first. The source
+leaves this open; its own example of six patients comes out as printed, in whatever order the spec lists the attributes.
 
 Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 3.
 """

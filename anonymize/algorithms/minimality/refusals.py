@@ -158,7 +158,7 @@ class MostFrequent:
 
     @classmethod
     def of(cls, runs: Runs, classes: int) -> MostFrequent:
-        """Of the values of runs."""
+        """Those of the values in runs."""
         order = np.lexsort((-runs.counts, runs.classes))
         starts = np.searchsorted(runs.classes, np.arange(classes + 1))
         return cls(starts_of(runs.counts[order]), starts)

@@ -1,8 +1,8 @@
 """How many of a value's rows are in a part of a class, if it is known that they are many.
 
-Of a class of `whole` rows, `marked` have a value; a part of it has `drawn` rows. If every arrangement of the values in
-the class is equally likely, the part has X rows of the value, X hypergeometric. E[X | X >= t] is a sum of terms of
-which each follows from the one before by a quotient of small numbers.
+A class has `whole` rows, of which `marked` have a value; a part of it has `drawn` rows. If every arrangement of the
+values in the class is equally likely, the part has X rows of the value, X hypergeometric. E[X | X >= t] is a sum of
+terms of which each follows from the one before by a quotient of small numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.privacy.base import TOLERANCE
 
 NEGLIGIBLE = 1e-14
-"""Of the sum so far, what is left out at its end."""
+"""The share of the sum so far that is left out at its end."""
 
 
 def unrevealing(whole: Ints, marked: Ints, drawn: Ints, present: Ints, most: Floats) -> Bools:

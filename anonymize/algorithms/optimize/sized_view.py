@@ -1,11 +1,11 @@
 """A node of the search where the size of a class alone decides: the figures of `moves`, and a bound that knows more.
 
-The bound. Let a class have n rows, and let it be parted by some split of the tail. Of the classes that become of it, at
-most n // k are kept, which costs the least where they are even. If two or more are kept, some split of the tail parts
-them: both sides have k rows, and are parted on their own. If no more than one is kept, it costs what `Cost.whole` says.
-So the class costs no less than the cheapest of these ways, and a set costs no less than the classes together; and no
-less than the best split of the tail leaves, unless it is the head itself. The published bound knows of the cells of the
-allset only; each class counts with the higher of both.
+The bound. Let a class have n rows, and let it be parted by some split of the tail. At most n // k of the
+classes that it becomes are kept, which costs the least where they are even. If two or more are kept, some split of the
+tail parts them: both sides have k rows, and are parted on their own. If no more than one is kept, it costs what
+`Cost.whole` says. So the class costs no less than the cheapest of these ways, and a set costs no less than the classes
+together; and no less than the best split of the tail leaves, unless it is the head itself. The published bound knows of
+the cells of the allset only; each class counts with the higher of both.
 """
 
 from __future__ import annotations

@@ -87,4 +87,4 @@ class CountSource(Protocol):
         """Parts classes; called for the steps in their order."""
 
     def counts(self, classes: Ints) -> tuple[Runs, ...]:
-        """Of each attribute, how many rows of some classes (m,), ascending, have each code."""
+        """For each attribute, how many rows of some classes (m,), ascending, have each code."""

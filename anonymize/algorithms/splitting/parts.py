@@ -71,7 +71,7 @@ class CodedRows:
         return tuple(Runs.joined(own) for own in zip(*pieces, strict=True))
 
     def _runs(self, classes: Ints, attributes: Sequence[int], first: int) -> list[Runs]:
-        """Of each attribute, the counts of neighbouring classes, the places of which begin at `first`."""
+        """The counts of neighbouring classes, whose places begin at `first`, by attribute."""
         runs = []
         for table, attribute in zip(self._counted(classes, attributes), attributes, strict=True):
             occupied, size = np.flatnonzero(table), self.sizes[attribute]
@@ -80,7 +80,7 @@ class CodedRows:
         return runs
 
     def _counted(self, classes: Ints, attributes: Sequence[int]) -> Iterator[NDArray[np.uint32]]:
-        """Of each attribute (classes * size,) rows of each class and code. Counts are added where they are: a table of
+        """For each attribute, (classes * size,) rows of each class and code. Counts are added where they are: a table of
         its own for each chunk would be larger than the chunk."""
         sizes = [self.sizes[attribute] for attribute in attributes]
         tables = [np.zeros(len(classes) * size, np.uint32) for size in sizes]

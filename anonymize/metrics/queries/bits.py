@@ -73,8 +73,8 @@ def positions(words: Words) -> Ints:
 
 
 def ranks(values: NDArray[Any], thresholds: NDArray[Any]) -> Ints:
-    """(items,) how many of the thresholds, which ascend, are at or below each value. Of many codes of few values, each
-    value is looked up once."""
+    """(items,) how many of the thresholds, which ascend, are at or below each value. If there are many codes and few
+    values, each value is looked up once."""
     if np.issubdtype(values.dtype, np.integer) and len(values) and values.min() >= 0 and values.max() < len(values):
         every = np.searchsorted(thresholds, np.arange(values.max() + 1), "right").astype(np.int64)
         return np.asarray(every.take(values))

@@ -1,7 +1,7 @@
 """Random COUNT queries.
 
 Each restricts some quasi-identifiers: as many as it is told, or any number of them, drawn evenly; which ones is drawn
-evenly, too. Of each it takes
+evenly, too. From each it takes
 
 - a range between two leaves that are drawn evenly;
 - with a selectivity s, a range of so many leaves that all ranges of the query together cover the share s of the joint
@@ -9,7 +9,7 @@ evenly, too. Of each it takes
 - as a point, the value of a row of the original that is drawn evenly, so that its true count is not 0. In place of a
   missing number it takes the value of another row, and then there may be no such row.
 
-A range of numbers runs over the values that occur. Of several seeds the queries are put together.
+A range of numbers runs over the values that occur. The queries of several seeds are put together.
 
 Source for selectivities: Xiao and Tao, Anatomy: simple and effective privacy preservation, VLDB 2006, section 6.
 """

@@ -34,7 +34,7 @@ class ItemEnds:
 
     @classmethod
     def of(cls, leaves: Integers, queries: Queries, index: int) -> ItemEnds:
-        """Of items as leaves, whose start is their stop: one order of thresholds serves both."""
+        """The ends of items that are leaves, whose start is their stop: one order of thresholds serves both."""
         both = np.concatenate([queries.last[:, index] + 1, queries.first[:, index]])
         thresholds, of_boxes = thresholds_of(both, np.tile(queries.restricted[:, index], 2))
         until, begin = np.split(of_boxes, 2)
@@ -43,7 +43,7 @@ class ItemEnds:
 
     @classmethod
     def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:
-        """Of regions as numbers."""
+        """The ends of items that are regions of numbers."""
         until, begin = met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
         nowhere = np.where(np.isnan(start), np.inf, start)
         return cls._ranked(nowhere, stop, until, begin, queries, index)
@@ -65,7 +65,7 @@ class ItemEnds:
         return cls(ranks(start, uppers), ranks(stop, lowers), counts, until, begin)
 
     def bits(self, block: slice) -> MetItems:
-        """Of some items."""
+        """Those of some items."""
         of_start, of_stop = self.thresholds
         starts = PrefixBits.of(self.start[block], of_start)
         return MetItems(self, starts, starts if self.stop is self.start else PrefixBits.of(self.stop[block], of_stop))

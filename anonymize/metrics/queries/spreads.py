@@ -45,7 +45,7 @@ class Spreads:
 
     @classmethod
     def of(cls, start: Floats, stop: Floats, weights: Floats, whole: bool) -> Spreads:
-        """Of regions (regions,) with so many rows; nan for a missing number."""
+        """The spread of regions (regions,) with so many rows; nan for a missing number."""
         absent = np.isnan(start)
         ends = np.stack([np.where(absent, np.inf, start), np.where(absent, np.inf, stop)])
         order = np.lexsort(ends[::-1])
