@@ -80,8 +80,8 @@ class CodedRows:
         return runs
 
     def _counted(self, classes: Ints, attributes: Sequence[int]) -> Iterator[NDArray[np.uint32]]:
-        """For each attribute, (classes * size,) rows of each class and code. Counts are added where they are: a table of
-        its own for each chunk would be larger than the chunk."""
+        """For each attribute, (classes * size,) rows of each class and code. Counts are added where they are: a table
+        of its own for each chunk would be larger than the chunk."""
         sizes = [self.sizes[attribute] for attribute in attributes]
         tables = [np.zeros(len(classes) * size, np.uint32) for size in sizes]
         place = np.full(int(classes.max()) + 2, -1)
