@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from anonymize.cli.compare import compare
 from tests.cli.conftest import Call, Desk
 
 
@@ -33,7 +35,39 @@ def test_a_table_a_choice_and_a_page(desk: Desk, call: Call, tmp_path: Path) -> 
     assert [line.rpartition(" -k ")[2] for line in lines] == ["3", "6"]
 
 
-@pytest.mark.parametrize("rule", ["lowest", "fastest-within", "fastest-within x%"])
+def test_results_and_releases_are_kept_where_they_were_asked_for(desk: Desk, call: Call, tmp_path: Path) -> None:
+    arguments = ("compare", desk.spec, "--algorithms", "mondrian,", "-k", "3,")
+    (tmp_path / "kept").mkdir()
+    ended = call(*arguments, "--no-cache", "--keep", tmp_path / "kept", "-q")
+    assert (ended.code, ended.out, ended.err) == (0, b"", "")
+    assert len(list((tmp_path / "kept").iterdir())) == 1 and not (tmp_path / "cache").exists()
+    ended = call(*arguments, "--cache", tmp_path / "mine", "--json")
+    assert ended.out.endswith(b"}\n") and not ended.out.endswith(b"\n\n")
+    assert any((tmp_path / "mine").iterdir()) and not (tmp_path / "cache").exists()
+
+
+def test_cores_are_shared_by_the_releases_made_at_a_time(
+    desk: Desk, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "7")
+    cores = os.cpu_count() or 1
+    for processes, each in ((("-j", 1), cores), (("-j", 2 * cores), 1), ((), 1)):
+        assert call("compare", desk.spec, "--algorithms", "mondrian", *processes).code == 0
+        assert os.environ["POLARS_MAX_THREADS"] == str(each)
+    assert any((tmp_path / "cache" / "anonymize" / "compare").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("rule", "share"), [("lowest-loss", None), ("fastest-within 5%", 0.05), ("fastest-within 12.5%", 0.125)]
+)
+def test_what_a_rule_gives_up_for_speed(desk: Desk, rule: str, share: float | None) -> None:
+    context = compare.make_context("compare", [str(desk.spec), "--algorithms", "mondrian", "--pick", rule])
+    assert context.params["pick"] == (pytest.approx(share),)
+
+
+@pytest.mark.parametrize(
+    "rule", ["lowest", "fastest-within", "fastest-within x%", "slowest-within 5%", "fastest-within 5"]
+)
 def test_rules_that_there_are_not_are_refused(desk: Desk, call: Call, rule: str) -> None:
     assert call("compare", desk.spec, "--algorithms", "mondrian", "--pick", rule).code == 2
     assert call("compare", desk.spec, "--algorithms", "mondrian", "-k", "five").code == 2

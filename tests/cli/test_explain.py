@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import click
 import pytest
@@ -73,6 +74,40 @@ def test_links_of_the_pages_are_left_out() -> None:
 def test_a_name_that_is_none_suggests_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(click.UsageError, match=f"Did you mean '{right}'"):
         explain.main([wrong], standalone_mode=False)
+
+
+def test_a_name_like_none_that_there_is_is_told_where_all_are_listed() -> None:
+    with pytest.raises(click.UsageError, match=r"called 'qqqq'\. Without a name, all of them are listed\."):
+        explain.main(["qqqq"], standalone_mode=False)
+
+
+def on_a_terminal(name: str) -> list[str]:
+    """The lines of an explanation on a terminal of 80 columns, without their styles."""
+    shown = CliRunner().invoke(explain, [name, "--color", "always"], color=True, env={"COLUMNS": "80"}).output
+    return [line.rstrip() for line in click.unstyle(shown).splitlines()]
+
+
+def test_paragraphs_are_filled_anew_on_a_terminal_and_what_is_indented_is_not() -> None:
+    lines = on_a_terminal("recursive-cl-diversity")
+    at = lines.index("Parameters:")
+    assert [line.partition(":")[0] for line in lines[at + 2 : at + 4]] == ["    c", "    l"]
+    assert lines[1] == "" and lines[2] != "" and max(map(len, lines[:at])) <= 80
+    paragraph = explained("recursive-cl-diversity").split("\n\n")[1].split()
+    filled = lines[2 : lines.index("", 2)]
+    assert " ".join(filled).split() == paragraph
+    assert all(len(f"{line} {after.split()[0]}") > 80 for line, after in pairwise(filled))
+
+
+def test_lists_keep_their_items_on_a_terminal() -> None:
+    items = [line[:20] for line in explained("t-closeness").splitlines() if line.startswith("- ")]
+    assert len(items) > 1
+    assert [line[:20] for line in on_a_terminal("t-closeness") if line.startswith("- ")] == items
+
+
+def test_two_manuals_are_parted_by_a_line_on_a_terminal_too() -> None:
+    lines = on_a_terminal("ncp")
+    first, second = (number for number, line in enumerate(lines) if line.startswith("ncp ("))
+    assert first == 0 and lines[second - 1] == ""
 
 
 def test_styled_on_a_terminal_alone() -> None:

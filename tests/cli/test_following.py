@@ -59,6 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["validate", "spec.yaml", "-i", "t.csv"], 0, "release spec.yaml -i t.csv -o released.csv -r report.html"),
         (["init", "t.csv", "-o", "first spec.yaml"], 0, "validate 'first spec.yaml'"),
         (["mondrian", "wrong.yaml"], 2, "validate wrong.yaml"),
+        (["evaluate", "wrong.yaml", "released.yaml"], 2, "validate wrong.yaml"),
         (["example", "survey", "-o", "try"], 0, "validate try/survey.yaml"),
         (["example", "adult"], 0, "validate adult/adult.yaml -i adult.csv"),
     ],
@@ -77,6 +78,14 @@ def test_the_next_command(
 
 def test_a_release_on_standard_output_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(lambda: run(["mondrian", "spec.yaml"])) == 0
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_a_spec_that_was_being_checked_is_not_to_be_checked_next(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
+    assert outcome(lambda: run(["validate", "wrong.yaml"])) == 2
     assert "next: " not in capsys.readouterr().err
 
 
