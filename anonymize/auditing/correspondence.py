@@ -49,8 +49,6 @@ def correspondence(before: Audited, now: Audited) -> Correspondence:
     if first.height * second.height > MOST_PAIRS:
         return Correspondence(None, None)
     pairs = compatible(now, second, first).rename({"class": "new", "previous": "old"})
-    if pairs.is_empty():
-        return Correspondence(None, None)
     shape = (first.height, second.height)
     may_share = _matrix(pairs["old"], pairs["new"], np.ones(pairs.height), shape)
     figures = [_left(may_share, *counts) for counts in _counts(before, now, first, second)]

@@ -26,8 +26,9 @@ def measured(folder: Path, first: list[str], second: list[str], spec: str = SPEC
     (folder / "countries.csv").write_text(COUNTRIES)
     (folder / "spec.yaml").write_text(spec)
     loaded = load(folder / "spec.yaml", PARAMETERS)
+    header = "country,ill,job" if "job" in spec else "country,ill"
     for name, rows in (("first.csv", first), ("second.csv", second)):
-        (folder / name).write_text("\n".join(["country,ill", *rows]) + "\n")
+        (folder / name).write_text("\n".join([header, *rows]) + "\n")
     with ExitStack() as stack:
         before, now = (
             stack.enter_context(opened(loaded, folder / name, classified=True)) for name in ("first.csv", "second.csv")
@@ -59,6 +60,28 @@ def test_without_a_sensitive_attribute_rows_are_counted(tmp_path: Path) -> None:
     spec = SPEC.replace("sensitive: {ill: {}}", "insensitive: [ill]")
     first, second = ["Europe,flu"] * 5, ["UK,flu"] * 6 + ["France,flu"] * 7
     assert measured(tmp_path, first, second, spec) == Correspondence(5, 6)
+
+
+def test_newcomers_with_a_value_that_nobody_had_stay_as_many_as_they_are(tmp_path: Path) -> None:
+    first, second = ["Europe,flu"] * 2, ["UK,flu"] * 5 + ["France,gout"] * 6
+    assert measured(tmp_path, first, second) == Correspondence(2, 3)
+    assert measured(tmp_path, first, ["UK,flu"] * 9 + ["France,gout"] * 6) == Correspondence(2, 6)
+
+
+def test_of_several_sensitive_attributes_the_one_that_leaves_least_counts(tmp_path: Path) -> None:
+    # Forward five have flu in both, but of the clerks only one can. Backward five of nine have had flu before, but of
+    # the jobs only four.
+    spec = SPEC.replace("{ill: {}}", "[ill, job]")
+    first = ["Europe,flu,cook"] * 3 + ["Europe,flu,clerk"] * 2
+    second = ["UK,flu,cook"] * 5 + ["UK,flu,clerk"] * 1 + ["UK,flu,nurse"] * 3
+    assert measured(tmp_path, first, second, spec) == Correspondence(4, 4)
+
+
+def test_too_many_pairs_of_classes_are_not_compared(tmp_path: Path) -> None:
+    spec = SPEC.replace("{country: {hierarchy: countries.csv}}", "[country]").replace("{ill: {}}", "[ill]")
+    rows = [f"{number},flu" for number in range(4500)]
+    assert measured(tmp_path, rows, rows, spec) == Correspondence(None, None)
+    assert measured(tmp_path, rows[:2], rows, spec) == Correspondence(1, 0)
 
 
 @pytest.mark.parametrize("rows", [3, 8])

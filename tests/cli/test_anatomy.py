@@ -104,6 +104,23 @@ def test_another_column_is_no_column_of_groups(call: Call, filled: Desk, command
     assert ended.code == 2 and f"--group: {name} is no column of groups" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--unit", "ward"), "the unit ward: the groups of a bucketized table are of rows"),
+        (("--missing-as", "wildcard"), "missing as a wildcard: a group is known"),
+        (("--previous", "out.csv"), "--previous: is for releases with equivalence classes, and this one is bucketized"),
+    ],
+)
+def test_what_groups_of_rows_cannot_be_measured_by(
+    call: Call, filled: Desk, options: tuple[str, str], reason: str
+) -> None:
+    assert call("anatomy", filled.spec, "-o", "out.csv", "--joined", "-q").code == 0
+    named = ("--qi", "age,zip,job", "--sensitive", "diagnosis", "--group", "group")
+    ended = call("audit", "-i", "out.csv", *named, *options)
+    assert ended.code == 2 and reason in ended.err
+
+
 def test_a_column_of_groups_may_be_called_count_where_no_table_counts(call: Call, filled: Desk) -> None:
     assert call("anatomy", filled.spec, "-o", "pair.csv", "-q").code == 0
     ended = call("audit", filled.spec, "-i", "pair.qit.csv", "--group", "count")
