@@ -15,11 +15,27 @@ from anonymize.spec import make
 TREE = "cook,kitchen,*\nwaiter,kitchen,*\nclerk,office,*\nchief,office,*\n"
 
 
-def costs(texts: list[str], definition: dict[str, Any], high: list[str] | None = None, **output: Any) -> CellCosts:
-    content = {"version": 1, "quasi_identifiers": {"job": definition}, "privacy": {"k": 2}, "output": output}
+AGES = "20,young,*\n30,young,*\n40,old,*\n60,old,*\nunknown,not told,*\n"
+
+
+def costs(
+    texts: list[str],
+    definition: dict[str, Any],
+    high: list[str] | None = None,
+    *,
+    labelled: bool = False,
+    **output: Any,
+) -> CellCosts:
+    content = {
+        "version": 1,
+        "input": {"missing": ["", "?"]},
+        "quasi_identifiers": {"job": definition},
+        "privacy": {"k": 2},
+        "output": output,
+    }
     low = pl.Series("job", texts, pl.String)
     above = low if high is None else pl.Series("job", high, pl.String)
-    return ShownColumn("job", low, above, make(content, PARAMETERS), labelled=False).costs()
+    return ShownColumn("job", low, above, make(content, PARAMETERS), labelled).costs()
 
 
 @pytest.fixture
@@ -71,3 +87,59 @@ def test_numbers_of_leaves_stand_for_the_lowest_node_above(
 def test_what_is_no_node_has_no_cost(tree: dict[str, Any], low: str, high: str) -> None:
     told = costs(["0", low], tree, ["3", high], categorical="bounds")
     assert told.ncp is None and told.loss is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "ncp"),
+    [
+        (["{cook|waiter}", "{cook|clerk}"], [0.5, 1]),
+        (["{cook|gardener}"], None),
+        (["?", "cook"], [0, 0]),
+        (["?", "{?|cook}"], [0, 1]),
+        (["{?|cook}"], None),
+        (["kitchen", "gardener"], None),
+        (["*", "kitchen"], [1, 0.5]),
+    ],
+)
+def test_sets_and_missing_values_of_a_hierarchy_file(
+    tree: dict[str, Any], texts: list[str], ncp: list[float] | None
+) -> None:
+    told = costs(texts, tree, categorical="set")
+    assert ncp is None if told.ncp is None else told.ncp.tolist() == ncp
+
+
+def test_a_value_that_had_to_be_escaped_is_the_leaf_that_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(TREE + "post|man,outside,*\n", encoding="utf-8")
+    told = costs([r"post\|man", r"{cook|post\|man}"], {"hierarchy": str(path)}, categorical="set")
+    assert told.ncp is not None and told.ncp.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "ncp"),
+    [
+        (["young", "old"], [0.25, 0.5]),
+        (["young", "35", "60"], [0.25, 0, 0]),
+        (["young", "*", "60", "?"], [0.25, 1, 0, 0]),
+        (["*", "20", "60"], [1, 0, 0]),
+        (["young", "middling"], None),
+        (["young", "not told"], None),
+    ],
+)
+def test_a_label_over_numbers_costs_the_width_of_those_under_it(
+    tmp_path: Path, texts: list[str], ncp: list[float] | None
+) -> None:
+    path = tmp_path / "ages.csv"
+    path.write_text(AGES, encoding="utf-8")
+    told = costs(texts, {"type": "numeric", "hierarchy": str(path)}, labelled=True, numeric="mean")
+    assert ncp is None if told.ncp is None else told.ncp.tolist() == ncp
+    assert told.relative_to == (None if ncp is None else "range shown")
+
+
+def test_a_label_over_numbers_without_a_file_has_no_cost() -> None:
+    assert costs(["young", "20"], {"type": "numeric"}, labelled=True).ncp is None
+
+
+@pytest.mark.parametrize(("shown", "told"), [("mean", False), ("median", False), ("interval", True)])
+def test_a_number_in_place_of_several_does_not_tell_what_it_cost(shown: str, told: bool) -> None:
+    assert (costs(["20", "40"], {"type": "numeric"}, numeric=shown).ncp is not None) == told
