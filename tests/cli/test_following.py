@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,15 @@ def test_the_next_command(
     again = ["--force"] if writes else []
     assert outcome(lambda: run([*arguments, "-q", *again])) == code
     assert "next: " not in capsys.readouterr().err
+
+
+def test_what_was_read_from_standard_input_cannot_be_evaluated(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = io.TextIOWrapper(io.BytesIO((folder / "t.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", table)
+    assert outcome(lambda: run(["mondrian", "spec.yaml", "-i", "-", "-o", "out.csv"])) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == "next: anonymize audit spec.yaml -i out.csv"
 
 
 def test_a_release_on_standard_output_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,3 +94,8 @@ def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path)
 
 def test_watching_and_standard_input_exclude_each_other(folder: Path) -> None:
     assert outcome(lambda: run(["validate", "right.yaml", "-i", "-", "--watch"])) == 2
+
+
+def test_a_table_goes_with_one_spec(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["validate", "right.yaml", "wrong.yaml", "-i", "t.csv"])) == 2
+    assert "--input: goes with one spec, and several were given" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def test_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "│ 2 │" in text and not any(person[0] in text.split() for person in nights.people)
 
 
-def test_what_is_taken_back_is_as_before(tmp_path: Path) -> None:
+def test_what_is_taken_back_is_as_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nights = Nights(tmp_path)
     nights.come(80)
     nights.release()
@@ -42,7 +42,9 @@ def test_what_is_taken_back_is_as_before(tmp_path: Path) -> None:
     nights.come(12)
     nights.release()
     first = (tmp_path / "night1.csv").read_bytes()
-    run(["series", "undo", str(tmp_path / "state"), "-q"])
+    capsys.readouterr()
+    run(["series", "undo", str(tmp_path / "state")])
+    assert "took back the release" in (error := capsys.readouterr().err) and "night1.csv" in error
     after = load(tmp_path / "state")
     assert after.people.equals(before.people) and (after.histories == before.histories).all()
     assert after.releases == before.releases
@@ -80,3 +82,6 @@ def test_only_with_the_key(tmp_path: Path) -> None:
         run(["series", "forget", str(tmp_path / "state"), "p1", "--key", str(tmp_path / "other")])
     with pytest.raises(UsageError, match="named by name"):
         run(["series", "forget", str(tmp_path / "state"), '["p1", "x"]', "--key", str(tmp_path / "key")])
+    for name in ("[p1", "[1]", "{}"):
+        with pytest.raises(DataError, match="1 of 1 people are not in the series"):
+            run(["series", "forget", str(tmp_path / "state"), name, "--key", str(tmp_path / "key")])

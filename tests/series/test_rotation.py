@@ -60,14 +60,25 @@ def test_old_and_new_key_compute_different_pseudonyms() -> None:
     assert key.Key(second.secret).pseudonyms(names) != second.pseudonyms(names)
 
 
-def test_rotation_is_refused_without_the_key_and_over_the_state(tmp_path: Path) -> None:
+def test_rotation_is_refused_without_the_key_and_over_the_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     begun(tmp_path)
     own, other, series = (str(tmp_path / name) for name in ("key", "other", "state"))
     run(["key", "make", other, "-q"])
     content = Path(series).read_bytes()
-    for arguments in ([series, str(tmp_path / "new"), "--key", other], [series, series, "--key", own, "--force"]):
+    for arguments in (
+        [series, str(tmp_path / "new"), "--key", other],
+        [series, series, "--key", own, "--force"],
+        [series, "-", "--key", own],
+    ):
         assert outcome(lambda arguments=arguments: run(["key", "rotate", *arguments])) == 2  # type: ignore[misc]
     assert Path(series).read_bytes() == content and not (tmp_path / "new").exists()
+    capsys.readouterr()
+    run(["key", "rotate", series, str(tmp_path / "new"), "--key", own])
+    assert (
+        capsys.readouterr().err == f"the series {series} has a new key, {tmp_path}/new; remove {own} and its copies\n"
+    )
 
 
 def test_a_wrong_key_is_one_error_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
