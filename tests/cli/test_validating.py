@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +16,7 @@ from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.cli.prepare import FORMS
 from anonymize.cli.validating import watch
+from tests.cli.conftest import Desk
 
 SPEC = "version: 1\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 2}\n"
 
@@ -90,6 +93,20 @@ def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path)
     with pytest.raises(KeyboardInterrupt):
         watch(lambda: checks.append("checked"), ["right.yaml"], pause)
     assert len(checks) == 3
+
+
+@pytest.mark.parametrize(("table", "changed"), [([], "spec.yaml"), (["-i", "table.csv"], "table.csv")])
+def test_what_becomes_wrong_is_said_while_it_is_watched(desk: Desk, table: list[str], changed: str) -> None:
+    arguments = ("validate", desk.spec, *table, "--watch")
+    with desk.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout and b"spec.yaml is valid" in process.stdout.readline()
+            (desk.folder / changed).write_text("nonsense: 1\n")
+            assert process.stderr and process.stderr.readline().startswith(b"error: ")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
 
 
 def test_watching_and_standard_input_exclude_each_other(folder: Path) -> None:
