@@ -158,6 +158,17 @@ def test_a_schema_that_is_not_there_is_known_before_any_work(people: Server, des
     assert desk.files() == before
 
 
+@pytest.mark.parametrize("table", ["released", "raw.released"])
+def test_who_may_only_read_is_told_so_before_any_work(people: Server, desk: Desk, call: Call, table: str) -> None:
+    before = desk.files()
+    people.run(f"CREATE ROLE reader LOGIN PASSWORD '{SECRET}'", "GRANT USAGE ON SCHEMA raw TO reader")
+    people.run("REVOKE CREATE ON SCHEMA public FROM public")
+    ended = call("mondrian", "spec.yaml", "-o", people.uri(table).replace("ann:", "reader:"), "-r", "o.json")
+    people.run("DROP OWNED BY reader", "DROP ROLE reader")
+    assert ended.code == 74 and "the user may not do that" in ended.err and SECRET not in ended.err
+    assert desk.files() == before
+
+
 @pytest.mark.parametrize(
     ("table", "more", "code", "message"),
     [

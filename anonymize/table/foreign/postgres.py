@@ -107,6 +107,10 @@ def check_target(uri: TableUri, *, force: bool) -> None:
             cursor.execute(f"SELECT to_regnamespace({literal(quoted(uri.schema))}) IS NULL")
             if cursor.fetchone()[0]:
                 raise UsageError(f"{uri.name}: {REASONS['3F']}")
+        schema = "current_schema()" if uri.schema is None else literal(uri.schema)
+        cursor.execute(f"SELECT has_schema_privilege({schema}, 'CREATE')")
+        if not cursor.fetchone()[0]:  # where it is refused while rows are sent, the driver knows no reason
+            raise WriteError(f"{uri.name}: cannot be written: {REASONS['42501']}")
 
 
 def _taken(uri: TableUri) -> UsageError:
