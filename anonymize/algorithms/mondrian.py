@@ -24,8 +24,9 @@ released as their parent when the middle one is parted from them. With `--relaxe
 median: by their other values, those attributes first that have the fewest.
 
 With `--refine` the classes are refined once they are cut (see below), and the recoding is local: equal rows may be
-released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and those that lose
-less are refined.
+released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and, under
+k-anonymity alone, into parts of four to seven classes of which each is then cut by the best of many sequences of cuts;
+the classes that lose least are refined.
 
 Refinement. For as many `--passes` as it pays, rows go to classes that they cost less in, alone or together, and classes
 that lie near each other are grouped anew. What is lost never rises, and every class still meets every model. What is
@@ -53,6 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.minimality.cutting import LastCut, last_cut
@@ -77,6 +79,8 @@ NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"})
 CANDIDATES = ("rate", "widest", "entropy", "ncp")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
 TRIAL_ROWS = 1 << 15
+AHEAD = 4
+"""Classes at least in a part whose cuts look ahead."""
 MASKED = "rate"
 """The rule that `auto` takes with `--mask-minimality`, whatever the sensitive values are."""
 
@@ -138,10 +142,31 @@ def classes_to_refine(table: Table, requirements: tuple[Requirement, ...], conte
 
 
 def _or_relaxed(search: RuleSearch, regions: Regions, cut: str) -> Regions:
-    """The classes, or those of the same rule where rows of equal value may part, if these lose less."""
+    """The classes, or those of the same rule where rows of equal value may part, or, under k-anonymity alone, where the
+    last cuts look ahead, if these lose less."""
     rows = np.sort(regions.partition.order)
-    other = replace(search, relaxed=True).grow(rows, cut, lambda done: None)
-    return replace(regions, partition=other) if search.loss(other) < search.loss(regions.partition) else regions
+    relaxed = replace(search, relaxed=True)
+    tried = [regions.partition, relaxed.grow(rows, cut, lambda done: None)]
+    if not search.beyond_size:
+        tried.append(_looking_ahead(replace(relaxed, several=AHEAD), rows, cut))
+    return replace(regions, partition=min(tried, key=search.loss))
+
+
+def _looking_ahead(search: RuleSearch, rows: NDArray[np.uint32], cut: str) -> Partition:
+    """The parts of several classes that a rule cuts some rows, ascending, into, each cut by the best of many sequences
+    of cuts."""
+    from anonymize.algorithms.refining.measure import BoxMeasure
+    from anonymize.algorithms.refining.missing import axes_of
+    from anonymize.algorithms.refining.sequences import cut_best
+
+    attributes = search.table.attributes
+    arranged = parting_order(rows, [attribute.codes for attribute in attributes])
+    parts = search.grow(rows, cut, lambda done: None).class_of(search.table.rows)[arranged]
+    measure = BoxMeasure(axes_of(attributes, codes_of(attributes, arranged)))
+    ahead = cut_best(measure, Partition.of_labels(parts), minimum_size(search.requirements), search.context.threads)
+    labels = np.empty(search.table.rows, np.int64)
+    labels[arranged] = ahead.class_of(len(arranged))
+    return Partition.of_labels(labels[rows]).renumbered(rows)
 
 
 def _masked(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
@@ -191,7 +216,7 @@ _WANTED = {"infogain": "a categorical target", "lsd": "a numeric target", "mixed
 @dataclass(frozen=True)
 class RuleSearch:
     """What growing classes needs, whatever the rule. `rows`: those that are released. `exact`: whether rules that look
-    at targets weigh every cut by all rows."""
+    at targets weigh every cut by all rows. `several`: times the fewest rows of a class that those of a part are."""
 
     table: Table
     requirements: tuple[Requirement, ...]
@@ -199,6 +224,7 @@ class RuleSearch:
     context: Context
     rows: NDArray[np.uint32]
     exact: bool = True
+    several: int = 1
 
     def grow(
         self,
@@ -226,7 +252,10 @@ class RuleSearch:
         check = allowed or allowed_by(judge)
         if self.context.by_parts and check is None and history is None and rule.BY_COUNTS and not self.relaxed:
             return grow_by_parts(whole, [each.size for each in rule.domains], rule, self.context.threads, progress)
-        return grow(whole, rule, check, self.context.threads, progress, history)
+        partition = grow(whole, rule, check, self.context.threads, progress, history)
+        if self.relaxed:  # rows of a class ascend again
+            partition = Partition.of_labels(partition.class_of(self.table.rows)[rows]).renumbered(rows)
+        return partition
 
     @cached_property
     def beyond_size(self) -> list[Requirement]:
@@ -250,7 +279,7 @@ class RuleSearch:
         return {
             "domains": [attribute.domain for attribute in self.table.attributes],
             "weights": [attribute.weight for attribute in self.table.attributes],
-            "minimum": minimum_size(self.requirements),
+            "minimum": minimum_size(self.requirements) * self.several,
             "relaxed": self.relaxed,
         }
 

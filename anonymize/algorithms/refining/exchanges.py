@@ -25,9 +25,12 @@ from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.algorithms.refining.regroup import Map
 from anonymize.classes import Bools, Ints, concatenated_ranges
 
-NEAR = 12
-"""How many classes are near a class."""
-FRESH = 8
+NEAREST, NEAR = 40, 16
+"""Of so many classes whose middles are nearest to that of a class, those so many are near it whose union with it loses
+least."""
+NEARER = 2.0
+"""The power of a random number that says which of them a class asks: how much more often the first than the last."""
+FRESH = 10
 """Sweeps after which it is worked out again which these are."""
 MATCHINGS = 3
 """Rounds in which classes look for a partner."""
@@ -35,7 +38,7 @@ WEIGHED = 12
 """Rows of a class that are weighed in a sweep, at most; drawn at random where it has more."""
 LARGEST = 3
 """Classes of more rows than this many times k are left as they are."""
-CELLS = 1 << 18
+CELLS = 1 << 16
 """Exchanges that are weighed at once."""
 NOISE = (8, 1 << 20)
 """Numbers of Gumbel noise, from which those of a batch are a run that begins at random: so many for each exchange that
@@ -91,7 +94,7 @@ def _matched(near: Ints, rng: np.random.Generator) -> Ints:
     free, pairs = np.ones(classes, np.bool_), []
     for _ in range(MATCHINGS):
         asking = np.flatnonzero(free)
-        partner = near[asking, rng.integers(0, near.shape[1], len(asking))]
+        partner = near[asking, (rng.random(len(asking)) ** NEARER * near.shape[1]).astype(np.int64)]
         open_ = free[partner] & (partner != asking)
         asking, partner = asking[open_], partner[open_]
         lot = rng.permutation(len(asking))
@@ -134,20 +137,31 @@ class _Members:
         return np.arange(self.rows.shape[1]) < self.sizes[:, None]
 
     def near(self) -> Ints:
-        """(classes, near) the classes whose boxes have their middles nearest, themselves left out.
+        """(classes, near) for each class the others whose union with it raises the NCP least, that first, of those
+        whose boxes have their middles nearest.
 
         Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
         """
         from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
 
-        there, middles = self.there, []
-        for axis in self.block.measure.axes:
-            places = axis.places[self.rows]
-            low = np.where(there, places, places[:, :1]).min(axis=1)
-            high = np.where(there, places, places[:, :1]).max(axis=1)
-            middles.append((axis.line(low) + axis.line(high)) / 2)
-        centres = np.stack(middles, axis=1)
-        return np.asarray(cKDTree(centres).query(centres, min(NEAR + 1, len(centres)))[1][:, 1:], np.int64)
+        axes, measure = self.block.measure.axes, self.block.measure
+        low, high = self._boxes()
+        lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(axes, low, high, strict=True)]
+        centres = np.stack(lines, axis=1) / 2
+        near = np.asarray(cKDTree(centres).query(centres, min(NEAREST + 1, len(centres)))[1][:, 1:], np.int64)
+        wide = (
+            [np.minimum(end[:, None], end[near]) for end in low],
+            [np.maximum(end[:, None], end[near]) for end in high],
+        )
+        lost = measure.cost(low, high) * self.sizes
+        rise = measure.cost(*wide) * (self.sizes[:, None] + self.sizes[near]) - lost[near]
+        return np.take_along_axis(near, np.argsort(rise, axis=1, kind="stable")[:, :NEAR], 1)
+
+    def _boxes(self) -> tuple[list[Places], list[Places]]:
+        """The ends of all classes, (classes,) on each axis."""
+        rows = np.ascontiguousarray(np.where(self.there, self.rows, self.rows[:, :1]).T)
+        places = [axis.places[rows] for axis in self.block.measure.axes]
+        return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
 
     def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, rng: np.random.Generator, run: Map) -> None:
         """Makes the changes of one sweep."""
@@ -177,16 +191,17 @@ class _Members:
         room = int(self.sizes[pairs].max())
         one, other = (_Side.of(self, pairs[:, side], room, rng) for side in (0, 1))
         change = _weighed(self.block, one, other)
-        flat = change.reshape(len(pairs), -1)
+        flat = change.reshape(-1, len(pairs))
         none = np.full(len(pairs), np.float32(-GAIN))
         if temperature > 0:
             begin = int(rng.integers(0, len(noise) - flat.size)) if flat.size < len(noise) else 0
             flat -= temperature * np.resize(noise[begin : begin + flat.size], flat.shape)
             none = -temperature * rng.gumbel(size=len(pairs)).astype(np.float32)
-        chosen = flat.argmin(axis=1)
-        yes = np.flatnonzero(flat[np.arange(len(pairs)), chosen] < none)
-        out, back = np.divmod(chosen[yes], change.shape[2])
-        changes = (pairs[yes, 0], pairs[yes, 1], one.place[yes, out], other.place[yes, back])
+        least = flat.min(axis=0)
+        yes = np.flatnonzero(least < none)
+        chosen = (flat[:, yes] == least[yes]).argmax(axis=0)
+        out, back = np.divmod(chosen, change.shape[1])
+        changes = (pairs[yes, 0], pairs[yes, 1], one.place[out, yes], other.place[back, yes])
         if self.block.met is None or not len(yes):
             return changes
         met = self._meet(*changes)
@@ -222,10 +237,11 @@ class _Members:
 class _Side:
     """One class of each of some pairs, and the rows of it that are weighed; the last of them may be none.
 
-    `place` (pairs, weighed): where each stands in its class, -1 for none. `sizes` (pairs,); `full` (pairs,): whether it
-    can take no more. `free`: whether there is padding, or none, among what is weighed. For each axis: `low`, `high`
-    (pairs, weighed): the ends of the box without the row; `left`, `right` (pairs, weighed): where the row lies, or what
-    joins no box; `ends` (2, pairs): of the box.
+    Pairs are the last axis, so that all that is done to one cell of them is done to a run of memory. `place` (weighed,
+    pairs): where each stands in its class, -1 for none. `sizes` (pairs,); `full` (pairs,): whether it can take no more.
+    `free`: whether there is padding, or none, among what is weighed. For each axis: `low`, `high` (weighed, pairs): the
+    ends of the box without the row; `own` (rows weighed, pairs): where the row lies, none left out; `ends` (2, pairs):
+    of the box.
     """
 
     place: Ints
@@ -234,83 +250,94 @@ class _Side:
     free: bool
     low: list[Places]
     high: list[Places]
-    left: list[Places]
-    right: list[Places]
+    own: list[Places]
     ends: list[Places]
 
     @classmethod
     def of(cls, members: _Members, classes: Ints, room: int, rng: np.random.Generator) -> _Side:
         """Classes of at most `room` rows; where all have k of them, none is not weighed."""
-        rows, sizes = members.rows[classes, :room], members.sizes[classes]
-        there = np.arange(room) < sizes[:, None]
-        place = np.where(there, np.arange(room), -2)
+        rows, sizes = np.ascontiguousarray(members.rows[classes, :room].T), members.sizes[classes]
+        filled = np.arange(room)[:, None] < sizes
+        place = np.where(filled, np.arange(room)[:, None], -2)
         if room > WEIGHED:
-            place = (rng.random((len(rows), WEIGHED)) * sizes[:, None]).astype(np.int64)
+            place = (rng.random((WEIGHED, len(classes))) * sizes).astype(np.int64)
         free = room > members.block.k
-        if free:
-            place = np.concatenate((place, np.full((len(rows), 1), -1)), axis=1)
-        ends: tuple[list[Places], ...] = ([], [], [], [], [])
+        ends: tuple[list[Places], ...] = ([], [], [], [])
         for axis, bounds in zip(members.block.measure.axes, members.bounds, strict=True):
-            for each, made in zip(ends, _ends(axis.places[rows], there, place, bounds), strict=True):
-                each.append(made)
+            made = _ends(axis.places[rows], None if (sizes == room).all() else filled, place, bounds, free)
+            for each, one in zip(ends, made, strict=True):
+                each.append(one)
+        if free:
+            place = np.concatenate((place, np.full((1, len(classes)), -1)))
         return cls(place, sizes, sizes >= members.rows.shape[1], free, *ends)
 
 
 def _ends(
-    places: Places, there: Bools, place: Ints, bounds: tuple[Any, Any]
-) -> tuple[Places, Places, Places, Places, Places]:
-    """`low`, `high`, `left`, `right` and `ends` of one axis, see `_Side`; a low end that is not there is the highest
-    place of all, and a high end the lowest, so that whatever comes has the say."""
+    places: Places, filled: Bools | None, place: Ints, bounds: tuple[Any, Any], free: bool
+) -> tuple[Places, Places, Places, Places]:
+    """`low`, `high`, `own` and `ends` of one axis, see `_Side`, of `places` (room, pairs); a low end that is not there
+    is the highest place of all, and a high end the lowest, so that whatever comes has the say."""
     least, most = bounds
-    none = place < 0
-    own = np.take_along_axis(places, np.maximum(place, 0), 1)
-    first, second = _two(np.where(there, places, most))
-    last, before = _two(-np.where(there, places, least))
-    low = np.where((own == first) & ~none, second, first)
-    high = np.where((own == -last) & ~none, -before, -last)
-    ends = np.stack((first[:, 0], -last[:, 0]))
-    return low, high, np.where(none, most, own), np.where(none, least, own), ends
+    lows, highs = (places, places) if filled is None else (np.where(filled, places, x) for x in (most, least))
+    first, second = _two(lows, np.minimum, np.maximum, most)
+    last, before = _two(highs, np.maximum, np.minimum, least)
+    own = places if len(place) == len(places) else np.take_along_axis(places, place, 0)
+    low, high = np.where(own == first, second, first), np.where(own == last, before, last)
+    if free:
+        low, high = np.concatenate((low, first[None])), np.concatenate((high, last[None]))
+    return low, high, own, np.stack((first, last))
 
 
-def _two(places: Places) -> tuple[Places, Places]:
-    """(pairs, 1) the lowest and the second lowest of each; of one place, it twice."""
-    two = np.partition(places, 1, axis=1) if places.shape[1] > 1 else np.repeat(places, 2, axis=1)
-    return two[:, 0:1], two[:, 1:2]
+def _two(places: Places, nearer: np.ufunc, farther: np.ufunc, none: Any) -> tuple[Places, Places]:
+    """(pairs,) the place at one end and the next to it of each (room, pairs); `none` where there is no other."""
+    first, second = places[0].copy(), np.full_like(places[0], none)
+    for each in places[1:]:
+        nearer(second, farther(first, each), out=second)
+        nearer(first, each, out=first)
+    return first, second
 
 
 def _weighed(block: Block, one: _Side, other: _Side) -> Singles:
-    """(pairs, weighed, weighed) by how much each change raises the NCP; inf where it cannot be."""
+    """(weighed, weighed, pairs) by how much each change raises the NCP; inf where it cannot be."""
     change = _lost(block, one, other)
-    change += np.swapaxes(_lost(block, other, one), 1, 2)
-    before = sum(block.measure.cost(*zip(*side.ends, strict=True)) * side.sizes for side in (one, other))
-    change -= np.asarray(before, np.float32)[:, None, None]
+    change += np.swapaxes(_lost(block, other, one), 0, 1)
+    for side in (one, other):
+        change -= block.measure.cost(*zip(*side.ends, strict=True)) * side.sizes.astype(np.float32)
     if one.free:
-        leaves, comes = one.place[:, :, None], other.place[:, None, :]
+        leaves, comes = one.place[:, None], other.place[None]
         parts = (leaves > -2) & (comes > -2)
-        parts &= (leaves >= 0) | ((other.sizes > block.k) & ~one.full)[:, None, None]
-        parts &= (comes >= 0) | ((one.sizes > block.k) & ~other.full)[:, None, None]
-        parts[:, -1, -1] = False
+        parts[-1] &= (other.sizes > block.k) & ~one.full
+        parts[:, -1] &= (one.sizes > block.k) & ~other.full
+        parts[-1, -1] = False
         change[~parts] = np.inf
     return change
 
 
 def _lost(block: Block, own: _Side, other: _Side) -> Singles:
-    """(pairs, weighed, weighed) NCP of a class once a row of its own is gone and one of the other has come.
+    """(weighed, weighed, pairs) NCP of a class once a row of its own is gone and one of the other has come.
 
     On an axis on which all rows of a pair agree, nothing is ever lost, and nothing is worked out, if it rests.
     """
-    total = np.zeros((*own.place.shape, other.place.shape[1]), np.float32)
+    come = len(other.own[0])
+    total = np.zeros((len(own.place), len(other.place), len(own.sizes)), np.float32)
+    rows, nothing, stays = total[:, :come], total[:, come:], total[-1]
+    work = np.empty(rows.shape, np.float32)
     for number, axis in enumerate(block.measure.axes):
+        low, high, came = own.low[number], own.high[number], other.own[number]
         ends = np.concatenate((own.ends[number], other.ends[number]))
         mixed = np.flatnonzero((ends != ends[0]).any(axis=0))
-        some = slice(None) if 2 * len(mixed) > len(total) or not axis.rests else mixed
-        low, high = own.low[number][some, :, None], own.high[number][some, :, None]
-        lows = np.minimum(low, other.left[number][some, None, :])
-        highs = np.maximum(high, other.right[number][some, None, :])
-        total[some] += axis.cost(lows, np.maximum(highs, lows, out=highs))
+        if 2 * len(mixed) > total.shape[2] or not axis.rests:
+            axis.join(rows, low[:, None], high[:, None], came[None], work)
+            if other.free:
+                nothing += axis.cost(low, high)[:, None]
+        elif len(mixed):
+            low, high, came = low[:, mixed], high[:, mixed], came[:, mixed]
+            rows[..., mixed] += axis.joined(low[:, None], high[:, None], came[None])
+            if other.free:
+                nothing[..., mixed] += axis.cost(low, high)[:, None]
+    sizes = own.sizes.astype(np.float32)
+    total *= sizes
     if own.free:
-        came = (other.place != -1)[:, None, :].astype(np.float32) - (own.place != -1)[:, :, None]
-        total *= own.sizes[:, None, None].astype(np.float32) + came
-    else:
-        total *= own.sizes[:, None, None].astype(np.float32)
+        stays *= (sizes + 1) / sizes
+        nothing *= (sizes - 1) / sizes
     return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -53,6 +54,9 @@ class BoxAxis(Protocol):
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """Weighted cost of each interval once a place has joined it; shapes are broadcast."""
 
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """Adds `joined` to a total; `work` is as large as that, and overwritten."""
+
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """`joined` times `scale`, of intervals (boxes,) and places (rows, 1); may be in `out` (rows, boxes)."""
 
@@ -80,6 +84,11 @@ class NumericAxis:
         length = np.maximum(high, places)
         length -= np.minimum(low, places)
         return np.asarray(length)
+
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += np.maximum(high, places, out=work)
+        total -= np.minimum(low, places, out=work)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
@@ -133,6 +142,10 @@ class TaxonomyAxis:
         cells *= self.size
         return self.cube.take(cells + places)
 
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += self.joined(low, high, places)
+
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
         return np.multiply(self.joined(low, high, places), scale, out=out)
@@ -168,6 +181,10 @@ class ManyLeavesAxis:
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         return self.cost(np.minimum(low, places), np.maximum(high, places))
+
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
@@ -223,8 +240,15 @@ class BoxMeasure:
         self.axes = tuple(axes)
         self.places = [axis.places for axis in axes]
         self.size = len(self.places[0])
-        self._kinds = _kinds(self.places)
-        self._many = sorted(set(range(len(axes))).difference(*(kinds.axes for kinds in self._kinds)))
+
+    @cached_property
+    def _kinds(self) -> list[Kinds]:
+        return _kinds(self.places)
+
+    @cached_property
+    def _many(self) -> list[int]:
+        """The axes of no kind."""
+        return sorted(set(range(len(self.axes))).difference(*(kinds.axes for kinds in self._kinds)))
 
     def cost(self, low: Sequence[Places], high: Sequence[Places]) -> Singles:
         """Penalty of one row of each box."""

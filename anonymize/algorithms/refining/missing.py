@@ -75,6 +75,10 @@ class LowEnd(_End):
         """See BoxAxis."""
         return np.asarray(self.weight - np.minimum(low, places))
 
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += self.joined(low, high, places)
+
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""
         np.minimum(low, places, out=out)
@@ -101,6 +105,10 @@ class HighEnd(_End):
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         return np.asarray(np.maximum(high, places))
+
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """See BoxAxis."""

@@ -65,7 +65,7 @@ EXCHANGES = (16, 40, 200)
 """Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
 A_SWEEP = 50
 """One more for so many rows, of small tables."""
-EXCHANGED = 1 << 25
+EXCHANGED = 100_000_000
 """Of large ones, so many that about this many rows are gone through in total."""
 CYCLES = 4
 """How many times passes and exchanges take turns, where there are passes for that."""

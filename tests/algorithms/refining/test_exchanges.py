@@ -62,10 +62,10 @@ def test_what_is_weighed_is_what_happens(table: Table, k: int, rng: Rng) -> None
     pair = np.array([[0, 1]])
     room = int(members.sizes[:2].max())
     one, other = (exchanges._Side.of(members, pair[:, side], room, rng) for side in (0, 1))
-    change = exchanges._weighed(block, one, other)[0]
+    change = exchanges._weighed(block, one, other)[..., 0]
     for out, back in np.argwhere(np.isfinite(change))[:40].tolist():
         trial = exchanges._Members(block, members.rows.copy(), members.sizes.copy(), members.bounds)
-        trial._make(pair[:, 0], pair[:, 1], one.place[:, out], other.place[:, back])
+        trial._make(pair[:, 0], pair[:, 1], one.place[out], other.place[back])
         after = labels.copy()
         after[trial.rows[trial.there]] = np.repeat(classes.names, trial.sizes)
         assert trial.sizes.min() >= k
@@ -106,6 +106,20 @@ def test_the_same_for_any_map() -> None:
 
     one, other = (exchange(block, labels, 10, HOT, np.random.default_rng(1), run=run) for run in (map, backwards))
     assert np.array_equal(one, other)
+
+
+@given(tables(max_rows=40), st.integers(1, 4), seeds)
+def test_those_are_near_whose_union_loses_least(table: Table, k: int, rng: Rng) -> None:
+    """Of few classes all are near, in the order of what joining them would lose."""
+    block, labels = block_of(table, k), classes_of(table.rows, k, rng)
+    classes = block.classes(labels)
+    if not 2 < classes.count <= exchanges.NEAR:
+        return
+    near = exchanges._Members.of(block, classes, np.arange(classes.count)).near()
+    for own, others in enumerate(near.tolist()):
+        joined = [np.where(labels == classes.names[other], classes.names[own], labels) for other in others]
+        rise = np.array([ncp(block, each) for each in joined])
+        assert (np.diff(rise) > -1e-3 * (1 + table.rows)).all()
 
 
 def test_no_sweep_begins_after_the_deadline() -> None:
