@@ -49,8 +49,10 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     """Row numbers, ascending, without which the table meets every requirement as one class; none if it already does.
 
     Raises InfeasibleError naming the requirements that bind and the nearest feasible setting when no suppression within
-    the limit mends it.
+    the limit mends it; and where rows that would have to go stand for several, which are not given up one by one.
     """
+    if table.counts is not None and _binding(table, requirements):
+        raise no_generalization(table, requirements, context.suppression_limit)
     kept, failing = _mended(table, requirements)
     given_up = np.flatnonzero(~kept)
     if failing or len(given_up) > context.suppression_limit:

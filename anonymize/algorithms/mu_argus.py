@@ -75,6 +75,7 @@ NEEDS = Needs(
     units=True,
     reusable=False,
     uses=frozenset({"identifying"}),
+    counted=True,
 )
 
 COUNTED = (1, 2, 3, 4)

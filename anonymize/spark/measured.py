@@ -92,12 +92,17 @@ def _comparable(df: DataFrame, reading: TextReading, names: Sequence[str]) -> Da
     for name in names:
         if name in filled or kinds[name] in OF_ONE_TEXT:
             continue
-        different = df.select(name).distinct()
-        if kinds[name] in FRACTIONS or texts(different, reading, [name]).distinct().count() < different.count():
+        if kinds[name] in FRACTIONS or _alike(df, reading, name):
             return texts(df, reading, names)
     if reading.fill is None:  # else it is the empty text
         return df.select(*names)
     return df.selectExpr(*(f"coalesce({name}, '') as {name}" if name in filled else name for name in names))
+
+
+def _alike(df: DataFrame, reading: TextReading, name: str) -> bool:
+    """Whether two different values of a column are compared as equal."""
+    different = texts(df.select(name).distinct(), reading, [name])
+    return bool(different.groupBy(name).count().filter("count > 1").limit(1).count())
 
 
 def _subjects(checks: Sequence[Check]) -> list[Subject]:

@@ -18,6 +18,11 @@ from anonymize.spark.parted import Parted
 RANDOMIZE = "randomize"
 MULTIDIMENSIONAL, LOCAL = "multidimensional", "local"
 """Families that work by parts."""
+INSTEAD = {
+    "single-dimensional": "incognito treats all rows alike as well, and mondrian loses less",
+    "bucketization": "mondrian meets the same models of sensitive values",
+}
+"""What to take in place of families that an engine does not have."""
 OF_ROWS = ("mask_minimality", "output_lattice")
 """Options of full-domain searches that look at rows, or write a file beside the release."""
 OF_ALL = ("mask_minimality", "exact", "time_limit", "local")
@@ -68,7 +73,8 @@ def check_algorithm(name: str) -> None:
         raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
     if name not in on_engine():
         able = ", ".join([*on_engine(), RANDOMIZE])
-        raise UsageError(Problem(f"{name} does not run on an engine", hint=f"these do: {able}"))
+        instead = INSTEAD.get(ALGORITHMS[name].NEEDS.family, "make the release on one machine")
+        raise UsageError(Problem(f"{name} does not run on an engine", hint=f"{instead}; these do: {able}"))
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> Any:

@@ -1,12 +1,13 @@
 """A release on a small standalone cluster of Spark, on this machine, with a worker killed in the middle.
 
-    cluster.py WHERE [--spark HOME] [--rows N] [--algorithm NAME]
+    cluster.py WHERE [--spark HOME] [--rows N] [--algorithm NAME] [--stage read|write|check]
 
 Needs Java, and pyspark with its JVM part: SPARK_HOME, `--spark`, or the `pyspark` that is installed. Started are a
 master, two workers of one core each, and a Spark Connect server. The release is made by the command, three times: on
 one machine, on the cluster, and on the cluster while one of its workers is killed (SIGKILL for the worker and its
-executor) as soon as the release begins to be written. Printed are the wall seconds of each, and whether the rows are
-the same.
+executor) as soon as a stage has begun: values are counted (`read`), rows are made and written (`write`), or what was
+written is measured (`check`). Printed are the wall seconds of each, and whether the rows are the same. Those of
+`randomize` are drawn anew in every run: of them, the columns that pass through, and the parameters.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ SPEC: dict[str, Any] = {
     "insensitive": ["id"],
     "privacy": {"k": 10, "l": 2},
 }
+LEVELS = {"age": {"level": 2}, "zipcode": {"level": 2}, "sex": {}}
+BY_CHANCE = SPEC | {
+    "quasi_identifiers": {name: SPEC["quasi_identifiers"][name] | own for name, own in LEVELS.items()},
+    "privacy": {"models": [{"model": "disclosure", "attribute": "ill", "l": 1.5}]},
+}
+"""The same for `randomize`."""
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 WAIT = 120
@@ -165,13 +172,15 @@ def write_table(folder: Path, rows: int) -> None:
     for number, start in enumerate(range(0, rows, -(-rows // 4))):
         table.slice(start, -(-rows // 4)).write_parquet(pieces / f"{number}.parquet")
     table.write_parquet(folder / "people-whole.parquet")
+    (folder / "by_chance.yaml").write_text(json.dumps(BY_CHANCE))
     (folder / "spec.yaml").write_text(json.dumps(SPEC))
 
 
 def release(folder: Path, algorithm: str, output: str, *engine: str) -> subprocess.Popen[str]:
     """The command, started; on one machine without an `engine`."""
     table = "people.parquet" if engine else "people-whole.parquet"
-    command = [algorithm, "spec.yaml", "-i", table, "-o", output, "-r", f"{output}.json", "-q", *engine]
+    spec = "by_chance.yaml" if algorithm == "randomize" else "spec.yaml"
+    command = [algorithm, spec, "-i", table, "-o", output, "-r", f"{output}.json", "-q", *engine]
     root = str(Path(__file__).resolve().parents[2])
     return subprocess.Popen(
         [sys.executable, "-m", "anonymize", *command],
@@ -182,14 +191,29 @@ def release(folder: Path, algorithm: str, output: str, *engine: str) -> subproce
     )
 
 
-def killed_in_the_middle(folder: Path, algorithm: str, output: str, running: Cluster) -> str:
-    """A release on a cluster that loses a worker as soon as the release begins to be written; what it said. Raises
-    RuntimeError where it was over before that, or failed."""
+STAGES = {
+    "read": "work/*/*/stderr",
+    "write": "checkpoint-*/*/*-*/_temporary/0/*",
+    "check": "checkpoint-*/*/release-*/_SUCCESS",
+}
+"""The stages of a release, and what there is more of once one has begun: tasks that executors name, or files."""
+
+
+def _signs(folder: Path, stage: str) -> int:
+    """How much there is of it."""
+    files = folder.glob(STAGES[stage])
+    return sum(each.read_text().count("Running task") if stage == "read" else 1 for each in files)
+
+
+def killed_in_the_middle(folder: Path, algorithm: str, output: str, running: Cluster, stage: str = "write") -> str:
+    """A release on a cluster that loses a worker as soon as a stage has begun; what it said. Raises RuntimeError where
+    it was over before that, or failed."""
+    before = _signs(folder, stage)
     checkpoint = folder / f"checkpoint-{output}"
     checkpoint.mkdir()
     engine = ["--engine", "spark", "--master", running.address, "--checkpoint", str(checkpoint)]
     process = release(folder, algorithm, output, *engine)
-    while process.poll() is None and not list(checkpoint.glob("*/*-*/_temporary/0/*")):
+    while process.poll() is None and _signs(folder, stage) == before:
         time.sleep(0.05)
     if process.poll() is None:
         running.kill_worker()
@@ -207,8 +231,11 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 
 def rows_of(folder: Path, name: str) -> pl.DataFrame:
-    """A release, in an order that all share."""
-    table = pl.read_parquet(folder / name)
+    """A release, in an order that all share; of one that was drawn, what was not, and the parameters as a row."""
+    table, parameters = pl.read_parquet(folder / name), (folder / name).with_suffix(".params.json")
+    if parameters.exists():
+        table = pl.DataFrame({"id": table["id"].cast(pl.String)})
+        table = pl.concat([table, pl.DataFrame({"id": [parameters.read_text()]})])
     return table.sort(table.columns)
 
 
@@ -218,6 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--spark", help="where Spark is")
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--algorithm", default="mondrian")
+    parser.add_argument("--stage", choices=list(STAGES), default="write")
     given = parser.parse_args(arguments)
     home = spark_home(given.spark)
     if home is None:
@@ -229,7 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         runs: dict[str, Callable[[], str]] = {
             "one machine": lambda: ended(release(folder, given.algorithm, "own.parquet")),
             "cluster": lambda: ended(release(folder, given.algorithm, "two.parquet", *engine)),
-            "cluster, a worker killed": lambda: killed_in_the_middle(folder, given.algorithm, "one.parquet", running),
+            "cluster, a worker killed": lambda: killed_in_the_middle(
+                folder, given.algorithm, "one.parquet", running, given.stage
+            ),
         }
         for name, run in runs.items():
             start = time.perf_counter()

@@ -1,5 +1,5 @@
-"""A worker of a cluster that is killed while the release is written changes no row of it. Needs Java and Spark with its
-JVM part (SPARK_HOME, or pyspark in place of pyspark-client)."""
+"""A worker of a cluster that is killed changes no row of a release, whatever was being done. Needs Java and Spark with
+its JVM part (SPARK_HOME, or pyspark in place of pyspark-client)."""
 
 from pathlib import Path
 
@@ -12,11 +12,23 @@ cluster = load_script(ROOT / "benchmarks" / "cluster" / "cluster.py")
 
 
 @pytest.mark.skipif(cluster.spark_home() is None, reason="needs Java, and Spark with its JVM part")
-@pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
-def test_a_killed_worker(tmp_path: Path, algorithm: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "stage"),
+    [
+        ("mondrian", "read"),
+        ("mondrian", "write"),
+        ("mondrian", "check"),
+        ("incognito", "write"),
+        ("bottom-up", "write"),
+        ("randomize", "write"),
+    ],
+)
+def test_a_killed_worker(tmp_path: Path, algorithm: str, stage: str) -> None:
+    """Local recoding is compared with another engine, as it works by parts there."""
     cluster.write_table(tmp_path, 30_000)
-    cluster.ended(cluster.release(tmp_path, algorithm, "own.parquet"))
+    elsewhere = ["--engine", "spark", "--master", "sail"] if algorithm == "bottom-up" else []
+    cluster.ended(cluster.release(tmp_path, algorithm, "own.parquet", *elsewhere))
     with cluster.cluster(cluster.spark_home(), tmp_path) as running:
-        cluster.killed_in_the_middle(tmp_path, algorithm, "one.parquet", running)
+        cluster.killed_in_the_middle(tmp_path, algorithm, "one.parquet", running, stage)
         assert len(running.workers) == 1
     assert cluster.rows_of(tmp_path, "one.parquet").equals(cluster.rows_of(tmp_path, "own.parquet"))
