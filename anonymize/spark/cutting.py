@@ -106,15 +106,41 @@ class EngineRows:
 
     def _counted(self, classes: Ints, columns: Sequence[int], steps: Sequence[UpperStep]) -> tuple[Runs, ...]:
         """Of some columns, how many rows of each class have each code."""
-        work = partial(_count, self.learned.without_codes(), tuple(steps), classes, tuple(columns))
+        cells = CountedCells.of(columns, len(classes), self.learned.sizes)
+        work = partial(_count, self.learned.without_codes(), tuple(steps), classes, cells)
         rows = self.df.select(*self.learned.columns)
-        kinds = {"c": "int", "class": "long", "code": "long", "n": "long"}
-        counts = collected(mapped(rows, work, kinds).groupBy("c", "class", "code").agg({"n": "sum"}))
-        counts = counts.rename({"sum(n)": "n"}).sort("c", "class", "code")
+        counts = collected(mapped(rows, work, {"cell": "long", "n": "long"}).groupBy("cell").agg({"n": "sum"}))
+        counts = counts.sort("cell")
+        return cells.runs(counts["cell"].to_numpy(), counts["sum(n)"].to_numpy().astype(np.int64))
+
+
+@dataclass(frozen=True)
+class CountedCells:
+    """Numbers for every class and code of some columns, column by column: one number moves in half the bytes of three.
+    `sizes`: what the codes of each are below; `first` (columns + 1,): the number at which each begins."""
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    first: Ints
+
+    @classmethod
+    def of(cls, columns: Iterable[int], classes: int, sizes: Sequence[int]) -> CountedCells:
+        """Those of so many classes; `sizes`: of all columns."""
+        chosen = tuple(columns)
+        own = tuple(sizes[column] for column in chosen)
+        return cls(chosen, own, np.cumsum([0, *(classes * size for size in own)]))
+
+    def numbers(self, place: int, runs: Runs) -> Ints:
+        """The cells of what was counted of the column at a place."""
+        return np.asarray(self.first[place] + runs.classes * self.sizes[place] + runs.codes)
+
+    def runs(self, cells: Ints, counts: Ints) -> tuple[Runs, ...]:
+        """What was counted of each column. `cells`: ascending."""
+        ends = np.searchsorted(cells, self.first)
         runs = []
-        for column in columns:
-            own = counts.filter(pl.col("c") == column)
-            runs.append(Runs(*(own[name].to_numpy().astype(np.int64) for name in ("class", "code", "n"))))
+        for begin, end, first, size in zip(ends[:-1], ends[1:], self.first[:-1], self.sizes, strict=True):
+            classes, codes = np.divmod(cells[begin:end] - first, size)
+            runs.append(Runs(classes, codes, counts[begin:end]))
         return tuple(runs)
 
 
@@ -128,17 +154,14 @@ def labels_of(learned: Learned, steps: Iterable[UpperStep], frame: pl.DataFrame)
 
 
 def _count(
-    learned: Learned, steps: Sequence[UpperStep], classes: Ints, columns: Sequence[int], frames: Frames
+    learned: Learned, steps: Sequence[UpperStep], classes: Ints, cells: CountedCells, frames: Frames
 ) -> Iterator[pl.DataFrame]:
-    """The counts of one partition of the rows: `c` the column, `class` the place of the class, `code`, `n`."""
-    counted = []
+    """The counts of one partition of the rows: `cell`, `n`. Each chunk has a cell once."""
+    counted, chunks = [], 0
     for frame in frames:
-        source = labels_of(learned, steps, frame)
-        for column, runs in zip(columns, source.counts(classes, columns), strict=True):
-            counted.append(
-                pl.DataFrame({"class": runs.classes, "code": runs.codes, "n": runs.counts}).select(
-                    pl.lit(column, pl.Int32).alias("c"), pl.all()
-                )
-            )
+        source, chunks = labels_of(learned, steps, frame), chunks + 1
+        for place, runs in enumerate(source.counts(classes, cells.columns)):
+            counted.append(pl.DataFrame({"cell": cells.numbers(place, runs), "n": runs.counts}))
     if counted:
-        yield pl.concat(counted).group_by("c", "class", "code").agg(pl.col("n").sum())
+        together = pl.concat(counted)
+        yield together if chunks == 1 else together.group_by("cell").agg(pl.col("n").sum())
