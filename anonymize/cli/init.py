@@ -86,7 +86,7 @@ def init(
         return
     road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
     if output != "-" and not quiet:
-        say_next("validate", output)
+        say_next("validate", output, *([] if table == "-" else ["-i", table]))
 
 
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:

@@ -20,7 +20,9 @@ WIDTH = 118
 WIDE = 4
 """So many columns that are called alike are one line, if the spec is long enough to need it."""
 LONG = 40
-_PLAIN = re.compile(r"[A-Za-z_À-ÿ][A-Za-z0-9_.À-ÿ]*(?: [A-Za-z0-9_.À-ÿ]+)*")
+_PLAIN = re.compile(r"[A-Za-z_À-ÿ][A-Za-z0-9_.À-ÿ-]*(?: [A-Za-z0-9_.À-ÿ]+)*")
+_STEM = re.compile(r".*?[A-Za-z]{2,}[_. -]?(?=[^A-Za-z]|$)|[A-Za-z]_?(?=\d)")
+"""What columns that are called alike have in common: a word, or a letter before numbers."""
 _WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"])
 
 
@@ -87,6 +89,8 @@ def scalar(text: str) -> str:
 def _escaped(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"
+    if character == "\t":
+        return "\\t"
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
@@ -122,9 +126,9 @@ def _groups(proposal: Proposal) -> dict[str, str]:
         return {}
     alike: dict[tuple[str, str, str], list[str]] = {}
     for guess in proposal.guesses:
-        match = re.match(r"(.*?[A-Za-z]{2,}[_. -]?)(?=[^A-Za-z]|$)", guess.name)
-        if match and match[1] != guess.name and "*" not in guess.name:
-            key = (guess.role, flow(proposal.settings.get(guess.name, {})), match[1])
+        match = _STEM.match(guess.name)
+        if match and match[0] != guess.name and "*" not in guess.name:
+            key = (guess.role, flow(proposal.settings.get(guess.name, {})), match[0])
             alike.setdefault(key, []).append(guess.name)
     groups: dict[str, str] = {}
     for (_, _, stem), names in alike.items():
@@ -152,6 +156,8 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
     facts, more = guess.facts, []
     if facts.bad:
         more.append(f"{facts.bad:,} values are not numbers")
+    if guess.shape is not None and guess.shape.kind == "written number":
+        more.append("numbers only where they are written with a point and no sign")
     if facts.missing:
         more.append(f"{facts.missing:,} missing")
     if guess.shape is not None and guess.shape.ambiguous and guess.role == "quasi-identifier":
@@ -168,7 +174,7 @@ def _head(proposal: Proposal) -> list[str]:
         "# Made by `anonymize init`: a first guess at what the columns of this table are. It runs as it is, and it is",
         f"# not done: whoever knows the data has to look at each `{DECIDE}`.",
         "#",
-        "#   anonymize validate SPEC            checks this file against the table",
+        "#   anonymize validate SPEC -i TABLE   checks this file, and the table against it",
         "#   anonymize release SPEC -o released.csv -r report.html",
         "",
         "version: 1",

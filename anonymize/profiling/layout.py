@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 SEPARATORS = (",", ";", "\t", "|")
+SPACE = " "
+"""A separator where there is no other, and the first rows have as many of it: R's write.table."""
 HEAD = 1 << 16
+LINES = 20
 _MAGIC = (b"PAR1", b"ARROW1", b"\x1f\x8b")
 
 
@@ -31,9 +34,13 @@ def layout_of(path: str, separator: str | None, encoding: str | None) -> dict[st
 
 
 def _encoding(head: bytes) -> str:
-    """UTF-8 if the first bytes are that, but for a character that is cut short; else the one that takes any byte."""
+    """UTF-8 if the first bytes are that, but for a character that is cut short; UTF-16 by its mark, or where every
+    other byte is nothing; else the one that takes any byte."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
+    for first, name in enumerate(("utf-16-be", "utf-16-le")):
+        if head[first::2].count(0) > len(head) / 4:
+            return name
     try:
         head[: HEAD - 4].decode("utf-8")
     except UnicodeDecodeError as error:
@@ -44,12 +51,24 @@ def _encoding(head: bytes) -> str:
 
 def _separator(text: str) -> str:
     """The mark that parts the header into most fields, outside of quotes; of equal ones the first."""
-    line, quoted = "", False
+    first = _unquoted(text, 1)[0]
+    best = max(SEPARATORS, key=first.count)
+    if best in first:
+        return best
+    header, *rows = [line.count(SPACE) for line in _unquoted(text, LINES)]
+    alike = len(rows) > 1 and len(set(rows)) == 1 and rows[0] > 0
+    return SPACE if alike and rows[0] - header in (0, 1) else ","
+
+
+def _unquoted(text: str, count: int) -> list[str]:
+    """The first lines without what stands in quotes; the last one may be cut short, and is left out of several."""
+    lines, quoted = [""], False
     for character in text:
         quoted ^= character == '"'
         if character == "\n" and not quoted:
-            break
-        line += "" if quoted else character
-    counts = {mark: line.count(mark) for mark in SEPARATORS}
-    best = max(SEPARATORS, key=lambda mark: counts[mark])
-    return best if counts[best] else ","
+            lines.append("")
+            if len(lines) > count:
+                break
+        else:
+            lines[-1] += "" if quoted else character
+    return lines if len(lines) == 1 else lines[:-1]

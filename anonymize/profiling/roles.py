@@ -161,7 +161,9 @@ def _counts_up(facts: ColumnFacts) -> bool:
 
 
 def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    """What names rows: hardly two alike."""
+    """What names rows: hardly two alike. Numbers do where they are whole, however they are written."""
+    if shape is not None and shape.kind == "written number":
+        return
     share = facts.share_of_values
     called = bool(words & IDENTIFIERS)
     whole = facts.numbers is None or facts.numbers.whole
@@ -207,6 +209,8 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "quasi-identifier", "known of a person, by its name"
     if words & SECRETS:
         yield "sensitive", "what people would keep to themselves, by its name"
+    if shape is not None and shape.kind == "written number":
+        yield "sensitive", f"{shape.name}: amounts or measurements"
 
 
 def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:

@@ -18,7 +18,7 @@ from anonymize.profiling.words import COUNTRIES, STATES
 NEARLY = 0.98
 """The share of distinct texts that have to have a form."""
 
-Kind = Literal["date", "time", "contact", "code", "digits", "free text", "text"]
+Kind = Literal["date", "time", "contact", "code", "digits", "written number", "free text", "text"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def shape_of(texts: Sequence[str]) -> TextShape | None:
     """The form that nearly all distinct texts have; None where they have none, or there are none."""
     if not texts:
         return None
-    for recognize in (_contact, _date, _time, _listed, _code):
+    for recognize in (_contact, _date, _time, _listed, _code, _written_number):
         shape = recognize(texts)
         if shape is not None:
             return shape
@@ -193,6 +193,17 @@ def _code(texts: Sequence[str]) -> TextShape | None:
         return TextShape("code", f"codes of {width} digits, some with a zero in front")
     if len(texts) > 2 and 4 <= width <= 8 and all(len(text) == width for text in texts):
         return TextShape("digits", f"numbers of {width} digits each")
+    return None
+
+
+_WRITTEN = re.compile(r"[-+(]?[$€£¥]? ?[-+]?\d{1,3}(([., ' ]\d{3})+|\d*)([.,]\d+)? ?[%$€£¥]?\)?")
+_SIGNS = re.compile(r"[$€£¥%,]")
+
+
+def _written_number(texts: Sequence[str]) -> TextShape | None:
+    """Numbers as people write them, which no column of numbers has: with a comma, a currency, a share."""
+    if any(map(_SIGNS.search, texts)) and _share(texts, _WRITTEN.fullmatch) >= NEARLY:
+        return TextShape("written number", "numbers with a comma or a sign")
     return None
 
 

@@ -70,7 +70,8 @@ def check_names(names: Sequence[str], name: str, line: int | None = None) -> Non
     if not names:
         wrong = ["has no columns"]
     if wrong:
-        raise DataError([Problem(message, file=name, line=line) for message in wrong])
+        hint = "give each column a name of its own" if names else None
+        raise DataError([Problem(message, file=name, line=line, hint=hint) for message in wrong])
 
 
 def _first_rows(records: explain.Records) -> list[list[str]]:

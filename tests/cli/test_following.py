@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["audit", "spec.yaml", "-i", "none.csv"], 3, "explain 3"),
         (["validate", "spec.yaml"], 0, "release spec.yaml -o released.csv -r report.html"),
         (["validate", "spec.yaml", "-i", "t.csv"], 0, "release spec.yaml -i t.csv -o released.csv -r report.html"),
-        (["init", "t.csv", "-o", "first spec.yaml"], 0, "validate 'first spec.yaml'"),
+        (["init", "t.csv", "-o", "first spec.yaml"], 0, "validate 'first spec.yaml' -i t.csv"),
         (["mondrian", "wrong.yaml"], 2, "validate wrong.yaml"),
         (["evaluate", "wrong.yaml", "released.yaml"], 2, "validate wrong.yaml"),
         (["example", "survey", "-o", "try"], 0, "validate try/survey.yaml"),

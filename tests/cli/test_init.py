@@ -147,6 +147,20 @@ def test_columns_called_alike_are_one_line_of_a_wide_table(tmp_path: Path) -> No
     released(tmp_path, table, tmp_path / "spec.yaml")
 
 
+def test_columns_that_are_a_letter_and_a_number_are_one_line_as_well(tmp_path: Path) -> None:
+    frame = pl.DataFrame({f"A{n}": [1, 2] * 20 for n in range(42)} | {"age": range(40)})
+    table, text = first_spec(tmp_path, frame)
+    assert '"A*"' in text and "A1 " not in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
+def test_a_tab_is_written_as_one(tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text("age\tsex\n" + "31\tF\n" * 10)
+    assert r'separator: "\t"' in init(Init(str(table), str(tmp_path / "spec.yaml")))
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
 def test_separators_and_encodings(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_bytes("Größe;Ort\n".encode("cp1252") + "180;Köln\n".encode("cp1252") * 10)

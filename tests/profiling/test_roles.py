@@ -115,6 +115,11 @@ def test_many_different_numbers_are_sensitive_where_none_singles_out() -> None:
     assert guessed("x1", [row % 60 * 0.5 for row in range(600)]).role == "insensitive"
 
 
+def test_numbers_that_are_written_as_no_number_are_neither_names_nor_categories() -> None:
+    amounts = guessed("x1", [f"${row * 7:,}" for row in range(300)])
+    assert (amounts.role, amounts.shape and amounts.shape.kind) == ("sensitive", "written number")
+
+
 @pytest.mark.parametrize(("years", "levels"), [(40, True), (5, False)])
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y"])
 def test_dates_of_many_years_have_decades(years: int, levels: bool, form: str) -> None:
