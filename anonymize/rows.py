@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
-from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
+from anonymize.held import HeldColumn, HeldColumns, as_written, hold, neighbours_as_one
+from anonymize.order import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.recoding.lines import ReleasedLines
@@ -21,8 +22,8 @@ from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
-from anonymize.table import Attribute, Codes, Table
-from anonymize.table.lines import CSV, Lines, quoted
+from anonymize.table import Attribute, Table
+from anonymize.table.lines import CSV, Lines
 from anonymize.table.named import cells_at, unnamed
 
 PIECE = 1 << 17
@@ -73,7 +74,8 @@ def frames(
             yield HeldColumn(table.pseudonym).sorting()
 
     done, lines = 0, _lines(reading, table, form, separator)
-    for batch in pieces(request, table, passing, sorting, null, None if lines is None else separator):
+    neighbours = [] if lines is None else lines.neighbours
+    for batch in pieces(request, table, passing, sorting, null, None if lines is None else separator, neighbours):
         class_of = released.class_of[batch.rows]
         if written is not None:
             written.add(batch.rows, class_of >= 0)
@@ -213,10 +215,12 @@ def pieces(
     sorting: Sorting,
     null: str | None = None,
     separator: str | None = None,
+    neighbours: Sequence[Sequence[str]] = (),
 ) -> Iterator[Piece]:
     """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
     in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`. `separator`: of
-    a CSV, for which the columns, which are texts, come quoted; None: as they are."""
+    a CSV, for which the columns, which are texts, come quoted; None: as they are. `neighbours`: columns that stand side
+    by side in it, and may come as one, under the name of the first."""
     kept = {
         name: HeldColumn(passing_column(own.cells, null), own.codes)
         for name, own in table.kept.items()
@@ -234,11 +238,12 @@ def pieces(
     else:
         arranged = iter([np.random.default_rng(request.seed).permutation(np.arange(table.rows, dtype=np.uint32))])
     spelled = {name: column.quoted(separator) for name, column in held.items()}
+    texts = neighbours_as_one(spelled, neighbours, separator)
     for order in arranged:
         for start in range(0, len(order), PIECE):
             rows = order[start : start + PIECE]
             places = rows.astype(np.int64)  # numpy's own type for places
-            columns = [column.gather(places).alias(name) for name, column in spelled.items()]
+            columns = [column.gather(places).alias(name) for name, column in texts.items()]
             yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
 
 
@@ -250,15 +255,11 @@ def _as_they_come(
     for frame in batches:
         rows = slice(done, done + frame.height)
         columns = [
-            spelled[name].part(rows).alias(name) if name in spelled else _quoted(frame[name], separator)
+            spelled[name].part(rows).alias(name) if name in spelled else as_written(frame[name], separator)
             for name in passing
         ]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)
         done = rows.stop
-
-
-def _quoted(cells: pl.Series, separator: str | None) -> pl.Series:
-    return cells if separator is None else quoted(cells, separator)
 
 
 def _blank(table: Table) -> Iterator[pl.DataFrame]:
@@ -276,68 +277,3 @@ def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[p
         columns = [passing_column(column, null) for column in frame.iter_columns()]
         columns = [cut_off(own[each.name], each, rows) if each.name in own else each for each in columns]
         yield pl.DataFrame(columns) if columns else frame
-
-
-# --- columns that are held -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class HeldColumn:
-    """A column that passes through, of all rows: its `cells`, and where they are distinct texts `codes` (rows,), which
-    of them each row has."""
-
-    cells: pl.Series
-    codes: Codes | None = None
-
-    def of(self, rows: NDArray[np.integer[Any]]) -> HeldColumn:
-        """The column of some rows."""
-        if self.codes is None:
-            return HeldColumn(self.cells.gather(rows))
-        return HeldColumn(self.cells, self.codes[rows])
-
-    def quoted(self, separator: str | None) -> HeldColumn:
-        """The column of texts as a CSV has it; None: as it is."""
-        return HeldColumn(_quoted(self.cells, separator), self.codes)
-
-    def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
-        """The cells of some rows."""
-        return cells_at(self.cells, rows if self.codes is None else self.codes[rows])
-
-    def part(self, rows: slice) -> pl.Series:
-        """The cells of neighbouring rows."""
-        return self.cells[rows] if self.codes is None else cells_at(self.cells, self.codes[rows])
-
-    def sorting(self, written: CellFormat | None = None) -> SortColumn:
-        """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""
-        if self.codes is not None:
-            return RankedColumn.of(self.codes, self.cells, written)
-        texts = self.cells.cast(pl.String)
-        if most_differ(texts):
-            return ComparedTexts(texts, written)
-        coded = _coded(texts)
-        assert coded.codes is not None
-        return RankedColumn.of(coded.codes, coded.cells, written)
-
-
-HeldColumns: TypeAlias = Mapping[str, HeldColumn]
-
-
-def hold(batches: Iterable[pl.DataFrame]) -> HeldColumns:
-    """The columns of all batches; of texts that repeat themselves each is held once."""
-    whole = pl.concat(list(batches))
-    return {column.name: hold_column(column) for column in whole.iter_columns()}
-
-
-def hold_column(column: pl.Series) -> HeldColumn:
-    """A column, in as little memory as it takes."""
-    column = unnamed(column)
-    return _coded(column) if column.dtype == pl.String and not most_differ(column) else HeldColumn(column)
-
-
-def _coded(texts: pl.Series) -> HeldColumn:
-    """A column of texts as its distinct ones, the last of which is null, and codes."""
-    categories = pl.Categories.random()
-    categorized = texts.cast(pl.Categorical(categories))  # the categories last as long as a column has them
-    distinct = categories.to_series()
-    cells = pl.concat([distinct, pl.Series([None], dtype=pl.String)])
-    return HeldColumn(cells, categorized.to_physical().fill_null(len(distinct)).to_numpy())

@@ -16,6 +16,7 @@ from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
+from anonymize.held import HeldColumns, hold_column
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.order import RankedColumn, SortColumn
@@ -25,7 +26,7 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
-from anonymize.rows import HeldColumns, Written, comparing, hold_column, null_text, passing_column, pieces
+from anonymize.rows import Written, comparing, null_text, passing_column, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.named import unnamed

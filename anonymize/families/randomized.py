@@ -14,6 +14,7 @@ from anonymize.algorithms.base import Found
 from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
+from anonymize.held import HeldColumns
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
@@ -24,7 +25,7 @@ from anonymize.randomized import Distorted, Randomized
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
-from anonymize.rows import HeldColumns, Written, comparing, null_text, pieces
+from anonymize.rows import Written, comparing, null_text, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.write import refuse_uri

@@ -43,14 +43,25 @@ class ReleasedLines:
         return groups
 
     @cached_property
+    def neighbours(self) -> list[list[str]]:
+        """The columns that pass through, those together that stand side by side."""
+        runs = ([each for each in run if isinstance(each, str)] for _, run in groupby(self.columns, key=type))
+        return [names for names in runs if names]
+
+    @cached_property
     def _quoted(self) -> dict[str, pl.Series]:
         return {name: quoted(cells, self.separator) for name, cells in self.cells.items()}
 
     def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None) -> Lines:
         """Some rows: the classes (rows,), and the columns that pass through and a further one, quoted already; rows of
-        no class are left out."""
+        no class are left out. Of columns that pass through those may be absent that are in the text of one before them,
+        with which they stand side by side."""
         neighbours = _Neighbours.of(class_of)
-        parts = [passing[group] if isinstance(group, str) else self._shown(group, neighbours) for group in self._groups]
+        parts = [
+            passing[group] if isinstance(group, str) else self._shown(group, neighbours)
+            for group in self._groups
+            if not isinstance(group, str) or group in passing.columns
+        ]
         names = [column if isinstance(column, str) else column.name for column in self.columns]
         if pseudonym is not None:
             parts.append(quoted(pseudonym, self.separator))

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize.held import COMBINATIONS, HeldColumn, neighbours_as_one
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.lines import ReleasedLines
 from anonymize.rows import ReleasedRows
@@ -62,3 +63,36 @@ def test_a_single_column_is_no_line() -> None:
     released = release(CLASSES["by class"])
     reading = ReleasedRows(released, {"a": "quasi-identifier"}, ("a",))
     assert not ReleasedLines(released, reading.places, reading.cells, ",").possible
+
+
+# --- columns that pass through ---------------------------------------------------------------------------------------
+
+TEXTS = [None, "", "1,5", '"', "plain"]
+
+
+def held(rng: np.random.Generator, texts: list[str | None], rows: int) -> HeldColumn:
+    return HeldColumn(pl.Series(texts, dtype=pl.String), rng.integers(0, len(texts), rows).astype(np.uint8))
+
+
+def test_neighbours_of_few_texts_are_one_text_of_the_same_line() -> None:
+    rng, rows = np.random.default_rng(3), np.arange(299, -1, -1)
+    columns = {name: held(rng, TEXTS, 300).quoted(",") for name in "abc"}
+    columns["d"] = HeldColumn(pl.Series(map(str, range(300))))
+    made = neighbours_as_one(columns, ["ab", "cd"], ",")
+    assert list(made) == ["a", "c", "d"]
+    parts = [pl.DataFrame([own.gather(rows).alias(name) for name, own in some.items()]) for some in (columns, made)]
+    separate, joined = (part.write_csv(include_header=False, quote_style="never") for part in parts)
+    assert separate == joined
+
+
+def test_so_many_combinations_of_texts_are_held_at_most() -> None:
+    rng = np.random.default_rng(3)
+    sizes = {"a": 128, "b": 128, "c": 2, "d": 5}
+    columns = {name: held(rng, [str(n) for n in range(size)], 9) for name, size in sizes.items()}
+    made = neighbours_as_one(columns, ["abcd"], ",")
+    assert {name: len(own.cells) for name, own in made.items()} == {"a": COMBINATIONS, "c": 10}
+
+
+def test_what_is_no_line_comes_column_by_column() -> None:
+    columns = {name: held(np.random.default_rng(3), TEXTS, 9) for name in "ab"}
+    assert neighbours_as_one(columns, ["ab"], None) == columns
