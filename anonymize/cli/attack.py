@@ -9,12 +9,12 @@ import click
 from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import completing
+from anonymize.cli.kinds import PATH, file_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
     INPUT,
     MEASURING,
-    PATH,
     REPORTS,
     SPEC,
     SpecCommand,
@@ -32,19 +32,18 @@ if TYPE_CHECKING:
     SPEC,
     click.argument("released", type=PATH),
     INPUT,
-    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
-    click.option("--control", type=PATH, help="Targets who are not in the release: a table like the original."),
-    click.option(
+    file_option("--link", help="Which row of the table each released row is, as --save-link wrote it."),
+    file_option("--control", help="Targets who are not in the release: a table like the original."),
+    file_option(
         "--remake",
         metavar="REPORT",
-        type=PATH,
         help="Make the release again, as its JSON report says, without a fifth of the people; they are the control.",
     ),
-    click.option("--previous", type=PATH, help="An earlier release of the same people."),
-    click.option("--series", type=PATH, help="The state of a series that RELEASED is in: all releases before it."),
-    click.option("--key", type=PATH, help="The key of the series, by which people are followed through it."),
+    file_option("--previous", help="An earlier release of the same people."),
+    file_option("--series", help="The state of a series that RELEASED is in: all releases before it."),
+    file_option("--key", help="The key of the series, by which people are followed through it."),
     *BUCKETIZED,
-    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
+    file_option("--parameters", help="The parameters of a randomized release.  [default: beside it]"),
     click.option(
         "--attackers",
         metavar="A,B,...",

@@ -10,16 +10,8 @@ from anonymize.cli.checked import FORM, conclude, is_text
 from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.options import (
-    BUCKETIZED,
-    FORCE,
-    MEASURING,
-    PATH,
-    REPORTS,
-    nearby_spec,
-    use_threads,
-    with_options,
-)
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.options import BUCKETIZED, FORCE, MEASURING, REPORTS, nearby_spec, use_threads, with_options
 from anonymize.cli.over_time import SERIES, audited
 
 if TYPE_CHECKING:
@@ -57,9 +49,7 @@ _SIZE = _Size()
 @click.command()
 @with_options(
     click.argument("spec", type=PATH, required=False),
-    click.option(
-        "-i", "--input", "path", type=PATH, help="The table, or - for standard input; of a database, its URI."
-    ),
+    file_option("-i", "--input", "path", help="The table, or - for standard input; of a database, its URI."),
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
@@ -68,10 +58,8 @@ _SIZE = _Size()
         help="The column that says which individual a row is about, without a spec.",
         shell_complete=completing(columns),
     ),
-    click.option(
-        "--unit-from", type=PATH, help="The table that this one was made from, which has the unit column; with --link."
-    ),
-    click.option("--link", type=PATH, help="Which row of its input (--unit-from) each row is, by --save-link."),
+    file_option("--unit-from", help="The table that this one was made from, which has the unit column; with --link."),
+    file_option("--link", help="Which row of its input (--unit-from) each row is, by --save-link."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -79,14 +67,13 @@ _SIZE = _Size()
     click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
-    click.option(
+    flag_option(
         "--no-normalize",
-        is_flag=True,
         help="Compare texts as they stand, with outer space and invisible characters, without a spec.",
     ),
-    click.option(
+    choice_option(
         "--missing-as",
-        type=click.Choice(["own-category", "wildcard"]),
+        choices=["own-category", "wildcard"],
         help="Whether a missing or suppressed cell is a value of its own or matches any; over privacy.missing.",
     ),
     *BUCKETIZED,
@@ -104,9 +91,8 @@ _SIZE = _Size()
         help="The column of sampling weights, without a spec.",
         shell_complete=completing(columns),
     ),
-    click.option(
+    file_option(
         "--population",
-        type=PATH,
         help="A table of the population, for the journalist's risk: who lies under what a class shows.",
     ),
     click.option(
@@ -119,17 +105,14 @@ _SIZE = _Size()
         shell_complete=completing(requirements),
         help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
-    click.option("--baseline", type=PATH, help="An earlier JSON report, of a release or an audit, to compare with."),
-    click.option("--no-regress", is_flag=True, help="Nothing may be worse than in the baseline."),
-    click.option("--previous", type=PATH, help="An earlier release of the same people: what both give away."),
-    click.option(
+    file_option("--baseline", help="An earlier JSON report, of a release or an audit, to compare with."),
+    flag_option("--no-regress", help="Nothing may be worse than in the baseline."),
+    file_option("--previous", help="An earlier release of the same people: what both give away."),
+    file_option(
         "--previous-link",
-        type=PATH,
         help="Which row of its input each row of --previous is, as --save-link wrote it; beside --link, to one input.",
     ),
-    click.option(
-        "--by-position", is_flag=True, help="Row n is about the same individual in --previous, or --unit-from."
-    ),
+    flag_option("--by-position", help="Row n is about the same individual in --previous, or --unit-from."),
     *SERIES,
     *FORM,
     REPORTS,

@@ -7,16 +7,16 @@ import sys
 
 import click
 
+from anonymize.cli.kinds import choice_option
 from anonymize.errors import UnsafeError, WriteError
 from anonymize.formats import AUTO, FORMATS, Checked, chosen
 
 FORM = (
-    click.option(
+    choice_option(
         "--format",
         "form",
-        type=click.Choice([AUTO, *FORMATS]),
+        choices=[AUTO, *FORMATS],
         default=AUTO,
-        show_default=True,
         help="Form of the result; auto is github in GitHub Actions, else text.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),

@@ -12,7 +12,8 @@ import click
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.options import COLOR, FORCE, INPUT, PATH, QUIET, REPORTS, SPEC, SpecCommand, with_options
+from anonymize.cli.kinds import file_option, flag_option
+from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
 
 if TYPE_CHECKING:
     from anonymize.compare import Compare
@@ -62,10 +63,10 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
         metavar="RULE",
         help="Print only the choice for each k: lowest-loss, or 'fastest-within 5%'.",
     ),
-    click.option("--cache", type=PATH, help="Folder of results.  [default: anonymize/compare in the user's cache]"),
-    click.option("--no-cache", is_flag=True, help="Make every release anew, and keep no result."),
-    click.option("--keep", type=PATH, help="Keep the releases in this folder, which must be there."),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    file_option("--cache", help="Folder of results.  [default: anonymize/compare in the user's cache]"),
+    flag_option("--no-cache", help="Make every release anew, and keep no result."),
+    file_option("--keep", help="Keep the releases in this folder, which must be there."),
+    flag_option("--json", "as_json", help="Print the report as JSON."),
     REPORTS,
     FORCE,
     QUIET,

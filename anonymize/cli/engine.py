@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.options import PATH
+from anonymize.cli.kinds import choice_option, file_option
 from anonymize.errors import UsageError
 
 MEASURED = ("k", "l", "t", "threshold", "reports", "force")
@@ -16,11 +16,10 @@ RECODED = ("recoding", "input", "output", "reports", "force")
 """Those of `recode`."""
 
 ENGINE = (
-    click.option(
+    choice_option(
         "--engine",
-        type=click.Choice(["local", "spark"]),
+        choices=["local", "spark"],
         default="local",
-        show_default=True,
         help="Where the work runs: here; or on Spark, Spark Connect or Sail, from Parquet to a folder of Parquet.",
     ),
     click.option(
@@ -29,9 +28,8 @@ ENGINE = (
     ),
 )
 CHECKPOINT = (
-    click.option(
+    file_option(
         "--checkpoint",
-        type=PATH,
         help="Folder that the engine's workers can write to. It is private.  [default: one of this machine]",
     ),
 )

@@ -9,13 +9,14 @@ import click
 
 from anonymize.cli.completing import algorithms, completing, learners
 from anonymize.cli.following import beside, say_next
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
     INPUT,
     MEASURING,
+    METHODS,
     OVERRIDES,
-    PATH,
     REPORTS,
     SpecCommand,
     nearby_spec,
@@ -39,15 +40,15 @@ from anonymize.names import split
     ),
     *QUERY_OPTIONS,
     *BUCKETIZED,
-    click.option("--parameters", type=PATH, help="The parameters of a randomized release.  [default: beside it]"),
-    click.option(
+    file_option("--parameters", help="The parameters of a randomized release.  [default: beside it]"),
+    choice_option(
         "--method",
-        type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
+        choices=METHODS,
         help="How a randomized release is reconstructed.  [default: inverse]",
     ),
     *TREE_OPTIONS,
-    click.option("--link", type=PATH, help="Which row of the table each released row is, as --save-link wrote it."),
-    click.option("--models", is_flag=True, help="Train and test models for the targets of the workload."),
+    file_option("--link", help="Which row of the table each released row is, as --save-link wrote it."),
+    flag_option("--models", help="Train and test models for the targets of the workload."),
     click.option(
         "--algorithm",
         help="With --models: find the recoding on each training part with this release command.",
@@ -74,7 +75,7 @@ from anonymize.names import split
         help="Only this model; repeatable.",
         shell_complete=completing(learners),
     ),
-    click.option("--projection", is_flag=True, help="Also train models without the attributes that tell most."),
+    flag_option("--projection", help="Also train models without the attributes that tell most."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
     click.option(
         "--format",

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from anonymize.cli.following import say_next
-from anonymize.cli.options import FORCE, PATH, QUIET, with_options
+from anonymize.cli.kinds import file_option
+from anonymize.cli.options import FORCE, QUIET, with_options
 
 PACKAGE = Path(__file__).parents[1]
 EXAMPLES = {
@@ -30,7 +31,7 @@ FLAT = {"../sample_data/": "", "../hierarchies/": "hierarchies/", f"../anonymize
 @click.command()
 @with_options(
     click.argument("name", type=click.Choice(tuple(EXAMPLES))),
-    click.option("-o", "--output", type=PATH, help="The folder; it is made where it is missing.  [default: NAME]"),
+    file_option("-o", "--output", help="The folder; it is made where it is missing.  [default: NAME]"),
     FORCE,
     QUIET,
 )

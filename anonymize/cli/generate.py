@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.exits import reporting
-from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.kinds import file_option
+from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ TABLE = (
     click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same table; random by default."),
     OUTPUT,
     OUTPUT_FORMAT,
-    click.option("--spec", type=PATH, help="Also write a spec for the table, with its hierarchies beside it."),
+    file_option("--spec", help="Also write a spec for the table, with its hierarchies beside it."),
     FORCE,
     THREADS,
     QUIET,

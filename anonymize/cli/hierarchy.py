@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.options import COLOR, INPUT, PATH, QUIET, SPEC, with_options
+from anonymize.cli.kinds import PATH, file_option, flag_option
+from anonymize.cli.options import COLOR, INPUT, QUIET, SPEC, with_options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +32,7 @@ def hierarchy() -> None:
     SPEC,
     click.argument("attribute", required=False, shell_complete=completing(quasi_identifiers)),
     INPUT,
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    flag_option("--json", "as_json", help="Print JSON."),
     COLOR,
 )
 def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool, color: str) -> None:
@@ -132,8 +133,8 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
     SPEC,
     click.argument("attribute", shell_complete=completing(quasi_identifiers)),
     INPUT,
-    click.option("-o", "--output", type=PATH, default="-", help="The file; - is standard output."),
-    click.option("--force", is_flag=True, help="Overwrite a file that exists."),
+    file_option("-o", "--output", default="-", help="The file; - is standard output."),
+    flag_option("--force", help="Overwrite a file that exists."),
 )
 def make(spec: str, attribute: str, input_path: str | None, output: str, force: bool) -> None:
     """Write the hierarchy of a quasi-identifier as CSV, one line a value, from the leaf to the root.

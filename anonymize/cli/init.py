@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.cli.following import say_next
-from anonymize.cli.options import FORCE, PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.kinds import PATH, file_option, flag_option
+from anonymize.cli.options import FORCE, QUIET, THREADS, use_threads, with_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,24 +23,20 @@ if TYPE_CHECKING:
 @click.command()
 @with_options(
     click.argument("table", type=PATH),
-    click.option("-o", "--output", type=PATH, default="-", help="The spec; - is standard output."),
-    click.option("--interactive", is_flag=True, help="Ask for roles, k, l and suppression; Enter takes the guess."),
-    click.option(
+    file_option("-o", "--output", default="-", help="The spec; - is standard output."),
+    flag_option("--interactive", help="Ask for roles, k, l and suppression; Enter takes the guess."),
+    flag_option(
         "--show-values",
-        is_flag=True,
         help="Some values of each column in its comment. The spec is private then, and of mode 0600.",
     ),
-    click.option(
+    file_option(
         "--hierarchies",
-        type=PATH,
         metavar="FOLDER",
         help="Also write the hierarchies of categories as files, to be edited. They hold values, and have mode 0600.",
     ),
     click.option("--separator", help="Separator of a CSV; else that of its header."),
     click.option("--encoding", help="Encoding of a CSV; else UTF-8 or, where it is not that, cp1252."),
-    click.option(
-        "--watch", "watching", is_flag=True, help="Write the spec anew whenever the table changes, until interrupted."
-    ),
+    flag_option("--watch", "watching", help="Write the spec anew whenever the table changes, until interrupted."),
     FORCE,
     THREADS,
     QUIET,

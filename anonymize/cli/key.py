@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from anonymize.cli.options import FORCE, PATH, QUIET, with_options
+from anonymize.cli.kinds import PATH, file_option
+from anonymize.cli.options import FORCE, QUIET, with_options
 
 
 @click.group(name="key")
@@ -41,7 +42,7 @@ def make(path: str, force: bool, quiet: bool) -> None:
 @with_options(
     click.argument("state", type=PATH),
     click.argument("path", type=PATH),
-    click.option("--key", "key_path", type=PATH, required=True, help="The key of the series so far."),
+    file_option("--key", "key_path", required=True, help="The key of the series so far."),
     FORCE,
     QUIET,
 )

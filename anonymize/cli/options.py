@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import click
 
+from anonymize.cli.kinds import PATH, Command, choice_option, file_option, flag_option
 from anonymize.names import SUFFIXES
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-PATH = click.Path(path_type=str)
 
 
 def nearby_spec(context: click.Context) -> str | None:
@@ -38,11 +36,10 @@ def _spec(context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 SPEC = click.argument("spec", type=PATH, required=False, callback=_spec)
-INPUT = click.option(
+INPUT = file_option(
     "-i",
     "--input",
     "input_path",
-    type=PATH,
     help="The table: a file, - for standard input, or the URI of a table in a database; over the spec's input.path.",
 )
 OVERRIDES = (
@@ -54,24 +51,26 @@ OVERRIDES = (
 COLOR = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours."
 )
-QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
-VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print more: time and memory of each stage.")
+QUIET = flag_option("-q", "--quiet", help="Print only errors.")
+VERBOSE = flag_option("-v", "--verbose", help="Print more: time and memory of each stage.")
 PLACES = (
     f"a file, whose suffix says the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a table in a "
     "database."
 )
-OUTPUT = click.option("-o", "--output", type=PATH, default="-", help=f"The table: {PLACES}")
-OUTPUT_FORMAT = click.option(
+OUTPUT = file_option("-o", "--output", default="-", help=f"The table: {PLACES}")
+OUTPUT_FORMAT = choice_option(
     "--output-format",
-    type=click.Choice(tuple(dict.fromkeys(SUFFIXES.values()))),
+    choices=tuple(dict.fromkeys(SUFFIXES.values())),
     help="Format of the output, over the suffix.",
 )
+METHODS = ("inverse", "simplex", "clip", "bayes")
+"""How what was distorted is reconstructed."""
 BUCKETIZED = (
-    click.option("--st", type=PATH, help="The ST of a bucketized release.  [default: beside a table called .qit]"),
+    file_option("--st", help="The ST of a bucketized release.  [default: beside a table called .qit]"),
     click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
-FORCE = click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
+FORCE = flag_option("--force", help="Overwrite outputs that exist.")
 
 
 class _Bytes(click.ParamType[int]):
@@ -100,7 +99,7 @@ MEMORY = (
         type=_Bytes(),
         help="Memory that the process may take, such as 2GB; what it leaves no room for is held in files.",
     ),
-    click.option("--tmp", type=PATH, help="Folder of these files.  [default: the system's for temporary files]"),
+    file_option("--tmp", help="Folder of these files.  [default: the system's for temporary files]"),
 )
 THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
 MEASURING = (THREADS, QUIET, COLOR)

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.options import PATH
+from anonymize.cli.kinds import file_option
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
     from anonymize.formats import Checked
 
 SERIES = (
-    click.option(
+    file_option(
         "--series",
-        type=PATH,
         help="The state of a series of releases: all of them, by everybody's history; with --key.",
     ),
-    click.option("--key", type=PATH, help="The key file of the series."),
+    file_option("--key", help="The key file of the series."),
 )
 
 _BESIDE = {"spec", "series", "key", "k", "l", "t", "require", "form", "reports", "force", "threads", "quiet", "color"}

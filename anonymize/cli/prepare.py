@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.cli.following import say_next
-from anonymize.cli.options import PATH, QUIET, SpecCommand, nearby_spec, with_options
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.options import QUIET, SpecCommand, nearby_spec, with_options
 
 if TYPE_CHECKING:
     from anonymize.cli.validating import Validated
@@ -21,11 +22,9 @@ FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
 @click.command(cls=SpecCommand)
 @with_options(
     click.argument("specs", type=PATH, nargs=-1, metavar="[SPEC]..."),
-    click.option(
-        "-i", "--input", "input_path", type=PATH, help="A table to check the spec against, or - for standard input."
-    ),
-    click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print."),
-    click.option("--watch", "watching", is_flag=True, help="Check again whenever a file changes, until interrupted."),
+    file_option("-i", "--input", "input_path", help="A table to check the spec against, or - for standard input."),
+    choice_option("--format", "form", choices=FORMS, default="text", help="How to print."),
+    flag_option("--watch", "watching", help="Check again whenever a file changes, until interrupted."),
     QUIET,
 )
 def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching: bool, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.options import PATH, Command
+from anonymize.cli.kinds import Command, file_option, flag_option
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ QUERY_OPTIONS = (
         type=click.FloatRange(0, 1, min_open=True),
         help="Share of the joint domain that a query covers.  [default: ranges of any length]",
     ),
-    click.option("--query-points", "points", is_flag=True, help="Ask for the values of random rows, not for ranges."),
+    flag_option("--query-points", "points", help="Ask for the values of random rows, not for ranges."),
     click.option(
         "--query-bound",
         "bound",
@@ -75,7 +75,7 @@ QUERY_OPTIONS = (
         show_default=True,
         help="Draw the queries from so many seeds, of which --seed is the first.",
     ),
-    click.option("--query-file", type=PATH, help="A YAML list of queries, in place of random ones."),
+    file_option("--query-file", help="A YAML list of queries, in place of random ones."),
 )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from anonymize.cli.completing import columns, completing
-from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.options import METHODS, QUIET, THREADS, use_threads, with_options
 
 
 @click.command()
 @with_options(
     click.argument("released", type=PATH),
-    click.option("--parameters", type=PATH, help="The release's parameters.  [default: beside it]"),
+    file_option("--parameters", help="The release's parameters.  [default: beside it]"),
     click.option(
         "--attributes",
         multiple=True,
@@ -23,18 +24,16 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
         shell_complete=completing(columns, listed=True),
     ),
     click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
-    click.option(
+    choice_option(
         "--method",
-        type=click.Choice(["inverse", "simplex", "clip", "bayes"]),
+        choices=METHODS,
         default="inverse",
-        show_default=True,
         help="inverse is unbiased and may be negative; the others give a distribution.",
     ),
-    click.option(
+    choice_option(
         "--about",
-        type=click.Choice(["table", "population"]),
+        choices=["table", "population"],
         default="table",
-        show_default=True,
         help="What standard errors are about: the table that was distorted, or the population it was drawn from.",
     ),
     click.option(
@@ -46,10 +45,8 @@ from anonymize.cli.options import PATH, QUIET, THREADS, use_threads, with_option
     ),
     click.option("--separator", help="Separator of a CSV.  [default: as the parameters say]"),
     click.option("-o", "--output", default="-", help="The result; - is standard output."),
-    click.option(
-        "--format", "form", type=click.Choice(["csv", "json"]), help="Form of the result.  [default: by the suffix]"
-    ),
-    click.option("--force", is_flag=True, help="Overwrite an output that exists."),
+    choice_option("--format", "form", choices=["csv", "json"], help="Form of the result.  [default: by the suffix]"),
+    flag_option("--force", help="Overwrite an output that exists."),
     THREADS,
     QUIET,
 )

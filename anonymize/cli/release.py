@@ -11,6 +11,7 @@ import click
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting
 from anonymize.cli.following import beside, say_next
+from anonymize.cli.kinds import file_option, flag_option
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -18,7 +19,6 @@ from anonymize.cli.options import (
     MEMORY,
     OUTPUT_FORMAT,
     OVERRIDES,
-    PATH,
     PLACES,
     QUIET,
     REPORTS,
@@ -47,37 +47,33 @@ COMMON_OPTIONS = (
 """What most releases are made with; help has them first."""
 FURTHER_OPTIONS = (
     OUTPUT_FORMAT,
-    click.option("--save-recoding", type=PATH, help="Save the recoding as JSON, for `recode`. It is private."),
-    click.option(
+    file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
+    file_option(
         "--save-link",
-        type=PATH,
         help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
     ),
-    click.option("--start-series", type=PATH, help="Begin a series of releases, kept in this file. It is private."),
-    click.option("--after", type=PATH, help="The next release of the series that is kept in this file."),
-    click.option("--key", type=PATH, help="The key of the series, a file of `anonymize key make`."),
+    file_option("--start-series", help="Begin a series of releases, kept in this file. It is private."),
+    file_option("--after", help="The next release of the series that is kept in this file."),
+    file_option("--key", help="The key of the series, a file of `anonymize key make`."),
     click.option(
         "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
     ),
     THREADS,
-    click.option(
+    flag_option(
         "--public-report",
         "public",
-        is_flag=True,
         help="Make the report from what is published alone: the release, the spec, the hierarchies.",
     ),
-    click.option(
+    flag_option(
         "--show-values",
-        is_flag=True,
         help="Let the reports count values of the input by name; they are then as private as the input.",
     ),
-    click.option(
+    flag_option(
         "--bound",
-        is_flag=True,
         help="Report a gcp that no release with classes can be below; the time grows with the square of the rows.",
     ),
-    click.option("--dry-run", is_flag=True, help="Do everything but write the release; reports are written."),
-    click.option("--allow-unsafe", is_flag=True, help="Write the release even if a requirement is not met."),
+    flag_option("--dry-run", help="Do everything but write the release; reports are written."),
+    flag_option("--allow-unsafe", help="Write the release even if a requirement is not met."),
     *ENGINE,
     *CHECKPOINT,
     VERBOSE,
@@ -130,7 +126,7 @@ def _option(field: Any) -> Any:
     if isinstance(field.default, bool):
         off = field.metadata["off"] or f"no-{name.removeprefix('--')}"
         either = f"{name}/--{off}" if field.default else name
-        return click.option(either, field.name, is_flag=True, default=field.default, help=meaning)
+        return flag_option(either, field.name, default=field.default, help=meaning)
     return click.option(name, field.name, type=_type(field), default=field.default, show_default=True, help=meaning)
 
 

@@ -9,12 +9,12 @@ import click
 
 from anonymize.cli.engine import ENGINE, check_engine, recode_there
 from anonymize.cli.exits import reporting
+from anonymize.cli.kinds import PATH, file_option
 from anonymize.cli.options import (
     COLOR,
     FORCE,
     OUTPUT,
     OUTPUT_FORMAT,
-    PATH,
     QUIET,
     REPORTS,
     THREADS,
@@ -26,9 +26,7 @@ from anonymize.cli.options import (
 @click.command()
 @with_options(
     click.argument("recoding", type=PATH),
-    click.option(
-        "-i", "--input", type=PATH, required=True, help="The table, or - for standard input; of a database, its URI."
-    ),
+    file_option("-i", "--input", required=True, help="The table, or - for standard input; of a database, its URI."),
     OUTPUT,
     OUTPUT_FORMAT,
     REPORTS,

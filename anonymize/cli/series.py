@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from anonymize.cli.options import COLOR, PATH, QUIET, with_options
+from anonymize.cli.kinds import PATH, file_option, flag_option
+from anonymize.cli.options import COLOR, QUIET, with_options
 
 STATE = click.argument("state", type=PATH)
 
@@ -23,7 +24,7 @@ def series() -> None:
 
 
 @series.command()
-@with_options(STATE, click.option("--json", "as_json", is_flag=True, help="Print JSON."), COLOR)
+@with_options(STATE, flag_option("--json", "as_json", help="Print JSON."), COLOR)
 def show(state: str, as_json: bool, color: str) -> None:
     """Print the releases of a series and how many people came, left, were held back and withheld.
 
@@ -73,8 +74,8 @@ def undo(state: str, quiet: bool) -> None:
 @with_options(
     STATE,
     click.argument("people", metavar="PERSON...", nargs=-1, required=True),
-    click.option("--key", "key_path", type=PATH, required=True, help="The key of the series."),
-    click.option("--force", is_flag=True, help="Also where departures are deferred, so that it shows who is gone."),
+    file_option("--key", "key_path", required=True, help="The key of the series."),
+    flag_option("--force", help="Also where departures are deferred, so that it shows who is gone."),
     QUIET,
 )
 def forget(state: str, people: tuple[str, ...], key_path: str, force: bool, quiet: bool) -> None:
