@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import IO
 
 from anonymize.formats.base import Checked, Finding
-from anonymize.report.verdict import verdict_of
 
 COMMANDS = {"error": "error", "warning": "warning"}
 
@@ -19,6 +18,8 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     for finding in findings:
         out.write(_command(finding) + "\n")
     if not checked.of_levels("error"):
+        from anonymize.report.verdict import verdict_of
+
         verdict = checked.verdict or verdict_of(checked.report).sentence
         out.write(f"::notice title=anonymize {checked.command}::{_message(f'{checked.table}: {verdict}')}\n")
 
