@@ -5,6 +5,7 @@ Needs Chromium and the extra `browser`; `make browser` installs both. Skipped wi
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -22,7 +23,14 @@ pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: make browser")
 ROOT = Path(__file__).parents[2]
-NAMES = ("release", "audit", "evaluate", "compare")
+NAMES = ("release", "audit", "evaluate", "compare", "names")
+HARD = (
+    "<script>alert(1)</script>",
+    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd",
+    "long_" * 40,
+    "a|b & <b>c</b>",
+)
+"""Names of columns: markup, from right to left, of 200 letters."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +53,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ["evaluate", spec, released, "--queries", 20, "-r", paths["evaluate"]],
         ["compare", spec, "--algorithms", "mondrian,datafly", "-k", "50,500", "--no-cache", "-r", paths["compare"]],
     ]
+    rows = "\n".join(",".join(str(row % (place + 3)) for place in range(len(HARD))) for row in range(120))
+    (folder / "names.csv").write_text(",".join(HARD) + f"\n{rows}\n", encoding="utf8")
+    attributes = {name: {"type": "numeric"} for name in HARD}
+    content = {"version": 1, "input": {"path": "names.csv"}, "quasi_identifiers": attributes, "privacy": {"k": 5}}
+    (folder / "names.yaml").write_text(json.dumps(content), encoding="utf8")
+    calls.append(["mondrian", folder / "names.yaml", "-o", folder / "named.csv", "-r", paths["names"]])
     for arguments in calls:
         assert outcome(lambda given=arguments: run([*map(str, given), "-q"])) in (0, 1)  # type: ignore[misc]
     return paths
@@ -71,4 +85,18 @@ def test_a_page_is_quiet_whole_and_accessible(
     assert figures or name == "evaluate"
     violations = axe.Axe().run(opened)
     assert violations.violations_count == 0, violations.generate_report()
+    opened.close()
+
+
+A4 = 673
+"""Pixels between the margins of a page."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_cut_off_on_paper(browser: Any, pages: dict[str, Path], name: str) -> None:
+    opened = browser.new_page(viewport={"width": A4, "height": 900})
+    opened.emulate_media(media="print")
+    opened.goto(pages[name].as_uri())
+    widths = "[...document.querySelectorAll('table, svg, p, li')].map(each => each.getBoundingClientRect().right)"
+    assert max(opened.evaluate(widths)) <= A4
     opened.close()

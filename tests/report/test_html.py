@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from copy import deepcopy
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,12 @@ def test_a_comparison_begins_with_what_loses_least() -> None:
     )
 
 
+def test_a_picture_keeps_its_labels_to_the_last_digit() -> None:
+    drawn = pictures.bars(["1.23456 to <2.34567", "a 0.0 b"], {"rows": [1.0, 2.0]}, form=".4f")
+    assert {"1.23456 to <2.34567", "a 0.0 b"} <= {unescape(text).strip() for text in re.findall(">([^<>]+)<", drawn)}
+    assert "1.0000" in drawn and not re.search(r'"[^">]*\.\d{3}', drawn)
+
+
 def test_pictures_have_the_colours_of_the_page_alone() -> None:
     """A colour of its own would be the same on a light and on a dark page; what is transparent has none."""
     lines = {f"algorithm {number}": [(0.1, 0.2), (0.2, 0.1)] for number in range(8)}
@@ -168,8 +175,9 @@ def test_pictures_have_the_colours_of_the_page_alone() -> None:
     shown = set(re.findall('(?:fill|stroke|color):([^;"]+)', drawings))
     for name, text in re.findall("<(\\w+)([^>]*)>", drawings):
         attributes = dict(re.findall('([\\w-]+)="([^"]*)"', text))
-        seen = {"fill": name != "line", "stroke": attributes.get("stroke-width") != "0.0"}
+        seen = {"fill": name != "line", "stroke": attributes.get("stroke-opacity") != "0"}
         shown |= {attributes[each] for each in seen if seen[each] and each in attributes}
+    shown |= {"var(--ink)"} if "<text" in drawings else set()  # by the style sheet
     own = {f"var(--{name})" for name in ("ink", "rule", *(f"series-{number}" for number in range(1, 7)))}
     assert shown - {"none", "transparent"} == own
 
