@@ -72,6 +72,7 @@ def init(
     overwritten, and ends the watch.
     """
     use_threads(threads)
+    from anonymize.errors import UsageError
     from anonymize.init import Init
     from anonymize.init import init as road
 
@@ -81,7 +82,10 @@ def init(
     if watching:
         _watched(request, interactive, quiet)
         return
-    road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+    try:
+        road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+    except EOFError:
+        raise UsageError("--interactive: standard input ended before the last answer; nothing was written") from None
     if output != "-" and not quiet:
         say_next("validate", output, *([] if table == "-" else ["-i", table]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -220,6 +221,13 @@ def test_tables_that_cannot_be_read(call: Call, desk: Desk, content: str, code: 
 
 def test_answers_and_a_table_cannot_both_come_from_standard_input(call: Call) -> None:
     assert call("init", "-", "--interactive").code == 2
+
+
+def test_answers_that_end_are_no_bug(call: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    ended = call("init", "table.csv", "-o", "s.yaml", "--interactive")
+    assert ended.code == 2 and "before the last answer" in ended.err
+    assert not (desk.folder / "s.yaml").exists()
 
 
 def test_a_spec_is_not_overwritten(call: Call, desk: Desk) -> None:
