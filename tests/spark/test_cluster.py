@@ -25,8 +25,9 @@ cluster = load_script(ROOT / "benchmarks" / "cluster" / "cluster.py")
 )
 def test_a_killed_worker(tmp_path: Path, algorithm: str, stage: str) -> None:
     """Local recoding is compared with another engine, as it works by parts there."""
-    cluster.write_table(tmp_path, 30_000)
-    elsewhere = ["--engine", "spark", "--master", "sail"] if algorithm == "bottom-up" else []
+    by_parts = algorithm == "bottom-up"
+    cluster.write_table(tmp_path, 8_000 if by_parts else 30_000)
+    elsewhere = ["--engine", "spark", "--master", "sail"] if by_parts else []
     cluster.ended(cluster.release(tmp_path, algorithm, "own.parquet", *elsewhere))
     with cluster.cluster(cluster.spark_home(), tmp_path) as running:
         cluster.killed_in_the_middle(tmp_path, algorithm, "one.parquet", running, stage)
