@@ -218,6 +218,10 @@ def test_an_audit_of_a_release_wants_to_know_whom_rows_are_about(desk: Desk, cal
     assert ended.code == 0 and found.pop("order")["sorted"] is True
     assert found == released["privacy"]
     assert call("audit", "spec.yaml", "-i", "out.csv", *original, "-k", 9).code == 1
+    (desk.folder / "kept.yaml").write_text(SPEC.format(privacy="{k: 2}", output="{row_order: keep}"))
+    for spec, more, joined in (("spec.yaml", (), "classes"), ("kept.yaml", ("--by-position",), "position")):
+        ended = call("audit", spec, "-i", "out.csv", *original, "--previous", "out.csv", *more, "--json")
+        assert json.loads(ended.out)["previous"]["joined_by"] == joined
 
 
 def test_an_audit_without_a_spec(desk: Desk, call: Call) -> None:

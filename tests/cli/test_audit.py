@@ -548,6 +548,27 @@ def test_a_report_never_takes_the_place_of_what_is_read(desk: Desk, call: Call, 
     assert (desk.folder / "out.json").read_bytes() == before
 
 
+def test_nor_that_of_the_spec_or_of_what_it_names(desk: Desk, call: Call) -> None:
+    named = {"version": 1, "input": {"path": "table.csv"}, "identifiers": ["name"]}
+    named |= {"quasi_identifiers": {"age": {"type": "numeric"}, "job": {"hierarchy": "jobs.md"}}}
+    named |= {"insensitive": ["ward", "zip"], "sensitive": ["diagnosis"], "privacy": {"k": 2}}
+    (desk.folder / "jobs.md").write_bytes((desk.folder / "jobs.csv").read_bytes())
+    (desk.folder / "spec.json").write_text(json.dumps(named))
+    for path in ("spec.json", "jobs.md"):
+        ended = call("audit", "spec.json", "-r", path, "--force")
+        assert ended.code == 2 and f"{path}: is read by this run" in ended.err
+
+
+def test_the_encoding_of_the_spec_is_that_of_its_own_input_alone(desk: Desk, call: Call) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\ninput: {path: t.csv, encoding: latin-1}\nquasi_identifiers: [q]\nprivacy: {k: 2}\n"
+    )
+    (desk.folder / "t.csv").write_bytes("q\nä\nä\n".encode("latin-1"))
+    assert call("audit", "s.yaml").code == 0
+    assert call("audit", "s.yaml", "-i", "t.csv").code == 3
+    assert call("audit", "s.yaml", "-i", "t.csv", "--encoding", "latin-1").code == 0
+
+
 def test_bounds_beside_a_column_are_columns_of_their_own(desk: Desk, call: Call) -> None:
     """Without a spec nothing says that they are the column's; where it is there, it is what is meant."""
     (desk.folder / "table.csv").write_text("age,age_low,age_high\n4,1,2\n4,3,4\n4,5,6\n")

@@ -205,6 +205,22 @@ def test_the_journalist_is_judged_by_the_population(desk: Desk, call: Call) -> N
     assert report["privacy"]["models"][0]["achieved"] == {"journalist_max": 0.25}
 
 
+def test_a_population_that_the_spec_names_stays_that_of_its_bound(desk: Desk, call: Call) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    (desk.folder / "all.csv").write_text("q,r\n" + "a,1\n" * 5 + "b,2\n" * 4)
+    (desk.folder / "more.csv").write_text("q,r\n" + "a,1\n" * 9 + "b,2\n" * 8)
+    bound = "{model: risk, journalist_max: 0.25, population: all.csv}"
+    (desk.folder / "s.yaml").write_text(
+        f"version: 1\nquasi_identifiers: [q, r]\ninsensitive: [s]\nprivacy: {{models: [{bound}]}}\n"
+    )
+    ended = call("audit", "s.yaml", "-i", "gaps.csv", "--population", "more.csv", "--json")
+    assert json.loads(ended.out)["privacy"]["models"][0]["achieved"] == {"journalist_max": 0.25}
+    text = (desk.folder / "s.yaml").read_text()
+    (desk.folder / "s.yaml").write_text(text.replace(bound, "{model: risk, prosecutor_max: 1}"))
+    ended = call("audit", "s.yaml", "-i", "gaps.csv", "--population", "more.csv", "--json")
+    assert json.loads(ended.out)["privacy"]["models"][0]["required"] == {"prosecutor_max": 1}
+
+
 def test_a_population_has_original_values_where_a_spec_tells_what_is_above_them(desk: Desk, call: Call) -> None:
     (desk.folder / "spec.yaml").write_text(
         "version: 1\nquasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}}}\nprivacy: {k: 1}\n"

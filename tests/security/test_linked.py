@@ -58,6 +58,8 @@ def test_without_links_nothing_is_shown(run: Run, releases: Path) -> None:
 def test_a_link_of_another_file_is_refused(run: Run, releases: Path) -> None:
     crossed = run(*AUDIT, "--link", "old.json", "--previous-link", "new.json")
     assert crossed.code == 3 and "another release" in crossed.err
+    own = run(*AUDIT, "--link", "old.json", "--previous-link", "old.json")
+    assert own.code == 3 and "old.json" in own.err and "another release" in own.err
     (releases / "table.csv").write_text((releases / "table.csv").read_text() + "3,3,a\n")
     assert run("mondrian", "old.yaml", "-o", "old.csv", "--save-link", "old.json", "--force").code == 0
     other = run(*AUDIT, *LINKS)
