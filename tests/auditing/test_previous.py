@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,11 +17,14 @@ from anonymize.verify import THRESHOLD, checks_of
 SPEC = {"version": 1, "quasi_identifiers": ["q"], "sensitive": ["s"], "privacy": {"k": 2}}
 
 
-def linked(folder: Path, now: str, before: str, individuals: tuple[list[int], list[int]] | None) -> Together:
-    """Releases of one cell a row, all with one sensitive value."""
+def linked(
+    folder: Path, now: str, before: str, individuals: tuple[list[int], list[int]] | None, **more: Any
+) -> Together:
+    """Releases of one cell a row, all with one sensitive value, and each row of another person. `more`: of the spec."""
     for name, cells in (("now.csv", now), ("old.csv", before)):
-        (folder / name).write_text("q,s\n" + "".join(f"{cell},x\n" for cell in cells.split()))
-    spec = make(SPEC, PARAMETERS)
+        rows = [f"{cell},x,{number}\n" for number, cell in enumerate(cells.split())]
+        (folder / name).write_text("q,s,p\n" + "".join(rows))
+    spec = make(SPEC | {"insensitive": ["p"]} | more, PARAMETERS)
     checks = checks_of(spec, requirements(spec))
     numbers = None if individuals is None else (pl.Series(individuals[0]), pl.Series(individuals[1]))
     with (
@@ -47,6 +51,31 @@ def test_without_individuals_there_are_bounds(tmp_path: Path) -> None:
     both = linked(tmp_path, "a a b b", "b b a a", None)
     assert both.joined_by == "classes" and both.results[0].satisfied is True
     assert both.bounds is not None and (both.bounds.certain, both.bounds.rows_at_risk) == (2, 0)
+
+
+def test_what_is_in_both_for_certain_is_all_that_is_reached(tmp_path: Path) -> None:
+    both = linked(tmp_path, "a a a a", "a a * *", None)
+    assert both.results[0].satisfied is True and both.results[0].achieved == {"k": 2}
+
+
+def test_rows_that_are_in_both_for_certain_show_nothing_of_other_requirements_nor_of_people(tmp_path: Path) -> None:
+    other = {"models": [{"model": "alpha-k-anonymity", "attribute": "s", "alpha": 1, "k": 2}]}
+    for more in ({"privacy": other}, {"unit": "p", "insensitive": []}):
+        (result,) = linked(tmp_path, "a a a a", "a a * *", None, **more).results
+        assert result.satisfied is None and result.achieved == {}
+
+
+def test_rows_at_risk_are_those_of_the_largest_k(tmp_path: Path) -> None:
+    larger = {"k": 2, "models": [{"model": "alpha-k-anonymity", "attribute": "s", "alpha": 1, "k": 3}]}
+    for privacy, rows in (({"k": 2}, 0), (larger, 4)):
+        both = linked(tmp_path, "a a b b", "a a b b", None, privacy=privacy)
+        assert both.bounds is not None and both.bounds.rows_at_risk == rows
+
+
+def test_rows_at_risk_are_those_of_the_requirement_that_most_rows_fail(tmp_path: Path) -> None:
+    positions = ([1, 2, 3, 4], [1, 2, 3, 4])
+    assert linked(tmp_path, "a a b b", "a a b b", positions).block()["rows_at_risk"] == 0
+    assert linked(tmp_path, "a a b b", "a a b b", positions, privacy={"k": 2, "l": 2}).block()["rows_at_risk"] == 4
 
 
 def test_one_class_in_both_is_enough_to_show_it(tmp_path: Path) -> None:
