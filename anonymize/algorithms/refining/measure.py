@@ -6,6 +6,7 @@ occur are renumbered, so that a cost is a look-up in a table of no more than the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,12 +107,36 @@ class NumericAxis:
         return np.where(whole, low, np.minimum(ends[0], places)), np.where(whole, high, np.maximum(ends[1], places))
 
 
+class LeavesAxis(ABC):
+    """What axes of leaves have in common. `first`, `last` (height + 1, leaves): the leaves under the ancestor of each
+    leaf, by level."""
+
+    first: Places
+    last: Places
+
+    @abstractmethod
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """See BoxAxis."""
+
+    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
+        """See BoxAxis."""
+        total += self.joined(low, high, places)
+
+    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
+        """See BoxAxis."""
+        return np.multiply(self.joined(low, high, places), scale, out=out)
+
+    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
+        """The node above the leaf at a level drawn at random."""
+        level = rng.integers(0, len(self.first), places.shape)
+        return np.maximum(self.first[level, places], low), np.minimum(self.last[level, places], high)
+
+
 @dataclass(frozen=True)
-class TaxonomyAxis:
+class TaxonomyAxis(LeavesAxis):
     """Leaves that occur, by number. `table` (size * size,) has the cost of each interval, at low x size + high. `cube`
     (size * size * size,), made where leaves are few, has the cost of each interval that a leaf has joined. `first`,
-    `last` (height + 1, size): the leaves under each leaf's ancestor at each level.
-    """
+    `last`: see `LeavesAxis`."""
 
     places: Places
     table: Singles
@@ -142,23 +167,11 @@ class TaxonomyAxis:
         cells *= self.size
         return self.cube.take(cells + places)
 
-    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
-        total += self.joined(low, high, places)
-
-    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
-        return np.multiply(self.joined(low, high, places), scale, out=out)
-
-    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
-        """The node above the leaf at a level drawn at random."""
-        return _node_around(self, places, low, high, rng)
-
 
 @dataclass(frozen=True)
-class ManyLeavesAxis:
+class ManyLeavesAxis(LeavesAxis):
     """Leaves that occur, by number, where a table of their intervals would be too large. `leaves` (size,): the leaf of
-    each number, ascending; `first`, `last`: see `TaxonomyAxis`."""
+    each number, ascending; `first`, `last`: see `LeavesAxis`."""
 
     rests: ClassVar[bool] = True
     places: Places
@@ -181,25 +194,6 @@ class ManyLeavesAxis:
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         return self.cost(np.minimum(low, places), np.maximum(high, places))
-
-    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
-        total += self.joined(low, high, places)
-
-    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
-        return np.multiply(self.joined(low, high, places), scale, out=out)
-
-    def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
-        """See `TaxonomyAxis`."""
-        return _node_around(self, places, low, high, rng)
-
-
-def _node_around(
-    axis: TaxonomyAxis | ManyLeavesAxis, places: Places, low: Places, high: Places, rng: np.random.Generator
-) -> tuple[Places, Places]:
-    level = rng.integers(0, len(axis.first), places.shape)
-    return np.maximum(axis.first[level, places], low), np.minimum(axis.last[level, places], high)
 
 
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
