@@ -10,7 +10,7 @@ RUN pip wheel --no-cache-dir --wheel-dir /wheels '.[html]'
 
 FROM python:3.13-slim
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir --no-index --find-links /wheels 'anonymize-toolkit[html]' \
+RUN pip install --no-cache-dir --no-index /wheels/*.whl \
  && rm -rf /wheels \
  && useradd --no-create-home --uid 10001 anonymize
 USER 10001:10001
