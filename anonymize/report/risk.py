@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from anonymize.report.section import Section, explained, figure
@@ -11,36 +12,72 @@ SHOWN = 25
 """Subsets that a table shows at most; the JSON report has them all."""
 
 
+MEANINGS = {
+    "Re-identification risk": {
+        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
+        "prosecutor_mean": "the same, mean over the rows",
+        "journalist_max": "highest risk of a row, if the attacker does not know it",
+        "marketer": "share of rows expected to be linked correctly",
+        "records_at_risk": "share of rows whose risk is above {threshold}",
+        "uniques": "rows that are alone in their class",
+    },
+    "Columns that pass through": {
+        "uniques": "share of rows alone in them",
+        "uniques_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
+        "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
+        "required": "share allowed together with the quasi-identifiers",
+    },
+    "Risk by sampling weights": {
+        "population": "the sum of the sampling weights",
+        "journalist_max": "highest 1 / estimated size of a class in the population",
+        "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
+        "individual_mean": "the same, mean over the rows",
+        "expected": "rows expected to be linked correctly, if all are linked",
+        "records_at_risk": "share of rows whose individual risk is above {threshold}",
+    },
+    "Risk against the population": {
+        "population": "rows of the population",
+        "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
+        "marketer": "share of rows expected to be linked correctly",
+        "records_at_risk": "share of rows whose journalist's risk is above {threshold}",
+    },
+    "Population uniqueness": {
+        "sampling_fraction": "share of the population that is in the table",
+        "uniques": "estimated share of the population that is unique on the quasi-identifiers",
+        "estimator": "what it was estimated with",
+    },
+}
+"""By the title of a table, the figures that it has and what they mean."""
+
+
 def risks(report: Mapping[str, Any]) -> list[Section]:
     """The sections of the block `risk`."""
     block = report["risk"]
-    drawn = [_identification(block)]
+    threshold, wildcard = block.get("threshold", 0.2), block.get("wildcard", {})
+    figures = partial(_figures, threshold=threshold)
+    drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
-        drawn.append(_passing(block["passing"]))
+        drawn.append(figures("Columns that pass through", block["passing"]))
         drawn += [_smallest(block["passing"])] if block["passing"]["smallest"] is not None else []
     if "sample" in block:
-        drawn.append(_sample(block))
+        drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
     if "journalist" in block:
-        drawn.append(_journalist(block))
+        drawn.append(figures("Risk against the population", block["journalist"]))
     if "population" in block:
-        drawn.append(_population(block["population"]))
+        drawn.append(figures("Population uniqueness", block["population"]))
     if "subsets" in block:
         drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
     return drawn
 
 
-def _identification(block: Mapping[str, Any]) -> Section:
-    meanings = {
-        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
-        "prosecutor_mean": "the same, mean over the rows",
-        "journalist_max": "highest risk of a row, if the attacker does not know it",
-        "marketer": "share of rows expected to be linked correctly",
-        "records_at_risk": f"share of rows whose risk is above {figure(block.get('threshold', 0.2))}",
-        "uniques": "rows that are alone in their class",
-    }
-    return explained("Re-identification risk", block, meanings, beside=block.get("wildcard"))
+def _figures(
+    title: str, block: Mapping[str, Any], *, threshold: float, beside: Mapping[str, Any] | None = None
+) -> Section:
+    """A table of `MEANINGS`. `threshold`: above which a row is at risk."""
+    meanings = {name: meaning.format(threshold=figure(threshold)) for name, meaning in MEANINGS[title].items()}
+    return explained(title, block, meanings, beside=beside)
 
 
 def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
@@ -58,54 +95,12 @@ def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
     return Section("Named correctly by an ordinary attacker (share of people)", ("guess", "figure", "meaning"), rows)
 
 
-def _passing(block: Mapping[str, Any]) -> Section:
-    meanings = {
-        "uniques": "share of rows alone in them",
-        "uniques_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
-        "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
-        "required": "share allowed together with the quasi-identifiers",
-    }
-    return explained("Columns that pass through", block, meanings)
-
-
 def _smallest(block: Mapping[str, Any]) -> Section:
     title = f"The smallest sets of these that single rows out (of at most {block['max_size']} columns)"
     if block["left_out"]:
         title += f"; {len(block['left_out'])} columns were not looked at together with others"
     rows = [(", ".join(each["columns"]), figure(each["uniques"])) for each in block["smallest"]]
     return Section(title, ("columns", "uniques"), rows)
-
-
-def _sample(block: Mapping[str, Any]) -> Section:
-    meanings = {
-        "population": "the sum of the sampling weights",
-        "journalist_max": "highest 1 / estimated size of a class in the population",
-        "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
-        "individual_mean": "the same, mean over the rows",
-        "expected": "rows expected to be linked correctly, if all are linked",
-        "records_at_risk": f"share of rows whose individual risk is above {figure(block.get('threshold', 0.2))}",
-    }
-    beside = block.get("wildcard", {}).get("sample")
-    return explained("Risk by sampling weights", block["sample"], meanings, beside=beside)
-
-
-def _journalist(block: Mapping[str, Any]) -> Section:
-    meanings = {
-        "population": "rows of the population",
-        "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
-        "marketer": "share of rows expected to be linked correctly",
-        "records_at_risk": f"share of rows whose journalist's risk is above {figure(block.get('threshold', 0.2))}",
-    }
-    return explained("Risk against the population", block["journalist"], meanings)
-
-
-def _population(block: Mapping[str, Any]) -> Section:
-    meanings = {
-        "sampling_fraction": "share of the population that is in the table",
-        "uniques": "estimated share of the population that is unique on the quasi-identifiers",
-        "estimator": "what it was estimated with",
-    }
-    return explained("Population uniqueness", block, meanings)
 
 
 def _subsets(subsets: list[dict[str, Any]]) -> Section:
