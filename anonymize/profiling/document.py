@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anonymize.profiling.capacity import LossAtK
 from anonymize.profiling.joint import Singled
-from anonymize.profiling.roles import Guess, GuessedRole
+from anonymize.profiling.roles import SHARED, Guess, GuessedRole
 
 DECIDE = "decide:"
 WIDTH = 118
@@ -203,8 +203,10 @@ def _list(proposal: Proposal, groups: Mapping[str, str], role: GuessedRole, sect
 def _unit(proposal: Proposal) -> list[str]:
     if proposal.unit is None:
         return []
+    facts, reason = proposal.unit.facts, proposal.unit.reason.removesuffix(SHARED)
+    counted = replace(proposal.unit, reason=f"{reason}: {facts.distinct:,} in {facts.rows:,} rows")
     meaning = "# unit: whom a row is about, where several are about one: k counts these. Left out of the release."
-    return [meaning, _line(f"unit: {scalar(proposal.unit.name)}", _note(proposal, proposal.unit, [proposal.unit]))]
+    return [meaning, _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted]))]
 
 
 def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
@@ -245,7 +247,8 @@ def _privacy(proposal: Proposal) -> list[str]:
         lines.append(f"  # Precision of the quasi-identifiers that a mondrian loses (gcp), on {of}:")
         lines.append(f"  # {figures}")
     few = f"; the table has {proposal.rows}, and cannot be released" if proposal.rows < proposal.k else ""
-    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} rows that read alike, at least{few}"))
+    alike = "rows that" if proposal.unit is None else f"individuals (by {proposal.unit.name}) whose rows"
+    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} {alike} read alike, at least{few}"))
     if proposal.names("sensitive"):
         own = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
         lines.append(_line(f"  {own}", "values of each sensitive column in each class"))

@@ -49,6 +49,7 @@ RUNS = 30
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""
 SHARED = "; rows share some: `unit:` may name it"
+"""What the reason ends with where persons have several rows each."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def guesses(columns: list[ColumnFacts]) -> list[Guess]:
     if not any(each.role == "quasi-identifier" for each in made):
         order: tuple[GuessedRole, ...] = ("insensitive", "sensitive", "identifier")
         best = min(made, key=lambda each: (order.index(each.role), -each.facts.distinct))
-        reason = f"nothing looks like one, and a spec needs one; else it were {best.role}"
+        reason = f"nothing looks like one, and a spec needs one; otherwise it would be {best.role}"
         made = [each.as_role("quasi-identifier", reason) if each is best else each for each in made]
     return made
 

@@ -155,6 +155,18 @@ def test_columns_that_are_a_letter_and_a_number_are_one_line_as_well(tmp_path: P
     released(tmp_path, table, tmp_path / "spec.yaml")
 
 
+def test_persons_with_several_rows_are_the_unit_and_k_counts_them(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"subject": [n // 4 for n in range(400)], "age": [20 + n // 4 % 50 for n in range(400)]})
+    table, text = first_spec(tmp_path, frame)
+    assert re.search(
+        r"^unit: subject +# decide: called as what names a person is: 100 in 400 rows$", text, re.MULTILINE
+    )
+    assert "individuals (by subject) whose rows read alike" in text and "\nidentifiers:" not in text
+    report = released(tmp_path, table, tmp_path / "spec.yaml")
+    assert report["classes"]["min_size"] >= 4 * load(tmp_path / "spec.yaml", PARAMETERS).privacy.k  # type: ignore[index,operator]
+    assert (tmp_path / "released.csv").read_text().startswith("age\n")
+
+
 def test_a_tab_is_written_as_one(tmp_path: Path) -> None:
     table = tmp_path / "t.tsv"
     table.write_text("age\tsex\n" + "31\tF\n" * 10)
