@@ -39,3 +39,60 @@ def test_a_projection_names_what_was_dropped_last_and_one_figure_of_each_model()
         ("age", "naive_bayes", "0.5", "0.5 ± 0.1"),
         ("job", "naive_bayes", "0.25", "0.25 ± 0.1"),
     ]
+
+
+def test_only_what_there_are_figures_for_is_a_section() -> None:
+    assert sections({}) == [] == sections({"utility": {"imprecision": {"selections": []}, "distances": {"ill": {}}}})
+
+
+def test_what_a_recipient_can_do_has_a_row_for_each_figure_with_its_meaning() -> None:
+    distances = {"ill": {"total_variation": 0.5, "cube_error": 3.0}}
+    targets = {"paid": {"mean_squared_error": 2.5, "variance": 5.0}}
+    (section,) = sections({"utility": {"average_class_size": 4.0, "targets": targets, "distances": distances}})
+    assert [row[:2] for row in section.rows] == [
+        ("average class size", "4"),
+        ("paid: mean squared error", "2.5"),
+        ("paid: variance", "5"),
+        ("ill: total variation", "0.5"),
+        ("ill: CUBE error", "3"),
+    ]
+
+
+def test_what_tells_of_what_is_a_row_where_it_was_measured() -> None:
+    uncertainty = {"age": {"ill": {"original": 0.5, "released": 0.25}}, "job": {"ill": None}}
+    (section,) = sections({"utility": {"distances": {"ill": {}}, "uncertainty": uncertainty}})
+    assert section.rows == [("age", "ill", "0.5", "0.25")] and section.names == 2
+
+
+def test_selections_are_numbered_from_one() -> None:
+    returned = {"original": 12, "released": 15, "imprecision": 0.25}
+    (section,) = sections({"utility": {"imprecision": {"selections": [returned, returned]}}})
+    assert section.rows == [("1", "12", "15", "0.25"), ("2", "12", "15", "0.25")]
+
+
+def test_splits_of_a_tree_are_moved_in_by_their_depth_and_patterns_say_whether_they_survived() -> None:
+    nodes = [
+        {"depth": depth, "rows": 10 - depth, "share": 0.5, "label": "flu", "condition": "age < 30"}
+        for depth in (0, 1, 2)
+    ]
+    patterns = [
+        {
+            **nodes[0],
+            "conditions": ["age < 30", "job = cook"],
+            "statement": ["age in 20-29"],
+            "rows_in_release": rows,
+            "share_in_release": 0.25,
+            "survived": rows > 0,
+        }
+        for rows in (9, 0)
+    ]
+    tree = {"target": "ill", "original": nodes, "release": nodes[:1], "patterns": patterns, "survived": 1}
+    original, release, survived = sections({"tree": tree})
+    assert [row[-1] for row in original.rows] == ["everywhere", "· age < 30", "· · age < 30"]
+    assert release.rows == [("10", "0.5", "flu", "everywhere")]
+    assert survived.title == "ill: 1 of 2 patterns survived"
+    whole = ("10", "0.5", "flu", "age < 30 and job = cook")
+    assert survived.rows == [
+        ("yes", *whole, "9", "0.25", "age in 20-29"),
+        ("no", *whole, "0", "0.25", "age in 20-29"),
+    ]
