@@ -96,3 +96,14 @@ def test_splits_of_a_tree_are_moved_in_by_their_depth_and_patterns_say_whether_t
         ("yes", *whole, "9", "0.25", "age in 20-29"),
         ("no", *whole, "0", "0.25", "age in 20-29"),
     ]
+
+
+def test_queries_have_a_row_for_all_and_one_for_each_number_of_attributes() -> None:
+    def block(queries: int) -> dict[str, Any]:
+        quantiles = {"0.25": 0.125, "0.75": 0.5}
+        return {"queries": queries, "empty": 1, "median": 0.25, "mean": 0.375, "quantiles": quantiles}
+
+    (section,) = sections({"utility": {"query_error": block(60) | {"by_dimension": {"1": block(20), "2": block(40)}}}})
+    assert section.header == ("attributes", "queries", "count is 0", "median", "mean", "25%", "75%")
+    figures = ("1", "0.25", "0.375", "0.125", "0.5")
+    assert section.rows == [("all", "60", *figures), ("1", "20", *figures), ("2", "40", *figures)]

@@ -44,3 +44,40 @@ def test_of_many_attributes_each_is_shown_and_no_set_of_them() -> None:
     subsets = [*(subset(letter, 1) for letter in "abcdefghijklmnopqrstuvwxyz"), subset("ab", 9)]
     section = risks({"risk": BLOCK | {"subsets": subsets, "special_uniques": SPECIAL}})[1]
     assert len(section.rows) == 26 and "(26 of 27; " in section.title
+
+
+def test_each_part_of_the_risk_is_a_section_of_its_own() -> None:
+    passing = {"columns": ["ward", "visit"], "uniques": 0.5, "left_out": [], "max_size": 2}
+    smallest = [{"columns": ["ward", "visit"], "uniques": 0.25}]
+    figures = {"population": 53, "journalist_max": 0.5, "records_at_risk": 0.125}
+    block = BLOCK | {
+        "attacker": {"ill": {"success": 0.5, "baseline": 0.25, "original": 0.75}, "job": None},
+        "passing": passing | {"smallest": smallest},
+        "sample": figures,
+        "journalist": figures,
+    }
+    own, attacker, columns, sets, sample, journalist = risks({"risk": block})
+    assert [row[:2] for row in attacker.rows] == [
+        ("ill: success", "0.5"),
+        ("ill: baseline", "0.25"),
+        ("ill: original", "0.75"),
+    ]
+    assert columns.rows[0][:2] == ("uniques", "0.5") and sets.rows == [("ward, visit", "0.25")]
+    assert sets.title.endswith("single rows out (of at most 2 columns)")
+    assert [section.rows[-1][0] for section in (sample, journalist)] == ["records_at_risk"] * 2
+    assert all("is above 0.1" in section.rows[-1][-1] for section in (sample, journalist))
+    assert own.rows[0][:2] == ("prosecutor_max", "0.5")
+
+
+def test_columns_that_were_not_combined_are_counted_and_none_that_single_out_are_not_shown() -> None:
+    passing = {"columns": ["ward"], "uniques": 0.5, "left_out": ["visit", "note"], "max_size": 2}
+    assert len(risks({"risk": BLOCK | {"passing": passing | {"smallest": None}}})) == 2
+    assert len(risks({"risk": BLOCK | {"passing": passing | {"columns": []}}})) == 1
+    sets = risks({"risk": BLOCK | {"passing": passing | {"smallest": []}}})[-1]
+    assert sets.title.endswith("(of at most 2 columns); 2 columns were not looked at together with others")
+
+
+@pytest.mark.parametrize("given", [{}, {"threshold": 0.2}])
+def test_the_threshold_is_a_fifth_unless_another_was_asked_for(given: dict[str, float]) -> None:
+    block = {"records_at_risk": 0.5, "sample": {"records_at_risk": 0.5}, "journalist": {"records_at_risk": 0.5}}
+    assert all("is above 0.2" in section.rows[-1][-1] for section in risks({"risk": block | given}))
