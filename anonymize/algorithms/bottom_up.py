@@ -32,7 +32,8 @@ Recoding model. Local: equal rows may be released differently, and regions of cl
 
 How far it reaches. Rows are merged within the whole table as long as its different rows have no more than 3 million
 cells of quasi-identifiers (500,000 rows of 6, 15,000 rows of 200), and within Mondrian's parts beyond: to merge them
-within the whole would take more than a quarter of an hour, and `--start whole` is refused there.
+within the whole would take more than a quarter of an hour, and `--start whole` is refused there. The report says which,
+as `merged_within` of its `recoding`.
 
 Cost. At most ceil(log2 k) rounds, each of O(n^2) penalties at worst. Groups are laid in blocks of similar ones, and a
 block that cannot hold one of the nearest is passed over: far fewer are looked at, and the result is the same.
@@ -43,12 +44,12 @@ figure 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.ncp import codes_of
-from anonymize.algorithms.clustering.parts import STARTS
+from anonymize.algorithms.clustering.parts import MONDRIAN, STARTS, WHOLE
 from anonymize.algorithms.clustering.upward import equal_rows
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import bottom_up_of
@@ -79,8 +80,10 @@ class Options(Refinable):
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that rows are merged into. Raises UsageError where a table is to be searched whole that is too large
     for it."""
-    method = bottom_up_of(context, is_within_parts(table, options.start))
-    return clustered(table, requirements, ID, method, options if options.refine else None, context)
+    within = is_within_parts(table, options.start)
+    method = bottom_up_of(context, within)
+    made = clustered(table, requirements, ID, method, options if options.refine else None, context)
+    return replace(made, merged_within=MONDRIAN if within else WHOLE)
 
 
 def is_within_parts(table: Table, start: str, most: int = MOST) -> bool:
@@ -91,8 +94,8 @@ def is_within_parts(table: Table, start: str, most: int = MOST) -> bool:
     passed over unseen, so that time grows with about the square of the attributes, too.
     """
     attributes = len(table.attributes)
-    if start == "mondrian" or table.rows * attributes <= most:
-        return start == "mondrian"
+    if start == MONDRIAN or table.rows * attributes <= most:
+        return start == MONDRIAN
     rows = equal_rows(codes_of(table.attributes)).count
     if rows * attributes > most and start != AUTO:
         message = f"{rows} different rows of {attributes} quasi-identifiers are too many to compare with each other"

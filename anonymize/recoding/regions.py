@@ -33,6 +33,7 @@ class Regions(Recoding):
     by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
     `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
     is no other release of the rows. `recommended`: which algorithm was chosen, and why, where that was asked for.
+    `merged_within`: what rows were merged within, `whole` or the parts of `mondrian`, where there was a choice.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -44,6 +45,7 @@ class Regions(Recoding):
     refinement: dict[str, Any] | None = None
     minimality: dict[str, Any] | None = None
     recommended: dict[str, Any] | None = None
+    merged_within: str | None = None
 
     @property
     def regions(self) -> Partition:
@@ -63,7 +65,7 @@ class Regions(Recoding):
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         optional = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
-        optional["recommended"] = self.recommended
+        optional |= {"recommended": self.recommended, "merged_within": self.merged_within}
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -145,3 +145,10 @@ def test_a_table_that_is_too_large_is_searched_in_parts_and_not_whole() -> None:
     assert [is_within_parts(table, start, most=5) for start in ("auto", "mondrian")] == [True, True]
     with pytest.raises(UsageError, match=r"3 different rows of 2 quasi-identifiers.*--start auto"):
         is_within_parts(table, "whole", most=5)
+
+
+@pytest.mark.parametrize(("start", "within"), [("auto", "whole"), ("mondrian", "mondrian")])
+def test_the_report_says_what_rows_were_merged_within(start: str, within: str) -> None:
+    table = table_of(numeric([1, 2, 3, 4], "x"))
+    found = bottom_up.run(table, (k_anonymity(2),), bottom_up.Options(start=start), Context(0))
+    assert found.summary()["merged_within"] == within

@@ -13,7 +13,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Ints, Partition
 
-STARTS = ("whole", "mondrian")
+STARTS = WHOLE, MONDRIAN = "whole", "mondrian"
 PART_ROWS = 1 << 10
 """Rows of a part at least; it has fewer than twice as many where values can be parted."""
 SEVERAL = 16
