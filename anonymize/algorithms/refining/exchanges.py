@@ -56,16 +56,16 @@ def exchange(
 ) -> Ints:
     """(rows,) labels after some sweeps, or as many as there is time for; the NCP may be higher than before.
 
-    `heat`: the temperature of the first and of the last sweep but one, in shares of the median NCP of a class; of the
-    last it is 0. Classes keep at least k rows, and every class still meets the requirements. `run`: a map, such as an
-    executor's.
+    `heat`: the temperature of the first and of the last sweep but one, in shares of the median penalty of a row; of
+    the last it is 0. Classes keep at least k rows, and every class still meets the requirements. `run`: a map, such as
+    an executor's.
     """
     classes = block.classes(labels)
     used = np.flatnonzero((classes.sizes <= LARGEST * block.k) & (classes.ncp > 0))
     if len(used) < 2:
         return labels
     state = _Members.of(block, classes, used)
-    unit = float(np.median(classes.ncp[used]))
+    unit = float(np.median(classes.cost[used]))
     weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
     noise = rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
     near = np.empty((0, 0), np.int64)

@@ -71,8 +71,9 @@ CYCLES = 4
 """How many times passes and exchanges take turns, where there are passes for that."""
 A_CYCLE = 7
 """Passes of a cycle at least."""
-HEAT = (0.03, 0.0005)
-"""The temperature of the first and of the last sweep, in shares of the median NCP of a class."""
+HEAT = (0.2, 0.004)
+"""The temperature of the first and of the last sweep, in shares of the median penalty of a row: what an exchange
+changes is a matter of one row, however large classes are."""
 A_PASS = 12
 """Sweeps of exchanges for a pass of a budget that is counted in passes: a third of the work of one."""
 LITTLE = 1e-4

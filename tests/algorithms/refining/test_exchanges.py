@@ -92,7 +92,7 @@ def test_a_random_start_becomes_a_good_one() -> None:
     places = np.random.default_rng(5).permutation(400).tolist()
     block = block_of(table_of(numeric(places, "x")), 5)
     labels = np.random.default_rng(6).permutation(np.arange(400) // 5)
-    after = exchange(block, labels, 120, (0.05, 0.001), np.random.default_rng(7))
+    after = exchange(block, labels, 120, (0.25, 0.005), np.random.default_rng(7))
     assert ncp(block, after) < 0.1 * ncp(block, labels)
 
 
