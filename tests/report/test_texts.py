@@ -143,3 +143,37 @@ def test_a_label_over_numbers_without_a_file_has_no_cost() -> None:
 @pytest.mark.parametrize(("shown", "told"), [("mean", False), ("median", False), ("interval", True)])
 def test_a_number_in_place_of_several_does_not_tell_what_it_cost(shown: str, told: bool) -> None:
     assert (costs(["20", "40"], {"type": "numeric"}, numeric=shown).ncp is not None) == told
+
+
+@pytest.mark.parametrize(
+    ("texts", "definition", "ncp", "relative_to"),
+    [
+        (["[20-40]", "50", "*", "?"], {"domain": [0, 100]}, [0.2, 0, 1, 0], "domain"),
+        (["[20-40]", "60"], {}, [0.5, 0], "range shown"),
+        (["[0-10)", "[10-20)"], {}, [0.5, 0.5], "range shown"),
+        (["[0-10]", "15+"], {"domain": [0, 20]}, [0.5, 0], "domain"),
+        (["[0-30]", "5"], {"domain": [0, 20]}, [1, 0], "domain"),
+        (["5", "5"], {}, [0, 0], "range shown"),
+        (["*", "?"], {}, [1, 0], "range shown"),
+    ],
+)
+def test_a_number_costs_the_width_that_it_shows(
+    texts: list[str], definition: dict[str, Any], ncp: list[float], relative_to: str
+) -> None:
+    told = costs(texts, {"type": "numeric"} | definition)
+    assert told.ncp is not None and told.loss is not None
+    assert told.ncp.tolist() == pytest.approx(ncp) and told.loss.tolist() == pytest.approx(ncp)
+    assert told.relative_to == relative_to
+
+
+@pytest.mark.parametrize(("texts", "ncp"), [(["021*", "*"], None), (["*", "?"], [1, 0])])
+def test_of_a_hierarchy_that_is_made_only_what_is_hidden_has_a_cost(texts: list[str], ncp: list[float] | None) -> None:
+    told = costs(texts, {"hierarchy": {"mask": "right"}})
+    assert ncp is None if told.ncp is None else told.ncp.tolist() == ncp
+
+
+def test_what_is_hidden_costs_all_of_a_hierarchy_and_stands_on_no_level(tree: dict[str, Any]) -> None:
+    told = costs(["kitchen", "*"], tree)
+    assert told.ncp is not None and told.loss is not None and told.level == 1
+    assert (told.ncp.tolist(), told.loss.tolist()) == ([0.5, 1], [pytest.approx(1 / 3), 1])
+    assert costs(["*"], tree).level is None
