@@ -62,6 +62,15 @@ def test_a_threshold_that_no_risk_has(tmp_path: Path, threshold: float) -> None:
         audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), threshold=threshold)
 
 
+def test_a_threshold_of_one_is_one_that_no_risk_is_above(tmp_path: Path) -> None:
+    assert audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), threshold=1).report["risk"]["records_at_risk"] == 0
+
+
+def test_rows_are_matched_by_position_with_another_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--by-position: needs a --previous or --unit-from"):
+        audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), against=Against(by_position=True))
+
+
 def test_standard_input_has_one_table(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two tables"):
         audit(spec_file(tmp_path), "-", against=Against(previous="-"))

@@ -93,7 +93,8 @@ def test_audit_without_a_spec_and_files_that_do_not_belong_together(call: Call, 
     ended = call("audit", filled.spec, "-i", "out.qit.csv")
     assert ended.code == 3
     assert "1 groups have other numbers of rows" in ended.err
-    assert call("audit", filled.spec, "-i", "out.qit.csv", "--group", "none").code == 3
+    ended = call("audit", filled.spec, "-i", "out.qit.csv", "--group", "none")
+    assert ended.code == 3 and "out.qit.csv: has no column none" in ended.err
 
 
 @pytest.mark.parametrize("name", ["age", "diagnosis"])

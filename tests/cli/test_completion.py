@@ -77,6 +77,7 @@ def test_columns_are_completed_from_the_table(desk: Desk, completed: Completed) 
     assert completed("audit -i t.csv --qi age,") == ["age,zip code", "age,ward"]
     assert completed("audit -i t.csv --qi age,x") == []
     assert completed("audit -i t.csv --unit w") == ["ward"]
+    assert completed("audit -i t.csv --unit age,w") == []
     assert completed("audit -i none.csv --unit ") == []
     assert completed("reconstruct t.csv --attributes a") == ["age"]
 
@@ -112,7 +113,7 @@ def test_columns_of_a_spec_that_names_none_are_those_of_the_release(
     (desk.folder / "s.yaml").write_text(spec, encoding="utf8")
     (desk.folder / "r.csv").write_text("age_low,age_high\n", encoding="utf8")
     assert completed("evaluate s.yaml r.csv --tree ") == ["age_low", "age_high"]
-    assert completed("evaluate s.yaml --tree ") == []
+    assert completed("evaluate s.yaml --tree ") == completed("evaluate --tree ") == []
 
 
 def test_columns_are_completed_from_the_nearest_spec(
@@ -124,7 +125,7 @@ def test_columns_are_completed_from_the_nearest_spec(
     below.mkdir()
     for folder in (desk.folder, below):
         monkeypatch.chdir(folder)
-        assert completed("evaluate --tree ") == ["age", "sex"]
+        assert completed("evaluate --tree ") == completed("evaluate r.csv --tree ") == ["age", "sex"]
 
 
 def test_names_are_completed(completed: Completed) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -61,6 +63,13 @@ def test_underscores_and_capitals_make_no_difference() -> None:
 def test_a_line_parts_two_manuals_and_none_stands_before_the_first() -> None:
     text = explained("ncp")
     assert text.startswith("ncp (") and "\n\nncp (" in text[1:]
+
+
+def test_a_code_a_metric_and_a_rule_are_explained_in_sentences() -> None:
+    assert explained("0") == "0 (exit code)\n\nDone, every requirement met.\n"
+    assert "From 0 to 1; lower is better" in explained("gcp") and "From 0; " in explained("discernibility")
+    manual = inspect.cleandoc(sys.modules[RULES["rate"].__module__].__doc__ or "")
+    assert explained("rate").endswith(f"rate (cut rule)\n\n{manual}\n")
 
 
 def test_links_of_the_pages_are_left_out() -> None:
