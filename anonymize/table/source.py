@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 BATCH = 500_000
 _TAIL = 1 << 16
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+MOST_ROWS = 2**32 - 2
+"""Rows are numbered in 32 bits by what reads and checks a table, and the last number of these stands for none."""
 
 
 class Source:
@@ -164,20 +166,26 @@ class Source:
         try:
             for batch in self.scan().select(expressions or pl.first()).collect_batches(chunk_size=size):
                 yield batch if expressions else pl.DataFrame(height=batch.height)
-        except (*_POLARS_ERRORS, OSError):
-            self._explain()
+        except (*_POLARS_ERRORS, OSError) as error:
+            self._explain(too_many="2^32" in str(error))
 
     def _accept(self, scan: Scan, rows: int | None = None) -> None:
         """Takes the result of the byte scan; `rows` is what the parser counted, None if it has not."""
         self.sha256 = self.sha256 or scan.sha256
         expected = rows if self.format != "csv" else scan.records - 1
         if not scan.sound or rows not in (None, expected):
-            self._explain()
+            self._explain(too_many=scan.sound and scan.records > MOST_ROWS)
         self.rows = expected
 
-    def _explain(self) -> NoReturn:
-        """Raises the reason for which the input could not be read."""
+    def _explain(self, *, too_many: bool) -> NoReturn:
+        """Raises the reason for which the input could not be read; `too_many`: it is the number of rows."""
         self.unchanged()
+        if too_many:
+            message, hint = (
+                f"has more than {MOST_ROWS:,} rows",
+                "release it on an engine: --engine spark, docs/engine.md",
+            )
+            raise DataError(Problem(message, file=self.name, hint=hint)) from None
         if self._layout is None:
             raise DataError(Problem(f"cannot be read as a file of the format {self.format}", file=self.name)) from None
         raise explain.explain(self.path, self.name, self._layout) from None

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import ipc
 
 from anonymize.errors import DataError, UsageError, WriteError
 from anonymize.spec.model import Input, Spec
@@ -301,6 +303,19 @@ def test_a_suffix_that_is_not_true(spec: Spec, file_of: Callable[..., Path], nam
 def test_typed_files_that_are_damaged(spec: Spec, file_of: Callable[..., Path], content: bytes) -> None:
     with pytest.raises(DataError, match="cannot be read as a file of the format"):
         opened(spec, file_of(content, "t"))
+
+
+def test_more_rows_than_are_numbered(spec: Spec, tmp_path: Path) -> None:
+    nulls = pa.table({"name": pa.nulls((1 << 31) - 1)})  # which take no bytes
+    with ipc.new_file(tmp_path / "t.arrow", nulls.schema) as file:
+        for _ in range(3):
+            file.write_table(nulls)
+    with (
+        opened(spec, tmp_path / "t.arrow") as source,
+        pytest.raises(DataError, match="more than 4,294,967,294") as error,
+    ):
+        source.check()
+    assert "engine" in str(error.value)
 
 
 def test_a_full_temporary_folder(spec: Spec, file_of: Callable[..., Path]) -> None:
