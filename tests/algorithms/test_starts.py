@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -20,6 +21,7 @@ from anonymize.table import Table
 from tests.algorithms.tables import categorical, k_anonymity, numeric, requirement, sensitive, table_of, taxonomy
 
 ROWS = 160
+SEEDS = (8, 9, 10)
 STATES = [f"s{number}" for number in range(40)]
 
 
@@ -47,17 +49,19 @@ def plain(rng: np.random.Generator) -> Table:
 
 @cache
 def losses(make: Callable[[np.random.Generator], Table], l: int) -> dict[str, float]:  # noqa: E741
-    rng = np.random.default_rng(8)
-    table = make(rng)
-    wanted: tuple[Requirement, ...] = (k_anonymity(5),)
-    if l > 1:
-        table = replace(table, sensitive=(sensitive(rng.choice(list("uvwxy"), ROWS).tolist(), "s"),))
-        wanted += (requirement("distinct-l-diversity", "s", l=l),)
-    return {
-        "release": lost(table, recommended.run(table, wanted, recommended.Options(), Context())),
-        "bottom-up": lost(table, bottom_up.run(table, wanted, bottom_up.Options(), Context())),
-        "mondrian": lost(table, mondrian.run(table, wanted, mondrian.Options(refine=True), Context())),
-    }
+    """What each loses, over all tables: on one of so few rows it is a matter of luck which loses a little more."""
+    total: dict[str, float] = defaultdict(float)
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        table = make(rng)
+        required: tuple[Requirement, ...] = (k_anonymity(5),)
+        if l > 1:
+            table = replace(table, sensitive=(sensitive(rng.choice(list("uvwxy"), ROWS).tolist(), "s"),))
+            required += (requirement("distinct-l-diversity", "s", l=l),)
+        total["release"] += lost(table, recommended.run(table, required, recommended.Options(), Context()))
+        total["bottom-up"] += lost(table, bottom_up.run(table, required, bottom_up.Options(), Context()))
+        total["mondrian"] += lost(table, mondrian.run(table, required, mondrian.Options(refine=True), Context()))
+    return dict(total)
 
 
 def lost(table: Table, regions: Regions) -> float:
@@ -69,8 +73,7 @@ def test_what_is_recommended_is_hardly_above_the_best_of_all(
     make: Callable[[np.random.Generator], Table],
     l: int,  # noqa: E741
 ) -> None:
-    """Under models a table of so few rows is a matter of luck: then it is up to 2 %."""
-    each, most = losses(make, l), 1.01 if l == 1 else 1.02
+    each, most = losses(make, l), 1.01 if l == 1 else 1.02  # under models there is more luck in it
     assert each["release"] <= most * min(each.values())
     assert each["bottom-up"] <= most * min(each.values())
 
