@@ -69,6 +69,25 @@ def test_what_has_no_bound_is_the_worst_there_is() -> None:
     assert compare(unbounded, unbounded) == []
 
 
+def test_of_what_is_better_the_more_there_is_of_it_none_is_the_least() -> None:
+    known, none = (report(result("entropy-l-diversity", "s", l=figure)) for figure in (1.5, None))
+    assert [(change.worse, change.now) for change in compare(known, none)] == [(True, None)]
+    assert [change.worse for change in compare(none, known)] == [False]
+
+
+def test_figures_that_differ_by_rounding_are_the_same() -> None:
+    name = next(iter(WORSE))
+    assert compare(report(**{name: 0.1 + 0.2}), report(**{name: 0.3})) == []
+    assert compare(report(**{name: 0.0}), report(**{name: 1e-15})) == []
+    assert [change.worse for change in compare(report(**{name: 0.3}), report(**{name: 0.3001}))] == [True]
+
+
+@pytest.mark.parametrize("figure", ["2", True, float("nan"), float("inf")])
+def test_a_figure_that_is_no_number_is_not_compared(figure: Any) -> None:
+    with pytest.raises(ValueError, match="a figure is not a number"):
+        figures(report(result("k-anonymity", k=figure)))
+
+
 @pytest.mark.parametrize("name", WORSE)
 def test_a_risk_that_rises_is_worse(name: str) -> None:
     (change,) = compare(report(**{name: 0.25}), report(**{name: 0.625}))

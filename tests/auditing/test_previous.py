@@ -84,16 +84,50 @@ def test_one_class_in_both_is_enough_to_show_it(tmp_path: Path) -> None:
     assert linked(tmp_path, "a a a", "b b b", None).results[0].satisfied is None
 
 
+def test_classes_that_share_their_rows_with_one_alone_are_judged_as_they_are(tmp_path: Path) -> None:
+    privacy = {"k": 2, "l": 2}
+    for cells in ("a a a", "a a b b"):
+        anonymous, diverse = linked(tmp_path, cells, cells, None, privacy=privacy).results
+        assert anonymous.satisfied is True
+        assert (diverse.satisfied, diverse.achieved, diverse.failing_rows) == (False, {"l": 1}, len(cells.split()))
+
+
+def test_a_class_that_shares_no_more_than_some_of_its_rows_is_not_shown_to_be_safe(tmp_path: Path) -> None:
+    both = linked(tmp_path, "a a a", "a a", None)
+    assert both.bounds is not None and (both.bounds.smallest, both.bounds.certain) == (2, 0)
+    (result,) = both.results
+    assert (result.satisfied, result.failing_classes, result.failing_rows) == (None, 0, 0)
+
+
+def test_what_has_two_bounds_in_one_release_may_be_any_label_of_the_other(tmp_path: Path) -> None:
+    (tmp_path / "now.csv").write_text("q_low,q_high\n0,1\n0,1\n")
+    (tmp_path / "old.csv").write_text("q\na\na\n")
+    spec = make(SPEC | {"sensitive": []}, PARAMETERS)
+    checks = checks_of(spec, requirements(spec))
+    for now, old in (("now.csv", "old.csv"), ("old.csv", "now.csv")):
+        with opened(spec, tmp_path / now, classified=True) as table, opened(spec, tmp_path / old, classified=True) as by:
+            both = together(table, by, checks, table.measured(checks, THRESHOLD), THRESHOLD, None)
+        assert both.bounds is not None and both.bounds.pairs == 1
+
+
 @pytest.mark.parametrize(
-    ("form", "satisfied"), [("q\n{} or ?", None), ("q\n{}", True), ("bounds\n{},maybe", None), ("bounds\n{},no", True)]
+    ("form", "satisfied"),
+    [
+        ("q\n{} or ?", None),
+        ("q\n{} or ?\n{}", True),
+        ("q\n{}", True),
+        ("bounds\n{},maybe", None),
+        ("bounds\n{},maybe\n{},no", True),
+        ("bounds\n{},no", True),
+    ],
 )
 def test_numbers_that_may_both_be_missing_may_be_of_one_individual(
     tmp_path: Path, form: str, satisfied: bool | None
 ) -> None:
     """Classes apart from each other may share whoever has no number, where both of them may."""
-    header, cell = form.split("\n")
+    header, *cells = form.split("\n")
     columns, template = ("q_low,q_high,q_missing", "{},{}") if header == "bounds" else (header, "[{}-{}]")
-    rows = [cell.format(template.format(low, low + 1)) for low in (1, 1, 5, 5)]
+    rows = [cell.format(template.format(low, low + 1)) for cell, low in zip(cells * 4, (1, 5, 1, 5), strict=False)]
     path = tmp_path / "table.csv"
     path.write_text("\n".join([columns, *rows, ""]))
     (tmp_path / "spec.yaml").write_text(

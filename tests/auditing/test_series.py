@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from anonymize import privacy
@@ -164,6 +165,33 @@ def test_links_of_other_people_are_found_out(tmp_path: Path) -> None:
     link = load_link(tmp_path / "link.1.json")
     turned = dataclasses.replace(link, rows=link.rows[::-1].copy())
     (tmp_path / "link.1.json").write_text(turned.text("link.1.json"))
+    assert messages(audited(tmp_path))[-1] == "out.1.csv: the state has something else on record than the files say"
+
+
+def test_a_link_that_is_damaged_is_one_that_is_not_there(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    (tmp_path / "link.1.json").write_text("{}")
+    result = audited(tmp_path)
+    assert result.satisfied is None
+    assert messages(result, "warning")[0].startswith("the link of 1 of 2 releases could not be found")
+
+
+def test_where_no_release_is_left_the_state_is_all_there_is(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    for path in tmp_path.glob("out.*.csv"):
+        path.unlink()
+    result = audited(tmp_path)
+    assert result.satisfied is None
+    releases = result.checked.report["series"]["verified"]["releases"]
+    assert [(each["smallest"], each["origin"], each["lacking"]) for each in releases] == [(3, "state", ["release"])] * 2
+
+
+def test_somebody_on_record_who_is_in_no_file_is_seen(tmp_path: Path) -> None:
+    state = laid_out(tmp_path, GOOD)
+    last = state.people["person"].to_list()
+    last[-1] = last[-1][:-1] + bytes([last[-1][-1] ^ 1])
+    people = state.people.with_columns(person=pl.Series(last, dtype=pl.Binary))
+    (tmp_path / "state").write_bytes(dataclasses.replace(state, people=people).as_bytes())
     assert messages(audited(tmp_path))[-1] == "out.1.csv: the state has something else on record than the files say"
 
 

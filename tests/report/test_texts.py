@@ -83,7 +83,7 @@ def test_numbers_of_leaves_stand_for_the_lowest_node_above(
     assert told.ncp is not None and told.ncp.tolist() == ncp
 
 
-@pytest.mark.parametrize(("low", "high"), [("0", "4"), ("a", "b"), ("kitchen", "office")])
+@pytest.mark.parametrize(("low", "high"), [("0", "4"), ("a", "b"), ("0", "b"), ("a", "3"), ("kitchen", "office"), ("cook", "clerk")])
 def test_what_is_no_node_has_no_cost(tree: dict[str, Any], low: str, high: str) -> None:
     told = costs(["0", low], tree, ["3", high], categorical="bounds")
     assert told.ncp is None and told.loss is None
@@ -177,3 +177,29 @@ def test_what_is_hidden_costs_all_of_a_hierarchy_and_stands_on_no_level(tree: di
     assert told.ncp is not None and told.loss is not None and told.level == 1
     assert (told.ncp.tolist(), told.loss.tolist()) == ([0.5, 1], [pytest.approx(1 / 3), 1])
     assert costs(["*"], tree).level is None
+
+
+def test_what_hides_needs_no_label_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(TREE.replace("*", "anything"), encoding="utf-8")
+    told = costs(["kitchen", "*"], {"hierarchy": str(path)})
+    assert told.ncp is not None and told.ncp.tolist() == [0.5, 1]
+
+
+def test_a_number_is_that_of_a_leaf_in_bounds_alone(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("cook,1,*\nwaiter,1,*\nclerk,2,*\nchief,2,*\n", encoding="utf-8")
+    for categorical, ncp in (("node", 0.5), ("bounds", 0)):
+        told = costs(["1"], {"hierarchy": str(path)}, categorical=categorical)
+        assert told.ncp is not None and told.ncp.tolist() == [ncp]
+
+
+def test_a_label_in_several_places_costs_what_the_widest_does(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("cook,kitchen,*\nwaiter,kitchen,*\nkitchen,office,*\nchief,office,*\n", encoding="utf-8")
+    told = costs(["kitchen"], {"hierarchy": str(path)})
+    assert told.ncp is not None and told.ncp.tolist() == [0.5]
+
+
+def test_one_text_is_on_a_level_too() -> None:
+    assert (costs(["cook"], {}).level, costs(["*"], {}).level) == (0, 1)
