@@ -105,7 +105,10 @@ def test_what_has_two_bounds_in_one_release_may_be_any_label_of_the_other(tmp_pa
     spec = make(SPEC | {"sensitive": []}, PARAMETERS)
     checks = checks_of(spec, requirements(spec))
     for now, old in (("now.csv", "old.csv"), ("old.csv", "now.csv")):
-        with opened(spec, tmp_path / now, classified=True) as table, opened(spec, tmp_path / old, classified=True) as by:
+        with (
+            opened(spec, tmp_path / now, classified=True) as table,
+            opened(spec, tmp_path / old, classified=True) as by,
+        ):
             both = together(table, by, checks, table.measured(checks, THRESHOLD), THRESHOLD, None)
         assert both.bounds is not None and both.bounds.pairs == 1
 

@@ -82,6 +82,14 @@ def test_thresholds_and_further_models_are_those_of_the_request(tmp_path: Path) 
     assert messages(more, "warning") == ["risk: of each release alone, and not bounded over time"]
 
 
+def test_distances_over_a_hierarchy_are_those_of_its_file(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text().replace("{ill: {}}", "{ill: {hierarchy: ills.csv}}"))
+    (tmp_path / "ills.csv").write_text("x,one,*\ny,other,*\n")
+    assert audited(tmp_path, require=["t-closeness t=0.5 distance=hierarchical attribute=ill"]).satisfied
+
+
 @pytest.mark.parametrize(
     ("gone", "what"),
     [("in.0.csv", "the original of 1 of 2"), ("link.1.json", "the link of 1 of 2"), ("out.1.csv", "1 of 2")],
@@ -168,9 +176,12 @@ def test_links_of_other_people_are_found_out(tmp_path: Path) -> None:
     assert messages(audited(tmp_path))[-1] == "out.1.csv: the state has something else on record than the files say"
 
 
-def test_a_link_that_is_damaged_is_one_that_is_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["{}", None])
+def test_a_link_that_is_damaged_or_of_another_release_is_one_that_is_not_there(
+    tmp_path: Path, other: str | None
+) -> None:
     laid_out(tmp_path, GOOD)
-    (tmp_path / "link.1.json").write_text("{}")
+    (tmp_path / "link.1.json").write_text(other or (tmp_path / "link.0.json").read_text())
     result = audited(tmp_path)
     assert result.satisfied is None
     assert messages(result, "warning")[0].startswith("the link of 1 of 2 releases could not be found")

@@ -392,6 +392,7 @@ def test_nothing_required_of_two_releases(desk: Desk, call: Call) -> None:
         code, report = together(call, *matched)
         assert code == 0 and report["privacy"]["satisfied"] is None
         assert (report["previous"]["smallest"], report["previous"]["rows_at_risk"]) == (1, None)
+        assert matched or report["previous"]["models"] == []
 
 
 def test_without_positions_there_are_bounds_that_do_not_clear(desk: Desk, call: Call) -> None:
