@@ -53,3 +53,40 @@ def test_only_the_header_is_bold(names: tuple[str, str]) -> None:
     lines = printed(table, 30, color=True).splitlines()
     bold = [line.startswith("\x1b[1m") for line in lines]
     assert bold[0] and not any("gcp" in line and "\x1b" in line for line in lines)
+
+
+def laid(
+    header: tuple[str, ...], *rows: tuple[str, ...], width: int, names: int = 1
+) -> list[tuple[list[str], list[int]]]:
+    """The header and the widths of each part of a table."""
+    parts = tables(Section("title", header, list(rows), names), width, frozenset())
+    return [(list(part.cells[0]), list(part.widths)) for part in parts]
+
+
+def test_columns_are_as_wide_as_they_want_where_there_is_room() -> None:
+    assert laid(("a", "figure"), ("a longer text", "0.25"), width=80) == [(["a", "figure"], [13, 6])]
+    assert laid(("of a", "b"), width=80) == [(["of a", "b"], [4, 1])]
+
+
+def test_figures_stay_whole_and_texts_are_folded() -> None:
+    text = "a text of several words, which can be folded"
+    assert laid(("a", "b"), (text, "1" * 20), width=42) == [(["a", "b"], [20, 20])]
+    assert laid(("a", "b"), (text, "1" * 20), width=38) == [(["a", "b"], [16, 20])]
+    assert laid(("a", "b"), (text, "1" * 20), width=36) == [(["a", "b"], [16, 18])]
+    assert laid(("a", "b"), ("short one", "two words"), width=18) == [(["a", "b"], [8, 8])]
+
+
+def test_what_has_no_room_is_a_part_of_its_own_with_the_names_of_the_rows() -> None:
+    row = ("x" * 8, "1" * 8, "2" * 8)
+    assert laid(("a", "b", "c"), row, width=28) == [(["a", "b", "c"], [8, 8, 8])]
+    assert laid(("a", "b", "c"), row, width=27) == [(["a", "b"], [8, 8]), (["a", "c"], [8, 8])]
+    assert laid(("a", "b", "c"), row, width=27, names=2) == [(["a", "b", "c"], [7, 8, 8])]
+
+
+def test_the_narrow_columns_get_what_they_want_first() -> None:
+    long = "several words that make a rather long text"
+    assert laid(("a", "b", "c"), (long, "seventeen letters", "1"), width=50) == [(["a", "b", "c"], [28, 17, 1])]
+
+
+def test_no_column_is_narrower_than_a_character() -> None:
+    assert laid(("aaaa", "bb"), ("1", "2"), width=3) == [(["aaaa", "bb"], [1, 1])]
