@@ -560,6 +560,27 @@ def test_nor_that_of_the_spec_or_of_what_it_names(desk: Desk, call: Call) -> Non
         assert ended.code == 2 and f"{path}: is read by this run" in ended.err
 
 
+def test_the_input_of_the_spec_is_read_where_no_other_table_is_named(desk: Desk, call: Call) -> None:
+    spec = "version: 1\ninput: {path: t.json}\nquasi_identifiers: [q]\nprivacy: {k: 2}\n"
+    (desk.folder / "s.yaml").write_text(spec)
+    for name in ("t.json", "other.csv"):
+        (desk.folder / name).write_text("q\na\na\n")
+    ended = call("audit", "s.yaml", "-r", "t.json", "--force")
+    assert ended.code == 2 and "t.json: is read by this run" in ended.err
+    assert call("audit", "s.yaml", "-i", "other.csv", "-r", "t.json", "--force").code == 0
+    assert json.loads((desk.folder / "t.json").read_text())["privacy"]["satisfied"] is True
+
+
+def test_the_table_that_has_the_unit_is_in_the_encoding_of_the_spec(desk: Desk, call: Call) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\ninput: {path: t.csv, encoding: latin-1}\nunit: who\nquasi_identifiers: [q]\nprivacy: {k: 2}\n"
+        "output: {row_order: keep}\n"
+    )
+    (desk.folder / "t.csv").write_bytes("who,q\nä,ö\nü,ö\n".encode("latin-1"))
+    (desk.folder / "out.csv").write_text("q\nö\nö\n")
+    assert call("audit", "s.yaml", "-i", "out.csv", "--unit-from", "t.csv").code == 0
+
+
 def test_the_encoding_of_the_spec_is_that_of_its_own_input_alone(desk: Desk, call: Call) -> None:
     (desk.folder / "s.yaml").write_text(
         "version: 1\ninput: {path: t.csv, encoding: latin-1}\nquasi_identifiers: [q]\nprivacy: {k: 2}\n"

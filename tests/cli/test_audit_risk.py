@@ -221,6 +221,15 @@ def test_a_population_that_the_spec_names_stays_that_of_its_bound(desk: Desk, ca
     assert json.loads(ended.out)["privacy"]["models"][0]["required"] == {"prosecutor_max": 1}
 
 
+def test_a_population_bounds_the_risk_beside_other_models(desk: Desk, call: Call) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    (desk.folder / "all.csv").write_text("q,r\n" + "a,1\n" * 5 + "b,2\n" * 4)
+    required = [("--require", text) for text in ("entropy-l-diversity l=1 attribute=s", "risk journalist_max=0.25")]
+    named = ("-i", "gaps.csv", "--qi", "q,r", "--sensitive", "s", "--population", "all.csv")
+    ended = call("audit", *named, *required[0], *required[1], "--json")
+    assert [each["model"] for each in json.loads(ended.out)["privacy"]["models"]] == ["entropy-l-diversity", "risk"]
+
+
 def test_a_population_has_original_values_where_a_spec_tells_what_is_above_them(desk: Desk, call: Call) -> None:
     (desk.folder / "spec.yaml").write_text(
         "version: 1\nquasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}}}\nprivacy: {k: 1}\n"
