@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import click
 import pytest
 
+from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import MEMORY
 from tests.cli.conftest import Call
@@ -43,3 +45,54 @@ def test_sizes_have_units(text: str, size: int) -> None:
 def test_what_is_no_size_is_refused(call: Call, text: str) -> None:
     ended = call("mondrian", "spec.yaml", f"--memory-limit={text}")
     assert ended.code == 2 and "no size such as 500MB, 2GB or 1.5GiB" in ended.err
+
+
+RANGES = {
+    "attack --max-excess": "[0, 1]",
+    "attack --targets": "[1, )",
+    "compare --processes": "[1, )",
+    "evaluate --queries": "[0, )",
+    "evaluate --query-selectivity": "(0, 1]",
+    "evaluate --query-bound": "[0, )",
+    "evaluate --query-seeds": "[1, )",
+    "evaluate --tree-depth": "[1, 12]",
+    "evaluate --support-within": "[0, 1]",
+    "evaluate --confidence-within": "[0, 1]",
+    "evaluate --folds": "[2, )",
+    "evaluate --test-share": "(0, 1)",
+    "reconstruct --confidence": "(0, 1)",
+    "generate agrawal --function": "[1, 10]",
+    "generate agrawal --perturb": "[0, 1]",
+    "generate agrawal --rows": "[0, )",
+    "generate census --rows": "[0, )",
+}
+"""What an option takes that no other has; seeds are 0 at least, and threads 1."""
+
+
+def commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """The command, or those under it, each with the words that it is called by."""
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    for each in command.list_commands(click.Context(command)):
+        under = command.get_command(click.Context(command), each)
+        assert under is not None
+        yield from commands(f"{name} {each}", under)
+
+
+def test_an_option_takes_the_numbers_that_it_can_mean() -> None:
+    """Of the commands that release, ranges are declared by the algorithms."""
+    ranges = {}
+    for name in cli.list_commands(click.Context(cli)):
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        for called, each in () if name in ALGORITHMS else commands(name, command):
+            for option in each.params:
+                kind = option.type
+                if isinstance(kind, click.IntRange | click.FloatRange):
+                    low = f"{'(' if kind.min_open else '['}{kind.min}"
+                    high = ")" if kind.max is None else f"{kind.max}{')' if kind.max_open else ']'}"
+                    ranges[f"{called} {option.opts[-1]}"] = f"{low}, {high}"
+    common = {"--seed": "[0, )", "--threads": "[1, )"}
+    assert all(ranges[name] == common[name.split()[-1]] for name in ranges if name.split()[-1] in common)
+    assert {name: each for name, each in ranges.items() if name.split()[-1] not in common} == RANGES
