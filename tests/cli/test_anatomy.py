@@ -130,6 +130,24 @@ def test_a_column_of_groups_may_be_called_count_where_no_table_counts(call: Call
     assert call("audit", filled.spec, "-i", "out.csv", "--group", "count", "-q").code == 0
 
 
+@pytest.mark.parametrize(
+    ("was", "becomes", "problem"),
+    [
+        ("count", "number", "has no column count"),
+        ("\n1,", "\n1,2,3,4,", ":2: 6 fields where the header has 3"),
+        ("group", "set", "has no column group"),
+    ],
+)
+def test_sensitive_values_apart_are_checked_as_any_table(
+    call: Call, filled: Desk, was: str, becomes: str, problem: str
+) -> None:
+    assert call("anatomy", filled.spec, "-o", "pair.csv", "-q").code == 0
+    apart = filled.folder / "pair.st.csv"
+    apart.write_text(apart.read_text(encoding="utf-8").replace(was, becomes, 1), encoding="utf-8")
+    ended = call("audit", filled.spec, "-i", "pair.qit.csv")
+    assert ended.code == 3 and "pair.st.csv" in ended.err and problem in ended.err
+
+
 def test_a_value_that_is_too_frequent(call: Call, filled: Desk) -> None:
     ended = call("anatomy", filled.spec, "-o", "out.csv", "-l", 5)
     assert ended.code == 4

@@ -405,6 +405,8 @@ def test_without_positions_there_are_bounds_that_do_not_clear(desk: Desk, call: 
     found = report["previous"]
     assert (found["joined_by"], found["pairs"], found["smallest"], found["rows_at_risk"]) == ("classes", 2, 1, 3)
     assert found["certain"] == 0
+    (unknown,) = report["privacy"]["unknown"]
+    assert unknown.endswith(", together with the previous release")
     assert report["warnings"] == [
         "together with the previous release, up to 3 rows may be in fewer than k: of two classes that may be about one "
         "individual at most 1 rows are in both, and at least 0"
