@@ -62,7 +62,17 @@ def test_a_history_of_too_few_is_seen_with_the_line_that_asks_for_k(tmp_path: Pa
 
 def test_a_report_counts_the_people_of_the_last_release(tmp_path: Path) -> None:
     laid_out(tmp_path, [GOOD[0], night(PEOPLE[:6], "AAABBB", "xyxyxy")])
-    assert audited(tmp_path).checked.report["input"]["rows"] == 6
+    table = audited(tmp_path).checked.report["input"]
+    assert (table["rows"], table["columns"]) == (6, 2)
+
+
+def test_what_holds_is_said_in_a_sentence(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    assert audited(tmp_path).checked.verdict == "every requirement is met of everybody's history in 2 releases"
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text().replace("{k: 3, l: 2}", "{models: [{model: risk, prosecutor_max: 1}]}"))
+    result = audited(tmp_path)
+    assert result.satisfied is None and result.checked.verdict == "2 releases measured; nothing was required"
 
 
 def test_a_history_of_one_value_is_seen_and_whose_values_these_are(tmp_path: Path) -> None:
