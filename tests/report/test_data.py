@@ -17,8 +17,8 @@ from anonymize.report.data import order_warnings, required_k, unused, verdict_bl
 from anonymize.report.head import Clock
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make
-from anonymize.verify import Verdict
-from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict
+from anonymize.verify import Result, Verdict
+from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Uniqueness
 
 PLAIN: dict[str, Any] = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}}}
 
@@ -61,6 +61,11 @@ def test_a_part_of_the_spec_without_effect_is_a_warning(part: str) -> None:
 def test_targets_or_selections_alone_are_a_workload(workload: dict[str, Any]) -> None:
     (warning,) = unused(request_for(spec(workload=workload), "datafly"))
     assert warning.endswith(": workload")
+
+
+def test_levels_of_one_quasi_identifier_are_enough_to_be_without_effect() -> None:
+    given = of_age(levels={"max": 1}, hierarchy={"intervals": [10]})
+    assert unused(request_for(spec(**given), "mondrian")) == ["in the spec, but without effect on mondrian: levels"]
 
 
 def test_a_level_alone_counts_as_much_as_bins() -> None:
@@ -169,6 +174,28 @@ def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
     assert blocks["privacy"]["verified"] is True
     assert blocks["privacy"]["satisfied"] is None and blocks["privacy"]["missing"] == "own-category"
     assert blocks["classes"] == {"count": 1} and blocks["risk"] == {"uniques": 0}
+
+
+def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, True, 0, 0)
+    unshown = replace(shown, satisfied=None, unknown="a reason")
+    sizes = [{"from": 3, "to": 3, "rows": 3}]
+    verdict = Verdict(3, 0, (shown, unshown), {"count": 1}, {"uniques": 0}, sizes=sizes)
+    blocks = verdict_blocks(verdict)
+    assert blocks["privacy"]["unknown"] == ["k-anonymity (k=2) could not be shown: a reason"]
+    assert blocks["classes"] == {"count": 1, "sizes": sizes} and "passing" not in blocks["risk"]
+    assert "unknown" not in verdict_blocks(replace(verdict, results=(shown,)))["privacy"]
+    through = Uniqueness(("w",), 3, 0.0, 0.5, 1.0)
+    assert verdict_blocks(replace(verdict, passing=through))["risk"]["passing"] == through.block()
+
+
+def test_the_peak_of_memory_is_in_megabytes_and_above_the_limit_a_warning(tmp_path: Path) -> None:
+    report = report_of(tmp_path, "privacy: {k: 2}\n")
+    assert 30 < report["memory"]["peak_mb"] < 30_000
+    for limit in (180_000_000, 10**13):
+        report = report_of(tmp_path, "privacy: {k: 2}\n", memory_limit=limit)
+        memory, warned = report["memory"], any("--memory-limit: the process" in each for each in report["warnings"])
+        assert memory["limit_mb"] == limit / 1e6 and warned is (memory["peak_mb"] > memory["limit_mb"])
 
 
 @pytest.mark.parametrize("is_sorted", [True, False])
