@@ -38,6 +38,8 @@ def test_nothing_is_overwritten_without_force(tmp_path: Path, capsys: pytest.Cap
     assert [path.name for path in tmp_path.iterdir()] == ["survey.yaml"]
     assert (tmp_path / "survey.yaml").read_text() == "mine"
     assert outcome(lambda: run(["example", "survey", "-o", str(tmp_path), "--force"])) == 0
+    written = len(list(tmp_path.iterdir()))
+    assert f"wrote {written} files to {tmp_path}\n" in capsys.readouterr().err
     assert "version: 1" in (tmp_path / "survey.yaml").read_text()
 
 

@@ -40,12 +40,14 @@ def test_the_last_stage_is_shown_with_what_it_counts(monkeypatch: pytest.MonkeyP
         report("refine", 2, 0)
         report("refine", 4, 5)
     assert stream.stages()[-1:] == [("refine", "4/5 passes")]
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K")  # the line is taken back
 
 
 def test_a_stage_beside_another_leaves_that_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = terminal(monkeypatch)
     with progress(False) as report:
         report("search", 3, 0)
+        report("bound", 5, 9)
         report("bound", 6, 8)
     assert stream.stages()[-2:] == [("search", "3/? rows"), ("bound", "6/8 bound, cost")]
 

@@ -268,7 +268,12 @@ def test_a_seed_that_nothing_is_drawn_with_is_a_warning() -> None:
     seeded = [
         replace(request_for(spec(output={"row_order": order}), "datafly"), seed=1) for order in ("sorted", "shuffle")
     ]
-    assert [any("--seed has no effect" in each for each in unused(request)) for request in seeded] == [True, False]
+    seeded.append(replace(request_for(spec(), "anatomy"), seed=1))  # which draws
+    assert [any("--seed has no effect" in each for each in unused(request)) for request in seeded] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_stages_are_timed_and_the_total_is_no_less() -> None:
