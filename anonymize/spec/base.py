@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema
 
 from anonymize.places import is_uri, relative_to
+from anonymize.spec.described import descriptions
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = tuple[int, int]
 
 
 class Entry(BaseModel):
-    """A mapping of the spec: unknown keys are errors, values do not change. Validators are built when first used."""
+    """A mapping of the spec: unknown keys are errors, values do not change. Validators are built when first used.
+
+    The docstring under an attribute is what the JSON Schema says of its key.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core_schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        for name, text in descriptions(cls, Entry).items():
+            properties[cls.model_fields[name].alias or name]["description"] = text
+        return made
 
 
 # --- texts, numbers and paths ---------------------------------------------------------------------------------------

@@ -24,15 +24,11 @@ Edges = TypeVar("Edges", bound=tuple[float, ...])
 class Definition(Entry):
     """What quasi-identifiers and sensitive attributes have in common."""
 
-    type: Kind = Field(
-        default="categorical",
-        description="numeric: numbers, compared by size. categorical: texts, compared by a hierarchy.",
-    )
-    hierarchy: HierarchySource | None = Field(
-        default=None,
-        description="The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to "
-        "this one, or a builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat.",
-    )
+    type: Kind = "categorical"
+    """numeric: numbers, compared by size. categorical: texts, compared by a hierarchy."""
+    hierarchy: HierarchySource | None = None
+    """The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to this one, or a
+    builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat."""
 
 
 def _ascending(edges: Edges) -> Edges:
@@ -50,21 +46,19 @@ def _never_rising(values: Edges) -> Edges:
 class LevelRange(Entry):
     """The levels of a hierarchy that a full-domain search may choose from, both ends included."""
 
-    min: Annotated[int, Field(ge=0)] = Field(default=0, description="The lowest level; 0 is the values themselves.")
-    max: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="The highest level. Left out: the root of the hierarchy."
-    )
+    min: Annotated[int, Field(ge=0)] = 0
+    """The lowest level; 0 is the values themselves."""
+    max: Annotated[int, Field(ge=0)] | None = None
+    """The highest level. Left out: the root of the hierarchy."""
 
 
 class QuasiIdentifier(Definition):
     """An attribute that others may know about an individual, generalized in the release."""
 
-    weight: Positive = Field(
-        default=1.0, description="Attribute utility: how much its precision counts next to the others."
-    )
-    rules: tuple[Rule, ...] = Field(
-        default=(), description="Data constraint rules: values that should stay apart, or be stated as a whole."
-    )
+    weight: Positive = 1.0
+    """Attribute utility: how much its precision counts next to the others."""
+    rules: tuple[Rule, ...] = ()
+    """Data constraint rules: values that should stay apart, or be stated as a whole."""
     research_value: (
         Annotated[
             tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...],
@@ -72,49 +66,32 @@ class QuasiIdentifier(Definition):
             AfterValidator(_never_rising),
         ]
         | None
-    ) = Field(
-        default=None,
-        description="The research value of each level, as an expert gives it, from the values to the root; the root's "
-        "may be left out, and is 0. It takes the place of weight, detail and rules. Left out: computed of these.",
-    )
-    range: Literal["width", "leaves"] = Field(
-        default="width",
-        description="Of numbers: what the research value takes for the range of a group. width: the numbers that it "
-        "spans; leaves: the leaves of the hierarchy under it.",
-    )
-    identifying: Literal["most", "more", "yes"] | None = Field(
-        default=None, description="How identifying the attribute is, for mu-argus: most, more or yes."
-    )
-    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = Field(
-        default=None,
-        description="Of numbers: the lowest and the highest that there can be, whatever the table has. A public report "
-        "gives costs as shares of it; left out: of the range that the release shows.",
-    )
-    level: Annotated[int, Field(ge=0)] | None = Field(
-        default=None,
-        description="For randomize: the level of the hierarchy whose values are distorted. Left out: the values.",
-    )
-    levels: LevelRange | None = Field(
-        default=None,
-        description="For datafly, samarati, mingen, incognito and research-value: the lowest and the highest level of "
-        "the hierarchy that may be released. {min: 1, max: 3}.",
-    )
-    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = Field(
-        default=None,
-        description="For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on.",
-    )
+    ) = None
+    """The research value of each level, as an expert gives it, from the values to the root; the root's may be left out,
+    and is 0. It takes the place of weight, detail and rules. Left out: computed of these."""
+    range: Literal["width", "leaves"] = "width"
+    """Of numbers: what the research value takes for the range of a group. width: the numbers that it spans; leaves: the
+    leaves of the hierarchy under it."""
+    identifying: Literal["most", "more", "yes"] | None = None
+    """How identifying the attribute is, for mu-argus: most, more or yes."""
+    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = None
+    """Of numbers: the lowest and the highest that there can be, whatever the table has. A public report gives costs as
+    shares of it; left out: of the range that the release shows."""
+    level: Annotated[int, Field(ge=0)] | None = None
+    """For randomize: the level of the hierarchy whose values are distorted. Left out: the values."""
+    levels: LevelRange | None = None
+    """For datafly, samarati, mingen, incognito and research-value: the lowest and the highest level of the hierarchy
+    that may be released. {min: 1, max: 3}."""
+    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = None
+    """For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on."""
 
-    round: Positive | None = Field(
-        default=None,
-        description="Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. "
-        "5: 37 becomes 35. What rounding loses is in no figure.",
-    )
-    bottom: Number | None = Field(
-        default=None, description="Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."
-    )
-    top: Number | None = Field(
-        default=None, description="Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."
-    )
+    round: Positive | None = None
+    """Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. 5: 37 becomes
+    35. What rounding loses is in no figure."""
+    bottom: Number | None = None
+    """Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."""
+    top: Number | None = None
+    """Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."""
 
     @property
     def lists_categories(self) -> bool:

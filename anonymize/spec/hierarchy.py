@@ -90,25 +90,22 @@ def _check_levels(form: str, levels: tuple[str, ...]) -> None:
 class Intervals(Entry):
     """Intervals of a numeric attribute, starting at 0, one width per level."""
 
-    intervals: Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(_widths)] = Field(
-        description="Widths of the intervals from fine to coarse, each a multiple of the one before: [5, 10, 20]."
-    )
+    intervals: Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(_widths)]
+    """Widths of the intervals from fine to coarse, each a multiple of the one before: [5, 10, 20]."""
 
 
 class Mask(Entry):
     """Characters replaced by * one after the other."""
 
-    mask: Literal["right", "left"] = Field(
-        description="The end that is masked first. right: 02138 -> 0213* -> 021** -> ..."
-    )
+    mask: Literal["right", "left"]
+    """The end that is masked first. right: 02138 -> 0213* -> 021** -> ..."""
 
 
 class Prefix(Entry):
     """The first characters, fewer at each level."""
 
-    prefix: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1), AfterValidator(_lengths)] = Field(
-        description="How many characters are kept, from many to few: [3, 1]."
-    )
+    prefix: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1), AfterValidator(_lengths)]
+    """How many characters are kept, from many to few: [3, 1]."""
 
 
 DateLevels = Annotated[tuple[DatePart, ...], Field(min_length=1), AfterValidator(_date_parts)]
@@ -119,8 +116,10 @@ Format = Annotated[str, AfterValidator(_format)]
 class FormattedDates(Entry):
     """Dates that are not written as ISO has them, and what they are coarsened to."""
 
-    format: Format = Field(description='How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime.')
-    levels: DateLevels = Field(description="What a date is coarsened to, from fine to coarse: [day, month, year].")
+    format: Format
+    """How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime."""
+    levels: DateLevels
+    """What a date is coarsened to, from fine to coarse: [day, month, year]."""
 
     @model_validator(mode="after")
     def _fitting(self) -> FormattedDates:
@@ -133,8 +132,10 @@ class FormattedDates(Entry):
 class FormattedTimes(Entry):
     """Times of day that are not written as ISO has them, and what they are coarsened to."""
 
-    format: Format = Field(description='How a time is written: "%I:%M %p", with the signs of strptime.')
-    levels: TimeLevels = Field(description="What a time is coarsened to, from fine to coarse: [hour, six-hours].")
+    format: Format
+    """How a time is written: "%I:%M %p", with the signs of strptime."""
+    levels: TimeLevels
+    """What a time is coarsened to, from fine to coarse: [hour, six-hours]."""
 
     @model_validator(mode="after")
     def _fitting(self) -> FormattedTimes:
@@ -158,12 +159,9 @@ _LEVELS_KIND = Discriminator(
 class Dates(Entry):
     """Parts of a date: an ISO one (2024-03-18), with or without a time after it, or one of another format."""
 
-    dates: Annotated[
-        Annotated[DateLevels, Tag("levels")] | Annotated[FormattedDates, Tag("settings")], _LEVELS_KIND
-    ] = Field(
-        description='What a date is coarsened to, from fine to coarse: [month, year]; or {format: "%d.%m.%Y", levels: '
-        "[month, year]}."
-    )
+    dates: Annotated[Annotated[DateLevels, Tag("levels")] | Annotated[FormattedDates, Tag("settings")], _LEVELS_KIND]
+    """What a date is coarsened to, from fine to coarse: [month, year]; or {format: "%d.%m.%Y", levels: [month,
+    year]}."""
 
     @property
     def levels(self) -> tuple[DatePart, ...]:
@@ -179,12 +177,9 @@ class Dates(Entry):
 class Times(Entry):
     """Parts of a time of day (14:35, 14:35:10)."""
 
-    times: Annotated[
-        Annotated[TimeLevels, Tag("levels")] | Annotated[FormattedTimes, Tag("settings")], _LEVELS_KIND
-    ] = Field(
-        description='What a time of day is coarsened to, from fine to coarse: [hour, six-hours]; or {format: "%I:%M '
-        '%p", levels: [hour, half-day]}.'
-    )
+    times: Annotated[Annotated[TimeLevels, Tag("levels")] | Annotated[FormattedTimes, Tag("settings")], _LEVELS_KIND]
+    """What a time of day is coarsened to, from fine to coarse: [hour, six-hours]; or {format: "%I:%M %p", levels:
+    [hour, half-day]}."""
 
     @property
     def levels(self) -> tuple[TimePart, ...]:
@@ -200,19 +195,18 @@ class Times(Entry):
 class Pool(Entry):
     """Which values are pooled, and what the pool is called."""
 
-    below: Annotated[int, Field(ge=2)] = Field(
-        description="Values that fewer rows than this have are pooled, and more of the rarest until the pool has so "
-        "many rows and two values."
-    )
-    label: Annotated[Text, Field(min_length=1)] = Field(
-        default="Other", description="How the pool reads; none of the column's values."
-    )
+    below: Annotated[int, Field(ge=2)]
+    """Values that fewer rows than this have are pooled, and more of the rarest until the pool has so many rows and two
+    values."""
+    label: Annotated[Text, Field(min_length=1)] = "Other"
+    """How the pool reads; none of the column's values."""
 
 
 class Rare(Entry):
     """Rare values pooled under one label; a frequent one is kept or suppressed."""
 
-    rare: Pool = Field(description="Which values are pooled: {below: 20, label: Other}.")
+    rare: Pool
+    """Which values are pooled: {below: 20, label: Other}."""
 
 
 def _boolean(value: object) -> object:
@@ -224,9 +218,8 @@ def _boolean(value: object) -> object:
 class Flat(Entry):
     """No levels: a value is kept or suppressed."""
 
-    flat: Annotated[Literal[True], BeforeValidator(_boolean)] = Field(
-        description="true: a value is kept or suppressed, with nothing in between."
-    )
+    flat: Annotated[Literal[True], BeforeValidator(_boolean)]
+    """true: a value is kept or suppressed, with nothing in between."""
 
 
 BUILDERS: Mapping[str, type[Entry]] = {

@@ -1,6 +1,6 @@
 """The spec as frozen pydantic models: one class per mapping of the YAML file, one described field per key.
 
-Field descriptions become the JSON Schema that editors show. What concerns one key is checked here, where it is
+The docstrings of fields become the JSON Schema that editors show. What concerns one key is checked here, where it is
 declared; what concerns several keys at once is checked in `anonymize.spec.checks`.
 """
 
@@ -44,25 +44,18 @@ def _encoding(name: str) -> str:
 class Input(Entry):
     """The table that is read."""
 
-    path: TablePath | None = Field(
-        default=None,
-        description="The table: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta, relative to this file; or a "
-        "database's, by URI. `--input` takes precedence.",
-    )
-    separator: Annotated[str, AfterValidator(_separator)] = Field(
-        default=",", description="The character between two fields of a CSV; the release is written with it as well."
-    )
-    missing: tuple[Text, ...] = Field(
-        default=("",), description="Texts that mean that a value is missing; the first one is what a release shows."
-    )
-    encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = Field(
-        default="utf8", description="How the CSV's text is encoded: utf8, latin-1, cp1252, ..."
-    )
-    normalize: bool = Field(
-        default=True,
-        description="Whether values are compared without outer space and invisible characters, in Unicode NFC, a blank "
-        "one being missing. false: as they stand.",
-    )
+    path: TablePath | None = None
+    """The table: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta, relative to this file; or a database's, by URI.
+    `--input` takes precedence."""
+    separator: Annotated[str, AfterValidator(_separator)] = ","
+    """The character between two fields of a CSV; the release is written with it as well."""
+    missing: tuple[Text, ...] = ("",)
+    """Texts that mean that a value is missing; the first one is what a release shows."""
+    encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
+    """How the CSV's text is encoded: utf8, latin-1, cp1252, ..."""
+    normalize: bool = True
+    """Whether values are compared without outer space and invisible characters, in Unicode NFC, a blank one being
+    missing. false: as they stand."""
 
     @property
     def missing_text(self) -> str:
@@ -88,10 +81,10 @@ class NoParameters(Entry):
 class ModelEntry(Entry):
     """One privacy model; its parameters stand beside `model` and `attribute` in the file."""
 
-    model: Text = Field(description="The privacy model's name.")
-    attribute: Text | None = Field(
-        default=None, description="The sensitive attribute it is about. Left out: every one."
-    )
+    model: Text
+    """The privacy model's name."""
+    attribute: Text | None = None
+    """The sensitive attribute it is about. Left out: every one."""
     parameters: SerializeAsAny[BaseModel] = Field(default_factory=NoParameters)
     line: int | None = None
 
@@ -99,36 +92,27 @@ class ModelEntry(Entry):
 class Passing(Entry):
     """What the columns that pass through may give away together."""
 
-    uniques: Annotated[float, Field(ge=0, le=1)] = Field(
-        description="The share of rows, from 0 to 1, that may be alone in the insensitive and target columns together "
-        "with the quasi-identifiers as released."
-    )
+    uniques: Annotated[float, Field(ge=0, le=1)]
+    """The share of rows, from 0 to 1, that may be alone in the insensitive and target columns together with the
+    quasi-identifiers as released."""
 
 
 class Privacy(Entry):
     """What the release has to meet."""
 
-    k: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="k-anonymity: every equivalence class has at least k rows."
-    )
-    l: Annotated[int, Field(ge=1)] | None = Field(  # noqa: E741
-        default=None, description="Distinct l-diversity of every sensitive attribute: at least l values in every class."
-    )
-    models: tuple[ModelEntry, ...] = Field(default=(), description="Further privacy models, with their parameters.")
-    suppression: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="The share of rows that may be suppressed, from 0 to 1."
-    )
-    missing: Literal["own-category", "wildcard"] = Field(
-        default="own-category",
-        description="What a missing or suppressed cell of a quasi-identifier counts as when classes are "
-        "measured. own-category: a value like any other. wildcard: it matches anything, and the report has "
-        "both figures.",
-    )
-    passing: Passing | None = Field(
-        default=None,
-        description="What the columns that pass through may give away: {uniques: 0.01}. Left out: it is measured, and "
-        "not judged.",
-    )
+    k: Annotated[int, Field(ge=1)] | None = None
+    """k-anonymity: every equivalence class has at least k rows."""
+    l: Annotated[int, Field(ge=1)] | None = None  # noqa: E741
+    """Distinct l-diversity of every sensitive attribute: at least l values in every class."""
+    models: tuple[ModelEntry, ...] = ()
+    """Further privacy models, with their parameters."""
+    suppression: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The share of rows that may be suppressed, from 0 to 1."""
+    missing: Literal["own-category", "wildcard"] = "own-category"
+    """What a missing or suppressed cell of a quasi-identifier counts as when classes are measured. own-category: a
+    value like any other. wildcard: it matches anything, and the report has both figures."""
+    passing: Passing | None = None
+    """What the columns that pass through may give away: {uniques: 0.01}. Left out: it is measured, and not judged."""
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
@@ -172,44 +156,30 @@ def _reads_as_number(text: str) -> bool:
 class Output(Entry):
     """How the release is written."""
 
-    interval: Annotated[str, AfterValidator(_interval)] = Field(
-        default="[{low}-{high}]", description="How an interval of numbers reads: text with {low} and {high}."
-    )
-    numeric: Literal["interval", "bounds", "mean", "median"] = Field(
-        default="interval",
-        description="Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median.",
-    )
-    categorical: Literal["node", "set", "bounds"] = Field(
-        default="node",
-        description="Generalized categories: node (the label in the hierarchy); set (the values present); bounds "
-        "(columns NAME_low and NAME_high: the first and last leaf under the node, counted from 0).",
-    )
-    suppressed: Text = Field(default="*", description="What a suppressed cell reads.")
-    suppressed_rows: Literal["keep", "drop"] = Field(
-        default="keep", description="Suppressed rows: keep (with every quasi-identifier suppressed) or drop."
-    )
-    open_high: Annotated[str, AfterValidator(_open_high)] = Field(
-        default="{low}+", description="How an interval without an upper end reads: text with {low}."
-    )
-    open_low: Annotated[str, AfterValidator(_open_low)] = Field(
-        default="{high}-", description="How an interval without a lower end reads: text with {high}."
-    )
-    edges: Literal["open", "tight", "rounded"] = Field(
-        default="open",
-        description="Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer "
-        "than k rows), tight, or rounded outward.",
-    )
-    row_order: Literal["sorted", "shuffle", "keep"] = Field(
-        default="sorted",
-        description="sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: "
-        "the input's order, which tells more than the cells do where the input is sorted, and by which two releases "
-        "can be joined.",
-    )
-    pseudonym: Text | None = Field(
-        default=None,
-        description="In a series whose departures are deferred, a further column of this name by which the rows of one "
-        "person can be followed from release to release.",
-    )
+    interval: Annotated[str, AfterValidator(_interval)] = "[{low}-{high}]"
+    """How an interval of numbers reads: text with {low} and {high}."""
+    numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
+    """Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median."""
+    categorical: Literal["node", "set", "bounds"] = "node"
+    """Generalized categories: node (the label in the hierarchy); set (the values present); bounds (columns NAME_low and
+    NAME_high: the first and last leaf under the node, counted from 0)."""
+    suppressed: Text = "*"
+    """What a suppressed cell reads."""
+    suppressed_rows: Literal["keep", "drop"] = "keep"
+    """Suppressed rows: keep (with every quasi-identifier suppressed) or drop."""
+    open_high: Annotated[str, AfterValidator(_open_high)] = "{low}+"
+    """How an interval without an upper end reads: text with {low}."""
+    open_low: Annotated[str, AfterValidator(_open_low)] = "{high}-"
+    """How an interval without a lower end reads: text with {high}."""
+    edges: Literal["open", "tight", "rounded"] = "open"
+    """Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer than k rows),
+    tight, or rounded outward."""
+    row_order: Literal["sorted", "shuffle", "keep"] = "sorted"
+    """sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: the input's order,
+    which tells more than the cells do where the input is sorted, and by which two releases can be joined."""
+    pseudonym: Text | None = None
+    """In a series whose departures are deferred, a further column of this name by which the rows of one person can be
+    followed from release to release."""
 
 
 # --- the whole ------------------------------------------------------------------------------------------------------
@@ -224,46 +194,40 @@ def _no_boolean(value: object) -> object:
 class Spec(Entry):
     """What a table's columns are, what a release of it has to meet, and how it is written."""
 
-    version: Annotated[Literal[1], BeforeValidator(_no_boolean)] = Field(description="The version of this format: 1.")
-    input: Input = Field(default_factory=Input, description="The table that is read.")
-    identifiers: tuple[Text, ...] = Field(
-        default=(), description="Direct identifiers: columns left out of the release."
-    )
-    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)] = Field(
-        description="Columns that others may know about an individual, by name; they are generalized."
-    )
-    weights: Literal["given", "correlation"] = Field(
-        default="given",
-        description="Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute "
-        "correlates with the other quasi-identifiers.",
-    )
-    sensitive: dict[str, Sensitive] = Field(
-        default_factory=dict,
-        description="Columns that nobody may learn about an individual, by name; released as they are.",
-    )
-    insensitive: tuple[Text, ...] = Field(default=(), description="Columns that pass through untouched.")
-    others: Literal["insensitive", "drop", "error"] = Field(
-        default="error",
-        description="What a column is that no section names: insensitive (it passes through untouched, and a warning "
-        "says so), drop (left out of the release), or error.",
-    )
-    sampling_weight: Text | None = Field(
-        default=None,
-        description="The column with each row's sampling weight, how many of the population it stands for; it passes "
-        "through untouched.",
-    )
-    unit: Text | None = Field(
-        default=None,
-        description="The column that says which individual a row is about, where several rows may be about one: "
-        "classes are measured in individuals. Left out of the release.",
-    )
-    privacy: Privacy = Field(default_factory=Privacy, description="What the release has to meet.")
-    workload: Workload = Field(default_factory=Workload, description="What the release is for.")
-    risk: RiskTrials = Field(
-        default_factory=RiskTrials, description="What is tried on the release before it takes its place."
-    )
-    output: Output = Field(default_factory=Output, description="How the release is written.")
-    series: SeriesOptions = Field(default_factory=SeriesOptions, description="Releases that follow each other.")
+    version: Annotated[Literal[1], BeforeValidator(_no_boolean)]
+    """The version of this format: 1."""
+    input: Input = Field(default_factory=Input)
+    """The table that is read."""
+    identifiers: tuple[Text, ...] = ()
+    """Direct identifiers: columns left out of the release."""
+    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
+    """Columns that others may know about an individual, by name; they are generalized."""
+    weights: Literal["given", "correlation"] = "given"
+    """Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute correlates with
+    the other quasi-identifiers."""
+    sensitive: dict[str, Sensitive] = Field(default_factory=dict)
+    """Columns that nobody may learn about an individual, by name; released as they are."""
+    insensitive: tuple[Text, ...] = ()
+    """Columns that pass through untouched."""
+    others: Literal["insensitive", "drop", "error"] = "error"
+    """What a column is that no section names: insensitive (it passes through untouched, and a warning says so), drop
+    (left out of the release), or error."""
+    sampling_weight: Text | None = None
+    """The column with each row's sampling weight, how many of the population it stands for; it passes through
+    untouched."""
+    unit: Text | None = None
+    """The column that says which individual a row is about, where several rows may be about one: classes are measured
+    in individuals. Left out of the release."""
+    privacy: Privacy = Field(default_factory=Privacy)
+    """What the release has to meet."""
+    workload: Workload = Field(default_factory=Workload)
+    """What the release is for."""
+    risk: RiskTrials = Field(default_factory=RiskTrials)
+    """What is tried on the release before it takes its place."""
+    output: Output = Field(default_factory=Output)
+    """How the release is written."""
+    series: SeriesOptions = Field(default_factory=SeriesOptions)
+    """Releases that follow each other."""
 
     _path: Path | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)

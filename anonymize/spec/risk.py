@@ -32,18 +32,12 @@ ReleaseAttacker = Literal[
 class RiskTrials(Entry):
     """The attackers who are let loose on a release, and how far they may come."""
 
-    attacks: tuple[ReleaseAttacker, ...] = Field(
-        default=(), description="Attackers that are tried on the release before it takes its place."
-    )
-    max_excess: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None,
-        description="The most that the upper end of an interval of the excess may be; a release that is above it, or "
-        "of which that could not be shown, is not written. Left out: measured, and not judged.",
-    )
-    targets: Annotated[int, Field(ge=1)] = Field(
-        default=2000, description="How many people are attacked, drawn at random."
-    )
-    control: TablePath | None = Field(
-        default=None,
-        description="A table like the input of people who are not in it: what succeeds on them as well is no excess.",
-    )
+    attacks: tuple[ReleaseAttacker, ...] = ()
+    """Attackers that are tried on the release before it takes its place."""
+    max_excess: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The most that the upper end of an interval of the excess may be; a release that is above it, or of which that
+    could not be shown, is not written. Left out: measured, and not judged."""
+    targets: Annotated[int, Field(ge=1)] = 2000
+    """How many people are attacked, drawn at random."""
+    control: TablePath | None = None
+    """A table like the input of people who are not in it: what succeeds on them as well is no excess."""

@@ -13,8 +13,10 @@ from anonymize.spec.base import Entry, Number, Positive, Value
 class RuleRange(Entry):
     """Numbers from one to another, both included."""
 
-    from_: Number = Field(alias="from", description="The smallest number of the range.")
-    to: Number = Field(description="The largest number of the range.")
+    from_: Number = Field(alias="from")
+    """The smallest number of the range."""
+    to: Number
+    """The largest number of the range."""
 
 
 def _together_kind(value: object) -> str | None:
@@ -39,20 +41,15 @@ KINDS = ("keep_apart", "keep_together", "keep")
 class Rule(Entry):
     """A data constraint rule: one of `keep_apart`, `keep_together` and `keep`."""
 
-    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] | None = Field(
-        default=None,
-        description="Two values that should not be shown as one. For numbers it is the boundary between them: "
-        "[20, 21].",
-    )
-    keep_together: Together | None = Field(
-        default=None,
-        description="A range {from: 12, to: 18} or a list of values that a release should be able to state: kept as a "
-        "whole where none of them is shown as one with a value outside.",
-    )
-    keep: Value | None = Field(
-        default=None, description="One value that should stay as it is: not shown as one with any other."
-    )
-    importance: Positive = Field(default=1.0, description="How much the rule counts next to the others, above 0.")
+    keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] | None = None
+    """Two values that should not be shown as one. For numbers it is the boundary between them: [20, 21]."""
+    keep_together: Together | None = None
+    """A range {from: 12, to: 18} or a list of values that a release should be able to state: kept as a whole where none
+    of them is shown as one with a value outside."""
+    keep: Value | None = None
+    """One value that should stay as it is: not shown as one with any other."""
+    importance: Positive = 1.0
+    """How much the rule counts next to the others, above 0."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

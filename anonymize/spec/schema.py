@@ -80,15 +80,14 @@ def _section(name: str, section: dict[str, Any]) -> dict[str, Any]:
     """A section as files may write it: empty where it has defaults; attributes empty, or as a list of names."""
     if name in ("version", "weights", "others", "sampling_weight", "unit"):
         return section
-    section.pop("description", None)
-    forms = [section]
+    description, forms = section.pop("description"), [section]
     if name in ("quasi_identifiers", "sensitive"):
         section["additionalProperties"] = {"anyOf": [section["additionalProperties"], {"type": "null"}]}
         names = {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "uniqueItems": True}
         forms.append({**names, **({"minItems": section["minProperties"]} if "minProperties" in section else {})})
     if name != "quasi_identifiers":
         forms.append({"type": "null"})
-    return {"description": Spec.model_fields[name].description, "anyOf": forms}
+    return {"description": description, "anyOf": forms}
 
 
 def _tidied(node: Any) -> Any:

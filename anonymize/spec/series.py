@@ -12,23 +12,15 @@ from anonymize.spec.base import Entry, Text
 class SeriesOptions(Entry):
     """Releases of a table that has been released before, with --start-series and --after."""
 
-    person: tuple[Text, ...] = Field(
-        default=(),
-        description="Identifiers that together name a person, the same at every release. Left out: the `unit`.",
-    )
-    reserve: Annotated[int, Field(ge=0)] | None = Field(
-        default=None,
-        description="Classes are made for k and so many people more, so that some may leave before those who stay are "
-        "too few. Left out: by how many leave.",
-    )
-    departures: Literal["unseen", "deferred"] = Field(
-        default="unseen",
-        description="Those who leave. unseen: they are gone at once, so that what the disappearance of one known "
-        "person tells is not bounded, and counted. deferred: they are shown as they were last until k people of their "
-        "history have left, which is not compatible with erasure.",
-    )
-    wait: Annotated[int, Field(ge=0)] = Field(
-        default=3,
-        description="For how many releases newcomers wait for others, so that their classes lose less; 0: they come as "
-        "soon as there are enough for a class.",
-    )
+    person: tuple[Text, ...] = ()
+    """Identifiers that together name a person, the same at every release. Left out: the `unit`."""
+    reserve: Annotated[int, Field(ge=0)] | None = None
+    """Classes are made for k and so many people more, so that some may leave before those who stay are too few. Left
+    out: by how many leave."""
+    departures: Literal["unseen", "deferred"] = "unseen"
+    """Those who leave. unseen: they are gone at once, so that what the disappearance of one known person tells is not
+    bounded, and counted. deferred: they are shown as they were last until k people of their history have left, which is
+    not compatible with erasure."""
+    wait: Annotated[int, Field(ge=0)] = 3
+    """For how many releases newcomers wait for others, so that their classes lose less; 0: they come as soon as there
+    are enough for a class."""

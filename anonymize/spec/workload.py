@@ -13,21 +13,19 @@ from anonymize.spec.columns import Kind
 class Condition(Entry):
     """Which values of a column a selection takes; both ends included."""
 
-    from_: Number | None = Field(default=None, alias="from", description="The smallest number that is selected.")
-    to: Number | None = Field(default=None, description="The largest number that is selected.")
-    in_: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
-        default=None, alias="in", description="The values that are selected."
-    )
+    from_: Number | None = Field(default=None, alias="from")
+    """The smallest number that is selected."""
+    to: Number | None = None
+    """The largest number that is selected."""
+    in_: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(default=None, alias="in")
+    """The values that are selected."""
 
 
 class Target(Entry):
     """The settings of a column that a model will be trained to predict."""
 
-    type: Kind | None = Field(
-        default=None,
-        description="numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else "
-        "categorical.",
-    )
+    type: Kind | None = None
+    """numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else categorical."""
 
 
 def _target_kind(value: object) -> str | None:
@@ -48,14 +46,11 @@ TargetEntry = Annotated[
 class Workload(Entry):
     """What the release is for."""
 
-    targets: tuple[TargetEntry, ...] = Field(
-        default=(),
-        description="Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they "
-        "pass through as they are.",
-    )
-    selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = Field(
-        default=(), description="Selections of rows that will be asked for: a condition per column, all of which hold."
-    )
+    targets: tuple[TargetEntry, ...] = ()
+    """Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they pass through as
+    they are."""
+    selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = ()
+    """Selections of rows that will be asked for: a condition per column, all of which hold."""
 
     @property
     def target_names(self) -> tuple[str, ...]:
