@@ -4,9 +4,10 @@ spec, input ─▶ cells    one for each algorithm, with its options, and each k
 cells       ─▶ results  each made, verified and measured in a process of its own, or taken from the cache
 results     ─▶ report   one table, and which cells no other beats in both risk and loss
 
-Every cell is a whole release, of which only the report's figures are kept; nothing is published unless a folder to keep
-releases in is given. A result is known by the contents of everything that it follows from: the program's own files, the
-input, the spec and the files that it names, the options. So a comparison that was interrupted goes on where it stopped.
+Every cell is a whole release, of which only the report's figures are kept, and what is measured beside them; nothing is
+published unless a folder to keep releases in is given. A result is known by the contents of everything that it follows
+from: the program's own files, the input, the spec and the files that it names, the options, what is measured. So a
+comparison that was interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
+from anonymize.measuring import Measuring, weighted
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
 from anonymize.release import release
@@ -62,8 +64,8 @@ class Compare:
 
     `algorithms`: each a name, or a name and options (`mondrian refine=true`). `ks`: values of k; the spec's for none.
     `input`: path, None for the spec's. `processes`: releases that are made at the same time. `cache`: a folder for
-    results, None to keep none. `keep`: a folder for the releases, None to publish none. `reports`: paths, the kind by
-    suffix.
+    results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
+    beside the reports. `reports`: paths, the kind by suffix.
     """
 
     spec: Spec
@@ -73,6 +75,7 @@ class Compare:
     processes: int = 1
     cache: Path | None = None
     keep: Path | None = None
+    measuring: Measuring = field(default_factory=Measuring)
     reports: Sequence[str] = ()
     force: bool = False
     progress: Progress = field(default=lambda stage, done, total: None)
@@ -86,8 +89,9 @@ def compare(request: Compare) -> dict[str, Any]:
     """
     cells = cells_of(request)
     path = _input(request)
+    request.measuring.check(request.spec)
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
-        key = _Key(path, request.spec)
+        key = _Key(path, request.spec, request.measuring)
         results = dict(_results(request, cells, path, key))
         report = {
             **head(),
@@ -158,36 +162,64 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
         return
     temporary.use()  # the folder is this process's: one of a process that is ended would stay
     with TemporaryDirectory(prefix="anonymize-") as folder:
-        shared = (request.spec, path, Path(request.keep or folder), request.keep is None)
+        shared = (request.spec, path, Path(folder), request.keep, request.measuring)
         with workers(min(request.processes, len(cells)), _Making, *shared) as pool:
             yield from pool.completed(_Making.measure, cells)
 
 
 @dataclass(frozen=True)
 class _Making:
-    """What all cells' releases have in common."""
+    """What all cells' releases have in common. `scratch`: a folder for files that are gone afterwards."""
 
     spec: Spec
     path: str
-    folder: Path
-    dry_run: bool
+    scratch: Path
+    keep: Path | None
+    measuring: Measuring
 
     def measure(self, cell: Cell) -> dict[str, Any]:
         """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the
         result."""
         result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
-        start = perf_counter()
         try:
-            report = release(self._request(cell))
+            with TemporaryDirectory(dir=self.scratch) as folder:
+                return result | self._figures(self._request(cell, Path(folder)))
         except AnonymizeError as error:
             return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
-        result["k"] = report["settings"].get("k", {}).get("value")
-        return result | {"code": 0, "seconds": round(perf_counter() - start, 3), **figures(report)}
 
-    def _request(self, cell: Cell) -> Request:
+    def _figures(self, request: Request) -> dict[str, Any]:
+        """Those of the release's report, what making it took, and what is measured beside it."""
+        start, before = perf_counter(), _processor_seconds()
+        report = release(request)
+        took = {
+            "seconds": round(perf_counter() - start, 3),
+            "cpu_seconds": round(_processor_seconds() - before, 3),
+        }
+        known = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
+        if self.measuring.asked:
+            known |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
+        return known
+
+    def _request(self, cell: Cell, folder: Path) -> Request:
+        """The release of a cell; with its private link where models have to know which rows they were trained on."""
         name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
-        spec, output = override(self.spec, k=cell.k), str(self.folder / name)
-        return Request(spec, cell.algorithm, cell.options, input=self.path, output=output, dry_run=self.dry_run)
+        output, dry_run = str((self.keep or folder) / name), self.keep is None and not self.measuring.asked
+        link = None if self.measuring.model is None else str(folder / "link.json")
+        return Request(
+            override(self.spec, k=cell.k),
+            cell.algorithm,
+            cell.options,
+            input=self.path,
+            output=output,
+            dry_run=dry_run,
+            save_link=link,
+        )
+
+
+def _processor_seconds() -> float:
+    """Of this process and of those that it has waited for, as user and as system."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def figures(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,6 +227,7 @@ def figures(report: Mapping[str, Any]) -> dict[str, Any]:
     utility, risk = report["utility"], report.get("risk", {})
     return {
         **{name: utility.get(name) for name in UTILITY},
+        "gcp_weighted": weighted(utility),
         **{name: risk.get(name) for name in RISK},
         "classes": report.get("classes", {}).get("count"),
         "suppressed_rows": report["output"]["suppressed_rows"],
@@ -244,13 +277,14 @@ def _fastest(results: Sequence[Result], most: float) -> Result:
 class _Key:
     """What a result follows from, as hashes of contents. `input`: that of the table."""
 
-    def __init__(self, path: str, spec: Spec) -> None:
+    def __init__(self, path: str, spec: Spec, measuring: Measuring) -> None:
         try:
             self.input = sha256_of(path)
             named = [sha256_of(each) for each in named_by(spec)]
+            measured = measuring.key()
         except OSError as error:
             raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
-        self._rest = [_program(), self.input, *named, spec.model_dump_json()]
+        self._rest = [_program(), self.input, *named, spec.model_dump_json(), measured]
 
     def of(self, cell: Cell) -> str:
         """The name of a cell's result."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 
 from anonymize.compare import Compare, compare, pick, with_front
 from anonymize.errors import UsageError
+from anonymize.measuring import Measuring
 from anonymize.privacy import PARAMETERS
-from anonymize.python import release
+from anonymize.python import evaluate, release
+from anonymize.report.section import figure
+from anonymize.report.tables import sections
 from anonymize.spec import load
 
 
@@ -43,6 +47,8 @@ def test_a_cell_has_the_figures_of_its_release(folder: Path, report: dict[str, A
     assert (cell["label"], cell["k"], cell["code"]) == ("mondrian", 3, 0)
     assert cell["gcp"] == single["utility"]["gcp"] and cell["classes"] == single["classes"]["count"]
     assert cell["prosecutor_max"] == single["risk"]["prosecutor_max"]
+    assert cell["cpu_seconds"] > 0 and cell["gcp_weighted"] == pytest.approx(cell["gcp"])
+    assert "query_error" not in cell and "models" not in cell
     assert [each["label"] for each in report["comparison"][2:4]] == ["mondrian cut=widest"] * 2
 
 
@@ -113,3 +119,57 @@ def test_algorithms_that_there_are_not_are_refused(request_: Compare, names: lis
 def test_a_pipe_is_refused(request_: Compare) -> None:
     with pytest.raises(UsageError):
         compare(replace(request_, input="-"))
+
+
+def measured_by(folder: Path) -> Measuring:
+    text = (folder / "spec.yaml").read_text().replace("sex: {}", "sex: {weight: 3}")
+    (folder / "measured.yaml").write_text(text + "workload: {targets: [sex]}\n")
+    return Measuring(load(folder / "measured.yaml", PARAMETERS), queries=50, model="decision_tree")
+
+
+def test_what_is_measured_beside_is_what_evaluate_says_and_the_search_is_told_nothing(
+    request_: Compare, report: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("sklearn")
+    measuring = measured_by(folder)
+    asked = replace(request_, algorithms=["mondrian", "anatomy"], ks=[3], measuring=measuring, keep=tmp_path)
+    cell, refused = compare(asked)["comparison"]
+    assert cell["gcp"] == report["comparison"][0]["gcp"] and refused["code"] == 2
+    said = evaluate(tmp_path / "mondrian-k3.csv", measuring.spec, folder / "table.csv", queries=50).report["utility"]
+    assert cell["query_error"] == said["query_error"]["median"]
+    assert cell["gcp_weighted"] == pytest.approx(said["ncp_weighted"] / (200 * (1 + 3)))
+    assert cell["gcp_weighted"] != pytest.approx(cell["gcp"])
+    scores = cell["models"]["sex"]
+    assert scores["figure"] == "accuracy" and 0 <= scores["released"] <= 1 and 0 <= scores["original"] <= 1
+    assert [path.name for path in tmp_path.iterdir()] == ["mondrian-k3.csv"]
+    table = sections({"comparison": [cell, refused]})[0]
+    assert table.header[8:-1] == ("query error", "sex: accuracy, original", "sex: accuracy, released")
+    assert table.rows[0][8] == figure(cell["query_error"]) and table.rows[1][8] == figure(None)
+
+
+def test_models_are_tested_on_rows_that_they_were_not_trained_on(folder: Path, tmp_path: Path) -> None:
+    """A tree that has seen a row of which the quasi-identifiers are alone knows its value: of noise, on all rows it is
+    mostly right, and on others no better than chance."""
+    pytest.importorskip("sklearn")
+    rng = random.Random(5)
+    rows = [f"{number},{'FM'[rng.randrange(2)]},{rng.choice('abcdefgh')}" for number in range(400)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,sex,ill", *rows]) + "\n")
+    text = (folder / "spec.yaml").read_text().replace("sensitive: {ill: {}}", "workload: {targets: [ill]}")
+    (tmp_path / "spec.yaml").write_text(text.replace("k: 4", "k: 1"))
+    spec = load(tmp_path / "spec.yaml", PARAMETERS)
+    asked = Compare(spec, ["mondrian"], measuring=Measuring(model="decision_tree"), input=str(tmp_path / "table.csv"))
+    scores = compare(asked)["comparison"][0]["models"]["ill"]
+    assert scores["released"] < 0.3 and scores["original"] < 0.3
+
+
+def test_figures_measured_by_another_spec_are_not_those_that_are_kept(request_: Compare, folder: Path) -> None:
+    alone = replace(request_, algorithms=["mondrian"], ks=[3], cache=folder / "cache" / "measured")
+    plain, more = (compare(replace(alone, measuring=each)) for each in (Measuring(), Measuring(queries=20)))
+    assert "query_error" not in plain["comparison"][0] and "query_error" in more["comparison"][0]
+    assert len(list((folder / "cache" / "measured").iterdir())) == 2
+
+
+@pytest.mark.parametrize(("model", "word"), [("oracle", "none of"), ("decision_tree", "needs a target")])
+def test_models_that_there_are_not_or_that_have_no_target_are_refused(request_: Compare, model: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        compare(replace(request_, measuring=Measuring(model=model)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import algorithms as release_commands
-from anonymize.cli.completing import completing
+from anonymize.cli.completing import completing, learners
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import file_option, flag_option
 from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
@@ -63,6 +63,20 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
         metavar="RULE",
         help="Print only the choice for each k: lowest-loss, or 'fastest-within 5%'.",
     ),
+    click.option(
+        "--queries",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Random COUNT queries: also the median of their relative errors.",
+    ),
+    click.option(
+        "--model",
+        metavar="NAME",
+        shell_complete=completing(learners),
+        help="Also train this model for the targets of the workload.",
+    ),
+    file_option("--measured-by", help="A spec whose weights and workload measure, and tell the search nothing."),
     file_option("--cache", help="Folder of results.  [default: anonymize/compare in the user's cache]"),
     flag_option("--no-cache", help="Make every release anew, and keep no result."),
     file_option("--keep", help="Keep the releases in this folder, which must be there."),
@@ -79,6 +93,9 @@ def compare(
     input_path: str | None,
     processes: int | None,
     pick: tuple[float | None] | None,
+    queries: int,
+    model: str | None,
+    measured_by: str | None,
     cache: str | None,
     no_cache: bool,
     keep: str | None,
@@ -95,6 +112,11 @@ def compare(
     Results are kept by the contents of what they follow from: a comparison that was interrupted, or has grown, makes
     only what it does not know yet. Seconds are of the run in which a release was made.
 
+    What `evaluate` measures can stand beside: with --queries the median relative error of COUNT queries, with --model
+    how a model does that is trained on seven tenths of the release's rows and tested on the other three of the
+    original. --measured-by names a spec of its own for this: the loss by its weights, and models of its targets, of
+    releases that were made without them.
+
     With -r compare.html there is a picture of risk against loss.
     """
     jobs = processes or os.cpu_count() or 1
@@ -104,13 +126,17 @@ def compare(
     from anonymize.compare import Compare, default_cache
     from anonymize.compare import compare as walk
     from anonymize.compare import pick as choose
+    from anonymize.measuring import Measuring
     from anonymize.spec import load
 
     kept = None if no_cache else Path(cache) if cache else default_cache()
     loaded, names = load(spec, privacy.PARAMETERS), [name.strip() for name in algorithms.split(",") if name.strip()]
     folder = None if keep is None else Path(keep)
+    measuring = Measuring(None if measured_by is None else load(measured_by, privacy.PARAMETERS), queries, model)
     with progress(quiet) as report_progress:
-        request = Compare(loaded, names, ks, input_path, jobs, kept, folder, progress=report_progress, **given)
+        request = Compare(
+            loaded, names, ks, input_path, jobs, kept, folder, measuring, progress=report_progress, **given
+        )
         report = walk(request)
     if pick is not None:
         for each in choose(report, pick[0]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from anonymize.report import attacks, evaluation, series
@@ -77,14 +79,32 @@ def _utilities(report: dict[str, Any]) -> list[Section]:
 
 def _comparison(report: dict[str, Any]) -> list[Section]:
     """One line a release; one that was not made says why."""
-    header = ("algorithm", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds", "efficient")
+    header = ("gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds")
     names = ("gcp", "prosecutor_max", "prosecutor_mean", "classes", "suppressed_rows", "seconds")
+    beside = _measured_beside(report["comparison"])
     rows = []
     for each in report["comparison"]:
         measured = [figure(each.get(name)) for name in names]
+        measured += [figure(read(each)) for read in beside.values()]
         state = f"exit {each['code']}: {each['error'][0]}" if each["code"] else "yes" if each["efficient"] else ""
         rows.append((each["label"], figure(each["k"]), *measured, state))
-    return [Section("Algorithms compared", header, rows, names=2)]
+    return [Section("Algorithms compared", ("algorithm", "k", *header, *beside, "efficient"), rows, names=2)]
+
+
+def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+    """By title, how the figures are read that were measured beside the reports, where any release has them."""
+    readers: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+    if any("query_error" in each for each in results):
+        readers["query error"] = lambda each: each.get("query_error")
+    targets = {target: about["figure"] for each in results for target, about in each.get("models", {}).items()}
+    for target, name in targets.items():
+        for which in ("original", "released"):
+            readers[f"{target}: {name.replace('_', ' ')}, {which}"] = partial(_score, target, which)
+    return readers
+
+
+def _score(target: str, which: str, result: Mapping[str, Any]) -> Any:
+    return result.get("models", {}).get(target, {}).get(which)
 
 
 def _outside(report: dict[str, Any]) -> list[Section]:

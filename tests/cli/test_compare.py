@@ -46,6 +46,14 @@ def test_results_and_releases_are_kept_where_they_were_asked_for(desk: Desk, cal
     assert any((tmp_path / "mine").iterdir()) and not (tmp_path / "cache").exists()
 
 
+def test_counts_are_asked_of_every_release_where_that_is_wanted(desk: Desk, call: Call) -> None:
+    arguments = ("compare", desk.spec, "--algorithms", "mondrian", "--no-cache", "--queries", "30")
+    (cell,) = json.loads(call(*arguments, "--measured-by", desk.spec, "--json").out)["comparison"]
+    assert cell["query_error"] >= 0 and cell["gcp_weighted"] == pytest.approx(cell["gcp"])
+    assert {"query", "error"} <= set(call(*arguments, "--color", "never").out.decode().split())
+    assert call(*arguments, "--model", "oracle").code == 2
+
+
 def test_cores_are_shared_by_the_releases_made_at_a_time(
     desk: Desk, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ RANGES = {
     "attack --max-excess": "[0, 1]",
     "attack --targets": "[1, )",
     "compare --processes": "[1, )",
+    "compare --queries": "[0, )",
     "evaluate --queries": "[0, )",
     "evaluate --query-selectivity": "(0, 1]",
     "evaluate --query-bound": "[0, )",
