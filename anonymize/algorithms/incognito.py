@@ -63,13 +63,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.iterated import iterated, searches_of
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.picture import picture
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, BestNode, Deadline, Walk, count_of, find, time_limit_option
+from anonymize.algorithms.lattice.search import MOST, BestNode, Walk, count_of, find, time_limit_option
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option

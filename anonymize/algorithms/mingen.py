@@ -34,10 +34,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST, Deadline, count_of, time_limit_option
+from anonymize.algorithms.lattice.search import MOST, count_of, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels

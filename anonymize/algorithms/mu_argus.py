@@ -56,9 +56,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.search import Deadline
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.algorithms.remaining import Remaining, remaining
 from anonymize.algorithms.standing import of_levels

@@ -34,7 +34,6 @@ Reference. Those of `mondrian`, `top-down` and `bottom-up`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,6 +46,7 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
@@ -104,7 +104,7 @@ class Candidate:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes of the algorithm that is recommended; `recommended` of the recoding says which and why."""
-    deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
+    deadline = Deadline(options.time_limit)
     first = mondrian.run(table, requirements, mondrian.Options(), context)
     settled = _settled(table, first, options)
     if settled:
@@ -126,14 +126,14 @@ def _settled(table: Table, first: Regions, options: Options) -> str | None:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What a choice is made from. `first`: Mondrian's classes. `deadline`: on the monotonic clock."""
+    """What a choice is made from. `first`: Mondrian's classes."""
 
     table: Table
     requirements: tuple[Requirement, ...]
     first: Regions
     options: Options
     context: Context
-    deadline: float
+    deadline: Deadline
 
     @cached_property
     def rows(self) -> NDArray[np.uint32]:
@@ -153,10 +153,10 @@ class Recommendation:
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
         passes = self.work / self._cells(self.rows)
-        if passes >= ENOUGH and self._timely:
+        if passes >= ENOUGH and not self.deadline.passed:
             return self._of_all_rows(passes)
         few, left = ENOUGH_UNDER_MODELS
-        if passes >= few and self._timely and beyond_size(self.table, self.requirements):
+        if passes >= few and not self.deadline.passed and beyond_size(self.table, self.requirements):
             return self._of_all_rows(passes - left)
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
@@ -175,10 +175,7 @@ class Recommendation:
 
     def _of_all_rows(self, passes: float) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
-        left = 0.0
-        if self.deadline != np.inf:
-            left = max(self.deadline - time.monotonic(), 1e-3)
-        some = Refinable(time_limit=left)
+        some = Refinable(time_limit=self.deadline.left)
         if passes < PLENTY:
             size = len(self.rows), len(self.table.attributes)
             whole = min(int(passes * 2 / 3), passes_of(*size))
@@ -206,7 +203,7 @@ class Recommendation:
         trials = sum(self._trial_work(each) for each in CANDIDATES)
         left = self.work - (0 if self._whole else trials)
         shared = left / len(CANDIDATES) if self._whole else left
-        enough = len(self.sample) >= 2 * minimum_size(self.requirements) and self._timely
+        enough = len(self.sample) >= 2 * minimum_size(self.requirements) and not self.deadline.passed
         return [
             each
             for each in CANDIDATES
@@ -215,11 +212,6 @@ class Recommendation:
 
     def _trial_work(self, candidate: Candidate) -> int:
         return self._cells(self.sample) * (candidate.start + TRIAL_PASSES)
-
-    @property
-    def _timely(self) -> bool:
-        """Whether there is time left."""
-        return time.monotonic() < self.deadline
 
     def _tried(self, candidate: Candidate, candidates: list[Candidate]) -> Regions:
         """The classes of the sample; all of them that there will be, where it is the table."""
@@ -230,19 +222,18 @@ class Recommendation:
     def _classes(self, candidate: Candidate, rows: NDArray[np.uint32], passes: float, context: Context) -> Regions:
         """The classes that a candidate makes of some rows, refined in as many passes; of less than one, in part."""
         start = self._started(candidate, rows, context)
-        if not self._timely:
+        if self.deadline.passed:
             return start
-        left = 0.0 if self.deadline == np.inf else max(self.deadline - time.monotonic(), 1e-3)
         whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
         sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows), len(self.table.attributes)))
-        refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=left)
+        refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=self.deadline.left)
         if passes < 1:
             return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
         return refined(self.table, self.requirements, start, refinable, context)
 
     def _started(self, candidate: Candidate, rows: NDArray[np.uint32], context: Context) -> Regions:
         """A candidate's classes before refinement. One that begins when the time is up is Mondrian's."""
-        if candidate.method is not None and self._timely:
+        if candidate.method is not None and not self.deadline.passed:
             partition = grouped(self.table, self.requirements, rows, candidate.method(context, True))
             return Regions(partition, self.first.suppressed)
         if len(rows) == len(self.rows):

@@ -65,11 +65,11 @@ from functools import partial
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.distributed import Distributed, Limits
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.local import CHECKS, LocalSearch
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.search import Deadline
 from anonymize.algorithms.lattice.strings import StringSearch, every_string
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option

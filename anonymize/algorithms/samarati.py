@@ -43,10 +43,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline, check_enumerable, time_limit_option
+from anonymize.algorithms.lattice.search import check_enumerable, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels

@@ -9,7 +9,6 @@ table: the starts are the same.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weig
 from anonymize.algorithms.clustering.parts import in_parts, parts
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.refine import passes_of, refined, widened
 from anonymize.classes import Partition
@@ -122,21 +122,21 @@ class Trial:
     def best(self, starts: Mapping[str, Start]) -> Best:
         """The best of some starts, refined to the end; between equal ones the first. Small tables are gone through
         several times. With a time limit, what does not begin within a third of it is left out."""
-        begin, first = time.monotonic(), self._best(starts, self.context.seed or 0)
+        third, first = Deadline(self.options.time_limit / 3), self._best(starts, self.context.seed or 0)
         rows, columns = len(first.regions.partition.order), len(self.table.attributes)
         for run in range(1, min(int(RUNS[0] / widened(max(rows, 1), columns)), rows // RUNS[1], RUNS[2])):
-            if self.options.time_limit and time.monotonic() - begin > self.options.time_limit / 3:
+            if third.passed:
                 break
             other = self._best(starts, (self.context.seed or 0) + run * ANOTHER)
             first = min(first, other, key=lambda best: best.losses[best.name])
         return first
 
     def _best(self, starts: Mapping[str, Start], seed: int) -> Best:
-        begin, limit = time.monotonic(), self.options.time_limit or np.inf
+        end, third = Deadline(self.options.time_limit), Deadline(self.options.time_limit / 3)
         context = replace(self.context, seed=seed, progress=lambda done: None, save=False)
         tried: dict[str, Regions] = {}
         for name, start in starts.items():
-            if not tried or time.monotonic() - begin < limit / 3:
+            if not tried or not third.passed:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
         total, passed = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
@@ -146,22 +146,20 @@ class Trial:
             for turn in range(min(TURNS, total // passes)):
                 most = (1 + NEAR / 2 ** max(turn - 1, 0)) * min(losses.values())
                 near = [name for name in tried if not passed or losses[name] <= most]
-                if (passed and len(near) == 1) or time.monotonic() - begin > limit / 3:
+                if (passed and len(near) == 1) or third.passed:
                     break
-                tried |= {name: self._refined(tried[name], passes, limit / 9, context, passed) for name in near}
+                tried |= {name: self._refined(tried[name], passes, context, passed) for name in near}
                 losses |= {name: self._loss(tried[name]) for name in near}
                 passed += passes
         chosen = min(losses, key=lambda name: losses[name])
-        left = replace(self.options, passes=max(total - passed, 1))
-        if self.options.time_limit:
-            left = replace(left, time_limit=max(begin + limit - time.monotonic(), 1e-3))
+        left = replace(self.options, passes=max(total - passed, 1), time_limit=end.left)
         regions = refined(self.table, self.requirements, tried[chosen], left, context, passed)
         return Best(chosen, regions, losses | {chosen: self._loss(regions)})
 
     def _loss(self, regions: Regions) -> float:
         return weighted_ncp(self.table.attributes, regions.partition)
 
-    def _refined(self, regions: Regions, passes: int, seconds: float, context: Context, passed: int) -> Regions:
+    def _refined(self, regions: Regions, passes: int, context: Context, passed: int) -> Regions:
         silent = replace(context, refining=lambda done, total: None)
-        few = Refinable(passes=passes, sweeps=2, time_limit=0.0 if seconds == np.inf else seconds)
+        few = Refinable(passes=passes, sweeps=2, time_limit=self.options.time_limit / 9)
         return refined(self.table, self.requirements, regions, few, silent, passed)

@@ -20,10 +20,10 @@ from itertools import product
 
 import numpy as np
 
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.ladders import Ladder
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline
 from anonymize.recoding import Levels
 from anonymize.table import Table
 

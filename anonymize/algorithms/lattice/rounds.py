@@ -26,12 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import below, least
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import Deadline, NodeGrid, bisect
+from anonymize.algorithms.lattice.search import NodeGrid, bisect
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.privacy import check
 from anonymize.recoding import Levels

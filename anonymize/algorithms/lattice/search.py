@@ -18,7 +18,6 @@ optimal k-anonymity, PASSAT 2012.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import option
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
@@ -48,19 +48,6 @@ class BestNode:
     vector: Vector
     score: Score
     gap: float = 0.0
-
-
-class Deadline:
-    """When a search has to end; never where no seconds are `given`."""
-
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.given = bool(seconds)
-        self._end = time.monotonic() + seconds if seconds else np.inf
-
-    @property
-    def passed(self) -> bool:
-        """Whether it is time."""
-        return time.monotonic() > self._end
 
 
 def time_limit_option(**facts: Any) -> Any:

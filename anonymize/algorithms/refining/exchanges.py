@@ -13,7 +13,6 @@ from its ends at once, and all pairs side by side; no class is in two pairs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.measure import Places, Singles
-from anonymize.algorithms.refining.regroup import Map
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Ints, concatenated_ranges
 
 NEAREST, NEAR = 40, 16
@@ -45,20 +44,11 @@ NOISE = (8, 1 << 20)
 a sweep weighs, and so many at most."""
 
 
-def exchange(
-    block: Block,
-    labels: Ints,
-    sweeps: int,
-    heat: tuple[float, float],
-    rng: np.random.Generator,
-    deadline: float = np.inf,
-    run: Map = map,
-) -> Ints:
+def exchange(block: Block, labels: Ints, sweeps: int, heat: tuple[float, float], resources: Resources) -> Ints:
     """(rows,) labels after some sweeps, or as many as there is time for; the NCP may be higher than before.
 
     `heat`: the temperature of the first and of the last sweep but one, in shares of the median penalty of a row; of
-    the last it is 0. Classes keep at least k rows, and every class still meets the requirements. `run`: a map, such as
-    an executor's.
+    the last it is 0. Classes keep at least k rows, and every class still meets the requirements.
     """
     classes = block.classes(labels)
     used = np.flatnonzero((classes.sizes <= LARGEST * block.k) & (classes.ncp > 0))
@@ -67,17 +57,17 @@ def exchange(
     state = _Members.of(block, classes, used)
     unit = float(np.median(classes.cost[used]))
     weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
-    noise = rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
+    noise = resources.rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
     near = np.empty((0, 0), np.int64)
     for sweep in range(sweeps):
-        if time.monotonic() >= deadline:
+        if resources.deadline.passed:
             break
         if sweep % FRESH == 0:
             near = state.near()
-        pairs = _matched(near, rng)
+        pairs = _matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share
-        state.sweep(pairs, np.float32(temperature), noise, rng, run)
+        state.sweep(pairs, np.float32(temperature), noise, resources)
     after = labels.copy()
     there = state.there
     after[state.rows[there]] = np.repeat(classes.names[used], state.sizes)
@@ -163,15 +153,15 @@ class _Members:
         places = [axis.places[rows] for axis in self.block.measure.axes]
         return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
 
-    def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, rng: np.random.Generator, run: Map) -> None:
+    def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, resources: Resources) -> None:
         """Makes the changes of one sweep."""
         batches = self._batches(pairs)
-        rngs = rng.spawn(len(batches))
+        rngs = resources.rng.spawn(len(batches))
 
         def work(index: int) -> Changes:
             return self._changes(batches[index], temperature, noise, rngs[index])
 
-        for changes in list(run(work, range(len(batches)))):
+        for changes in list(resources.run(work, range(len(batches)))):
             self._make(*changes)
 
     def _batches(self, pairs: Ints) -> list[Ints]:

@@ -5,14 +5,13 @@ A pool whose new classes lose less than its classes did takes them.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.carving import carve
 from anonymize.algorithms.refining.pools import PoolNeighbours, pools
-from anonymize.algorithms.refining.regroup import Map, numbers_of
+from anonymize.algorithms.refining.regroup import numbers_of
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Ints
 
@@ -28,23 +27,15 @@ CELLS = 1 << 20
 """Cells of (classes x classes) that are worked on at once."""
 
 
-def recarved(
-    block: Block,
-    types: RowTypes,
-    labels: Ints,
-    first: bool,
-    rng: np.random.Generator,
-    deadline: float = np.inf,
-    run: Map = map,
-) -> Ints:
+def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources: Resources) -> Ints:
     """(rows,) labels after one pass of carving; in the `first`, every class is carved before it is in any pool."""
-    if first and time.monotonic() < deadline:
+    if first and not resources.deadline.passed:
         every = np.arange(len(labels))
-        labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], rng)
+        labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
     for size in POOLED:
-        if time.monotonic() < deadline:
-            around = _around(block, block.classes(labels), size, rng)
-            labels = recarve(block, types, labels, around, size, rng, deadline, run)
+        if not resources.deadline.passed:
+            around = _around(block, block.classes(labels), size, resources.rng)
+            labels = recarve(block, types, labels, around, size, resources)
     return labels
 
 
@@ -73,18 +64,11 @@ def _nearest(block: Block, classes: BlockClasses, drawn: Ints, kept: int, rng: n
 
 
 def recarve(
-    block: Block,
-    types: RowTypes,
-    labels: Ints,
-    around: PoolNeighbours,
-    size: int,
-    rng: np.random.Generator,
-    deadline: float = np.inf,
-    run: Map = map,
+    block: Block, types: RowTypes, labels: Ints, around: PoolNeighbours, size: int, resources: Resources
 ) -> Ints:
     """(rows,) labels once pools of up to `size` classes around rows have been carved anew where that loses less.
 
-    `run`: a map, such as an executor's, over batches of pools; a batch that begins after the deadline changes nothing.
+    Pools are worked on in batches; one that begins after the deadline changes nothing.
     """
     classes = block.classes(labels)
     number = numbers_of(classes)
@@ -95,16 +79,16 @@ def recarve(
     batch[names < 0] = -1
     chosen = [np.flatnonzero(batch[of] == each) for each in range(int(batch.max(initial=-1)) + 1)]
     chosen = [rows for rows in chosen if len(rows)]
-    seeds = rng.spawn(len(chosen))
+    seeds = resources.rng.spawn(len(chosen))
     after, count = labels.copy(), int(labels.max()) + 1
 
     def work(index: int) -> Ints:
         rows = chosen[index]
-        if time.monotonic() >= deadline:
+        if resources.deadline.passed:
             return labels[rows]
         return _better(block, types, rows, of[rows], labels[rows], seeds[index])
 
-    for rows, new in zip(chosen, run(work, range(len(chosen))), strict=True):
+    for rows, new in zip(chosen, resources.run(work, range(len(chosen))), strict=True):
         changed = new < 0
         after[rows[changed]] = count - 1 - new[changed]
         count += int(-new.min(initial=0))

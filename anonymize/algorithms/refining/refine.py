@@ -16,7 +16,6 @@ depend on the machine.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining import blocks as blocks_of
 from anonymize.algorithms.refining.block import Block, Met
@@ -39,7 +39,8 @@ from anonymize.algorithms.refining.missing import axes_of
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.recarve import recarved
-from anonymize.algorithms.refining.regroup import Map, regroup
+from anonymize.algorithms.refining.regroup import regroup
+from anonymize.algorithms.refining.resources import Map, Resources
 from anonymize.algorithms.refining.transfers import transfer
 from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
@@ -83,8 +84,8 @@ PATIENCE = 3
 """So many passes in a row."""
 
 
-Step = Callable[[Ints, Ints, np.random.Generator, Map], Ints]
-"""(rows of a block, labels, chance, map) -> labels of these rows."""
+Step = Callable[[Ints, Ints, Resources], Ints]
+"""(rows of a block, labels, what it may draw on) -> labels of these rows."""
 
 
 def widened(rows: int, columns: int) -> float:
@@ -145,7 +146,7 @@ class Refinement:
         self, partition: Partition, options: Refinable, executor: Executor, made: int = 0
     ) -> tuple[Partition, dict[str, Any]]:
         """The refined partition, and the report's account of it; `made`: passes before these."""
-        deadline = time.monotonic() + options.time_limit if options.time_limit else np.inf
+        deadline = Deadline(options.time_limit)
         before = self._ncp(partition)
         rows = len(partition.order)
         columns = len(self.attributes)
@@ -154,8 +155,8 @@ class Refinement:
         number, best = 0, before
         for cycle in range(cycles):
             last, begin, vain = -(-passes * (cycle + 1) // cycles), best, 0
-            while number < last and vain < PATIENCE and time.monotonic() < deadline:
-                tried = self._in_blocks(self._passed(made + number, deadline, rows), partition, made + number, executor)
+            while number < last and vain < PATIENCE and not deadline.passed:
+                tried = self._in_blocks(self._passed(made + number, rows), partition, made + number, deadline, executor)
                 number += 1
                 self.context.refining(number, passes)
                 partition, ncp = self._better(partition, tried, best)
@@ -163,10 +164,10 @@ class Refinement:
                 best = ncp
             tried = self._annealed(partition, -(-sweeps // cycles), (made, cycle), deadline, executor)
             partition, best = self._better(partition, tried, best)
-            if begin - best < LITTLE * best or time.monotonic() >= deadline:
+            if begin - best < LITTLE * best or deadline.passed:
                 break
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
-        return partition, account | {"stopped_by_time": time.monotonic() >= deadline}
+        return partition, account | {"stopped_by_time": deadline.passed}
 
     def _better(self, partition: Partition, tried: Partition, best: float) -> tuple[Partition, float]:
         """What was tried, and its NCP, where that is at most the best so far, that of the partition."""
@@ -174,7 +175,7 @@ class Refinement:
         return (tried, ncp) if ncp <= best else (partition, best)
 
     def _annealed(
-        self, partition: Partition, sweeps: int, turn: tuple[int, int], deadline: float, executor: Executor
+        self, partition: Partition, sweeps: int, turn: tuple[int, int], deadline: Deadline, executor: Executor
     ) -> Partition:
         """The partition after sweeps of exchanges, along other borders of blocks several times; it may lose more.
 
@@ -185,8 +186,8 @@ class Refinement:
         first = ANNEALING + (turn[0] * CYCLES + turn[1]) * ROUNDS
         for number in range(rounds):
             heat = heats[number], heats[number + 1]
-            step = self._swept(-(-sweeps // rounds), heat, deadline)
-            partition = self._in_blocks(step, partition, first + number, executor)
+            step = self._swept(-(-sweeps // rounds), heat)
+            partition = self._in_blocks(step, partition, first + number, deadline, executor)
             self.context.refining(number + 1, rounds)
         return partition
 
@@ -194,7 +195,9 @@ class Refinement:
         """Weighted NCP of the partition, to the last digit."""
         return float(shown_ncp(self.attributes, self.codes, partition).sum())
 
-    def _in_blocks(self, step: Step, partition: Partition, number: int, executor: Executor) -> Partition:
+    def _in_blocks(
+        self, step: Step, partition: Partition, number: int, deadline: Deadline, executor: Executor
+    ) -> Partition:
         """A step of all blocks: those of a large table side by side, else what the step of the one does by itself.
 
         `number`: of the step; the borders of blocks, and chance, follow from it.
@@ -210,7 +213,7 @@ class Refinement:
             starts, sizes = partition.starts[classes], partition.sizes[classes]
             rows = np.sort(partition.order[concatenated_ranges(starts, sizes)]).astype(np.int64)
             rng = np.random.default_rng([seed, number, index])
-            regrouped = step(rows, labels[rows], rng, run)
+            regrouped = step(rows, labels[rows], Resources(rng, deadline, run))
             return rows, np.unique(regrouped, return_inverse=True)[1]
 
         after, count = np.empty_like(labels), 0
@@ -219,23 +222,23 @@ class Refinement:
             count += int(groups.max()) + 1
         return Partition.of_labels(after)
 
-    def _passed(self, number: int, deadline: float, table_rows: int) -> Step:
+    def _passed(self, number: int, table_rows: int) -> Step:
         """What a pass does with a block."""
 
-        def step(rows: Ints, labels: Ints, rng: np.random.Generator, run: Map) -> Ints:
+        def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             block = self._block(rows)
-            regrouped = _refined(block, labels, table_rows, rng, deadline, run)
+            regrouped = _refined(block, labels, table_rows, resources)
             if self.types is None:
                 return regrouped
-            return recarved(block, self.types.among(rows), regrouped, number == 0, rng, deadline, run)
+            return recarved(block, self.types.among(rows), regrouped, number == 0, resources)
 
         return step
 
-    def _swept(self, sweeps: int, heat: tuple[float, float], deadline: float) -> Step:
+    def _swept(self, sweeps: int, heat: tuple[float, float]) -> Step:
         """What sweeps of exchanges do with a block."""
 
-        def step(rows: Ints, labels: Ints, rng: np.random.Generator, run: Map) -> Ints:
-            return exchange(self._block(rows), labels, sweeps, heat, rng, deadline, run)
+        def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
+            return exchange(self._block(rows), labels, sweeps, heat, resources)
 
         return step
 
@@ -256,17 +259,17 @@ def _met_by_rows(met: Met, rows: Ints, of: Ints, groups: Ints, count: int) -> Bo
     return met(rows[of], groups, count)
 
 
-def _refined(block: Block, labels: Ints, rows: int, rng: np.random.Generator, deadline: float, run: Map) -> Ints:
+def _refined(block: Block, labels: Ints, rows: int, resources: Resources) -> Ints:
     """(block rows,) labels after one pass over a block of a table of `rows`, or as much of it as there is time for."""
-    classes = block.classes(labels)
+    rng, classes = resources.rng, block.classes(labels)
     labels = transfer(block, classes, labels, sections(block, classes, rows, rng), rng)
     classes = block.classes(labels)
     pools = max(classes.count // POOLED, 1)
     around = neighbours(block, classes, sections(block, classes, rows, rng), pools * SWEEPS, rng)
     for sweep in range(SWEEPS):
-        if time.monotonic() >= deadline:
+        if resources.deadline.passed:
             break
         some = slice(sweep * pools, (sweep + 1) * pools)
         keep = block.met is not None and sweep % 2 == 1
-        labels = regroup(block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOLED, keep, rng, run)
+        labels = regroup(block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOLED, keep, resources)
     return labels

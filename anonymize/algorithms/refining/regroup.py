@@ -7,23 +7,20 @@ than its classes did takes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.grouping import GreedyGroups
 from anonymize.algorithms.refining.pools import PoolNeighbours, pools
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
 
 POOLS = 256
 """Pools that are worked on together; all about as large."""
 LARGEST = 4
 """Classes that hold more rows than this many times k each are not pooled."""
-
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,19 +46,16 @@ class Pools:
         ]
 
 
-def regroup(
-    block: Block, labels: Ints, around: PoolNeighbours, size: int, keep: bool, rng: np.random.Generator, run: Map = map
-) -> Ints:
+def regroup(block: Block, labels: Ints, around: PoolNeighbours, size: int, keep: bool, resources: Resources) -> Ints:
     """(rows,) labels once pools of up to `size` classes around rows have been made anew where that loses less.
 
-    `keep`: a pool makes as many groups as it had classes, and not as many as k allows. `run`: a map, such as an
-    executor's, over batches of pools.
+    `keep`: a pool makes as many groups as it had classes, and not as many as k allows.
     """
     classes = block.classes(labels)
-    gathered = _gathered(block, classes, pools(classes, numbers_of(classes), around, size), size, keep, rng)
+    gathered = _gathered(block, classes, pools(classes, numbers_of(classes), around, size), size, keep, resources.rng)
     after = labels.copy()
     name = int(labels.max()) + 1
-    for rows, group, count in run(lambda batch: _regrouped(block, batch), gathered.batches()):
+    for rows, group, count in resources.run(lambda batch: _regrouped(block, batch), gathered.batches()):
         after[rows] = name + group
         name += count
     return after

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import samarati
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import BestFirst, BestNode, Deadline, Walk, check_enumerable, find
+from anonymize.algorithms.lattice.search import BestFirst, BestNode, Walk, check_enumerable, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import InfeasibleError, UsageError
 from tests.algorithms.lattice.cases import Case, small_cases

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import carve
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
 from anonymize.algorithms.refining.recarve import POOLED, recarve, recarved
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.algorithms.refining.types import MOST, RowTypes
 from anonymize.privacy import Requirement
 from anonymize.table import Table
@@ -72,7 +74,7 @@ def test_what_is_carved_meets_the_models_and_loses_no_more(table: Table, model: 
     if not all_meet(block, whole):
         return
     carved = carve(block, types, np.arange(table.rows), whole, rng)
-    again = recarved(block, types, carved, False, rng)
+    again = recarved(block, types, carved, False, Resources(rng))
     assert all_meet(block, carved)
     assert all_meet(block, again)
     assert ncp(block, again) <= ncp(block, carved) + 1e-3 <= ncp(block, whole) + 2e-3
@@ -112,8 +114,8 @@ def test_a_batch_after_the_deadline_changes_nothing() -> None:
     labels = np.zeros(60, np.int64)
     around = PoolNeighbours(np.array([0]), np.array([[0]]))
     rng = np.random.default_rng(1)
-    assert np.array_equal(recarve(block, types, labels, around, POOLED[0], rng, deadline=0.0), labels)
-    assert not np.array_equal(recarve(block, types, labels, around, POOLED[0], rng), labels)
+    assert np.array_equal(recarve(block, types, labels, around, POOLED[0], Resources(rng, Deadline(1e-9))), labels)
+    assert not np.array_equal(recarve(block, types, labels, around, POOLED[0], Resources(rng)), labels)
 
 
 @pytest.mark.parametrize("values", [["a"] * 70, [f"v{number}" for number in range(MOST + 6)]])

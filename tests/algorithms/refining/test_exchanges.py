@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining import exchanges
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
 
@@ -44,7 +46,7 @@ def test_rows_and_sizes_are_kept(table: Table, k: int, heat: tuple[float, float]
     if table.rows < k:
         return
     block, labels = block_of(table, k), classes_of(table.rows, k, rng)
-    after = exchange(block, labels, 6, heat, rng)
+    after = exchange(block, labels, 6, heat, Resources(rng))
     assert np.bincount(after)[np.unique(after)].min() >= k
     if heat == COLD:
         assert ncp(block, after) <= ncp(block, labels) + 1e-3
@@ -85,14 +87,14 @@ def test_models_still_hold(table: Table, k: int, rng: Rng) -> None:
         return block.met(np.arange(table.rows), of, int(of.max()) + 1)  # type: ignore[misc]
 
     if held(labels).all():
-        assert held(exchange(block, labels, 6, HOT, rng)).all()
+        assert held(exchange(block, labels, 6, HOT, Resources(rng))).all()
 
 
 def test_a_random_start_becomes_a_good_one() -> None:
     places = np.random.default_rng(5).permutation(400).tolist()
     block = block_of(table_of(numeric(places, "x")), 5)
     labels = np.random.default_rng(6).permutation(np.arange(400) // 5)
-    after = exchange(block, labels, 120, (0.25, 0.005), np.random.default_rng(7))
+    after = exchange(block, labels, 120, (0.25, 0.005), Resources(np.random.default_rng(7)))
     assert ncp(block, after) < 0.1 * ncp(block, labels)
 
 
@@ -104,7 +106,9 @@ def test_the_same_for_any_map() -> None:
     def backwards(work: Any, each: Any) -> list[Any]:
         return [work(index) for index in list(each)[::-1]][::-1]
 
-    one, other = (exchange(block, labels, 10, HOT, np.random.default_rng(1), run=run) for run in (map, backwards))
+    one, other = (
+        exchange(block, labels, 10, HOT, Resources(np.random.default_rng(1), run=run)) for run in (map, backwards)
+    )
     assert np.array_equal(one, other)
 
 
@@ -125,4 +129,4 @@ def test_those_are_near_whose_union_loses_least(table: Table, k: int, rng: Rng) 
 def test_no_sweep_begins_after_the_deadline() -> None:
     block = block_of(table_of(numeric(list(range(40)), "x")), 5)
     labels = np.arange(40) % 8
-    assert np.array_equal(exchange(block, labels, 10, HOT, np.random.default_rng(1), deadline=0.0), labels)
+    assert np.array_equal(exchange(block, labels, 10, HOT, Resources(np.random.default_rng(1), Deadline(1e-9))), labels)

@@ -12,6 +12,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.grouping import GreedyGroups
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pools
 from anonymize.algorithms.refining.regroup import regroup
+from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
@@ -34,7 +35,7 @@ def test_rows_of_two_classes_are_swapped() -> None:
     labels = np.array([0, 0, 0, 1, 1, 1])
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        labels = regroup(block, labels, around(block, labels, rng), 2, False, rng)
+        labels = regroup(block, labels, around(block, labels, rng), 2, False, Resources(rng))
     assert [labels[0], labels[3]] == [labels[1], labels[4]] == [labels[5], labels[2]]
 
 
@@ -43,7 +44,7 @@ def test_a_large_class_is_split() -> None:
     labels = np.zeros(6, np.int64)
     rng = np.random.default_rng(1)
     for _ in range(4):
-        labels = regroup(block, labels, around(block, labels, rng), 1, False, rng)
+        labels = regroup(block, labels, around(block, labels, rng), 1, False, Resources(rng))
     assert len(set(labels[:3])) == len(set(labels[3:])) == 1 != len(set(labels))
 
 
@@ -52,7 +53,7 @@ def test_a_pool_may_keep_its_number_of_classes() -> None:
     labels = np.array([0, 1, 0, 1, 0, 1])
     rng = np.random.default_rng(1)
     for _ in range(20):
-        labels = regroup(block, labels, around(block, labels, rng), 2, True, rng)
+        labels = regroup(block, labels, around(block, labels, rng), 2, True, Resources(rng))
     assert len(set(labels)) == 2
 
 
@@ -62,7 +63,7 @@ def test_a_pool_that_would_break_a_requirement_is_left() -> None:
 
     block = Block(measure_of(line(0, 1, 11, 10, 12, 2)), 3, met)
     labels, rng = np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0)
-    assert regroup(block, labels, around(block, labels, rng), 2, False, rng).tolist() == labels.tolist()
+    assert regroup(block, labels, around(block, labels, rng), 2, False, Resources(rng)).tolist() == labels.tolist()
 
 
 def test_a_class_belongs_to_the_first_pool_that_asks() -> None:
@@ -80,7 +81,7 @@ def test_the_total_never_rises_and_classes_have_k_rows(table: Table, rng: Rng, k
         return
     labels = rng.permutation(np.arange(table.rows) * max(table.rows // k, 1) // table.rows)
     block = Block(measure_of(table), k)
-    after = regroup(block, labels, around(block, labels, rng), size, keep, rng)
+    after = regroup(block, labels, around(block, labels, rng), size, keep, Resources(rng))
     assert lost(table, after) <= lost(table, labels) + 1e-4
     assert np.unique(after, return_counts=True)[1].min() >= k
 
