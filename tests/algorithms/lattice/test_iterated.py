@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.iterated import iterated, loss, searches_of
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import Deadline
 from anonymize.recoding import Levels
 from tests.algorithms.lattice.cases import Case, small_cases
 from tests.examples import some

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.lattice import Lattice
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import BestFirst, Deadline, Walk, find
+from anonymize.algorithms.lattice.search import BestFirst, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.recoding import Levels

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import Deadline
 from anonymize.recoding import Levels
 from tests.algorithms.full_domain import shown
 from tests.algorithms.lattice.cases import Case, small_cases
