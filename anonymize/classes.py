@@ -267,6 +267,10 @@ class Runs:
         owner = occupied // size
         return cls(owner, occupied - owner * size, counts)
 
+    def subset(self, kept: Bools) -> Runs:
+        """Some of the entries (entries,)."""
+        return Runs(self.classes[kept], self.codes[kept], self.counts[kept])
+
     @classmethod
     def joined(cls, pieces: Sequence[Runs]) -> Runs:
         """Those of classes that follow each other, at least one, as one."""

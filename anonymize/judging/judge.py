@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Integers, Ints, first_of_each
+from anonymize.classes import Bools, Codes, Integers, Ints, Runs, first_of_each
 from anonymize.judging.crowds import crowds_around
 from anonymize.judging.tally import Tally
 from anonymize.privacy import Groups, Histogram, Members, Requirement, Whole, check, granted
@@ -116,10 +116,11 @@ class Judge:
         """The classes without populations."""
         individuals = None if self.table.units is None else self.table.units[extract.rows]
         counts = self._counts(extract)
-        histograms = {
-            column.name: Histogram.of(column, labels, count, codes, self.wholes[column.name], individuals, counts)
-            for column, codes in zip(self.columns, extract.sensitive, strict=True)
-        }
+        histograms = {}
+        for column, codes in zip(self.columns, extract.sensitive, strict=True):
+            some = slice(None) if individuals is None else first_of_each(labels, codes, individuals)
+            runs = Runs.count_values(labels[some], codes[some], count, column.size, counts)
+            histograms[column.name] = Histogram.of(column, runs, count, self.wholes[column.name])
         return Groups(_sizes(labels, count, individuals, counts), histograms)
 
     def _counts(self, extract: Extract) -> Ints | None:

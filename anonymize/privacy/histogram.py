@@ -101,22 +101,9 @@ class Histogram:
     """The whole that these classes are only a part of; None where they are the whole themselves."""
 
     @classmethod
-    def of(
-        cls,
-        column: SensitiveColumn,
-        classes: Integers,
-        class_count: int,
-        codes: Integers,
-        whole: Whole,
-        units: Integers | None = None,
-        counts: Integers | None = None,
-    ) -> Histogram:
-        """The histogram of rows of a column, given the class (n,) and the code (n,) of each, and the individual (n,) it
-        is about, or how many rows (n,) it stands for."""
-        if units is not None:
-            first = first_of_each(classes, codes, units)
-            classes, codes = classes[first], codes[first]
-        return cls.from_rows(classes, codes, class_count, column.size, column.missing, column.values, counts, whole)
+    def of(cls, column: SensitiveColumn, runs: Runs, class_count: int, whole: Whole | None = None) -> Histogram:
+        """The histogram of a column, given how many rows, or individuals, of each class have each of its codes."""
+        return cls._of_runs(runs, class_count, column.missing, column.values, whole)
 
     @classmethod
     def from_rows(
@@ -137,16 +124,19 @@ class Histogram:
         classes x codes is small next to the rows, else a sort: O(n + classes x codes) or O(n log n).
         """
         runs = Runs.count_values(classes, codes, class_count, size, counts)
-        entry_classes, entry_codes, totals = runs.classes, runs.codes, runs.counts
-        if missing is not None:
-            present = entry_codes != missing
-            entry_classes, entry_codes, totals = entry_classes[present], entry_codes[present], totals[present]
+        return cls._of_runs(runs, class_count, missing, values, whole)
+
+    @classmethod
+    def _of_runs(
+        cls, runs: Runs, class_count: int, missing: int | None, values: NDArray[np.float64] | None, whole: Whole | None
+    ) -> Histogram:
+        present = runs if missing is None else runs.subset(runs.codes != missing)
         return cls(
-            classes=entry_classes,
-            codes=entry_codes,
-            counts=totals,
-            starts=np.searchsorted(entry_classes, np.arange(class_count + 1)).astype(np.int64),
-            values=None if values is None else values[entry_codes],
+            classes=present.classes,
+            codes=present.codes,
+            counts=present.counts,
+            starts=np.searchsorted(present.classes, np.arange(class_count + 1)).astype(np.int64),
+            values=None if values is None else values[present.codes],
             given=whole,
         )
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Integers, Ints, concatenated_ranges, run_starts
+from anonymize.classes import Bools, Integers, Ints, Runs, concatenated_ranges, run_starts
 from anonymize.privacy.histogram import Histogram, Whole
 
 if TYPE_CHECKING:
@@ -99,9 +99,8 @@ class Holdings:
     def histogram(self, class_count: int) -> Histogram:
         """How many individuals of each class have each value."""
         column, codes = self.column, self.codes[self.pairs.things]
-        return Histogram.from_rows(
-            self.pairs.owners, codes, class_count, column.size, column.missing, column.values, whole=self.whole
-        )
+        runs = Runs.count_values(self.pairs.owners, codes, class_count, column.size)
+        return Histogram.of(column, runs, class_count, self.whole)
 
     def by_itself(self) -> Holdings:
         """The same classes, compared with what they are together; an individual in several classes counts once for each

@@ -96,13 +96,11 @@ class EngineRows:
         return self.demands.wholes(self.learned)
 
     def _histograms(self, count: int, places: Sequence[int], counted: Sequence[Runs]) -> dict[str, Histogram]:
-        histograms = {}
-        for place, runs in zip(places, counted, strict=True):
-            own = self.learned.sensitive[place]
-            histograms[own.name] = Histogram.from_rows(
-                runs.classes, runs.codes, count, own.size, own.missing, own.values, runs.counts, self._wholes[own.name]
-            )
-        return histograms
+        columns = [self.learned.sensitive[place] for place in places]
+        return {
+            column.name: Histogram.of(column, runs, count, self._wholes[column.name])
+            for column, runs in zip(columns, counted, strict=True)
+        }
 
     def _counted(self, classes: Ints, columns: Sequence[int], steps: Sequence[UpperStep]) -> tuple[Runs, ...]:
         """Of some columns, how many rows of each class have each code."""

@@ -13,6 +13,7 @@ from anonymize.algorithms.base import Context, why_not_reusable
 from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
 from anonymize.algorithms.splitting.parts import PART_ROWS
 from anonymize.algorithms.splitting.upper import upper_parts
+from anonymize.classes import Runs
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Regions
@@ -96,9 +97,7 @@ def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> No
     histograms = {}
     for column, counts in zip(learned.sensitive, learned.counts[len(learned.attributes) :], strict=True):
         codes = np.flatnonzero(counts)
-        histograms[column.name] = Histogram.from_rows(
-            np.zeros(len(codes), np.int64), codes, 1, column.size, column.missing, column.values, counts[codes]
-        )
+        histograms[column.name] = Histogram.of(column, Runs(np.zeros(len(codes), np.int64), codes, counts[codes]), 1)
     everyone = Groups(np.array([learned.rows]), histograms)
     failing = [each for each in requirements if not check(everyone, [each]).all()]
     if failing:

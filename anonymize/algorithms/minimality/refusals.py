@@ -18,7 +18,7 @@ counts in the classes alone. That is what the proof in docs/security-model.md re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,8 +108,7 @@ class Diversity:
 
     def _runs(self, labels: Ints, codes: Codes, classes: int) -> Runs:
         runs = Runs.count_values(labels, codes, classes, self.size)
-        kept = self.counted[runs.codes]
-        return Runs(runs.classes[kept], runs.codes[kept], runs.counts[kept])
+        return runs.subset(self.counted[runs.codes])
 
     def _pairs(self, step: Step, codes: Codes) -> MarkedParts:
         """All pairs of a part and a value of its class: a part without a value tells something, too."""
@@ -135,7 +134,7 @@ class Diversity:
         sizes, least = step.sizes(), int(self.diversity)
         around = self._runs(step.whole[step.part], codes, step.classes)
         blank = step.of_class(sizes) - np.bincount(around.classes, around.counts, step.classes).astype(np.int64)
-        top = MostFrequent.of(around, step.classes)
+        top = _most_frequent(around, step.classes)
         filling = (blank + top(least - 1))[step.whole]
         others = (filling - 1 >= sizes).astype(np.int64)
         own = (blank + top(max(least - 2, 0)) + top(least) - top(least - 1))[step.whole] >= sizes
@@ -149,24 +148,13 @@ def _keys(runs: Runs, size: int) -> Ints:
     return np.asarray(runs.classes * size + runs.codes)
 
 
-@dataclass(frozen=True)
-class MostFrequent:
-    """Rows of the most frequent values of each class."""
-
-    sums: Ints
-    starts: Ints
-
-    @classmethod
-    def of(cls, runs: Runs, classes: int) -> MostFrequent:
-        """Those of the values in runs."""
-        order = np.lexsort((-runs.counts, runs.classes))
-        starts = np.searchsorted(runs.classes, np.arange(classes + 1))
-        return cls(starts_of(runs.counts[order]), starts)
-
-    def __call__(self, number: int) -> Ints:
-        """(classes,) rows of this many values, or of all there are."""
-        first, last = self.starts[:-1], self.starts[1:]
-        return np.asarray(self.sums[np.minimum(first + number, last)] - self.sums[first])
+def _most_frequent(runs: Runs, classes: int) -> Callable[[int], Ints]:
+    """Number of values -> (classes,) rows of each class with one of so many values, the most frequent ones of those in
+    the runs, or of all that it has."""
+    by_count = np.lexsort((-runs.counts, runs.classes))
+    starts, sums = np.searchsorted(runs.classes, np.arange(classes + 1)), starts_of(runs.counts[by_count])
+    first, last = starts[:-1], starts[1:]
+    return lambda number: np.asarray(sums[np.minimum(first + number, last)] - sums[first])
 
 
 @dataclass(frozen=True)

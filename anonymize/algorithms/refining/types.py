@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.classes import Bools, Floats, Integers, Ints
+from anonymize.classes import Bools, Floats, Integers, Ints, Runs
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.table import Table
@@ -69,14 +69,10 @@ class RowTypes:
         of, kind = np.nonzero(counts[large])
         number = counts[large][of, kind]
         histograms = {
-            column.name: Histogram.from_rows(
-                of,
-                codes[kind],
+            column.name: Histogram.of(
+                column,
+                Runs.count_values(of, codes[kind], len(large), column.size, number),
                 len(large),
-                column.size,
-                column.missing,
-                column.values,
-                number,
                 self.judge.wholes[column.name],
             )
             for column, codes in zip(self.judge.columns, self.codes.T, strict=True)
