@@ -135,7 +135,9 @@ def test_what_is_measured_beside_is_what_evaluate_says_and_the_search_is_told_no
     asked = replace(request_, algorithms=["mondrian", "anatomy"], ks=[3], measuring=measuring, keep=tmp_path)
     cell, refused = compare(asked)["comparison"]
     assert cell["gcp"] == report["comparison"][0]["gcp"] and refused["code"] == 2
-    said = evaluate(tmp_path / "mondrian-k3.csv", measuring.spec, folder / "table.csv", queries=50).report["utility"]
+    said = evaluate(tmp_path / "mondrian-k3.csv", folder / "measured.yaml", folder / "table.csv", queries=50).report[
+        "utility"
+    ]
     assert cell["query_error"] == said["query_error"]["median"]
     assert cell["gcp_weighted"] == pytest.approx(said["ncp_weighted"] / (200 * (1 + 3)))
     assert cell["gcp_weighted"] != pytest.approx(cell["gcp"])
