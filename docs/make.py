@@ -1,8 +1,8 @@
 """Writes what can be written from the code: `make docs`, or python docs/make.py. A test fails when a page is stale.
 
-A page is either made altogether (one a command, the cut rules, the privacy models, the metrics, the exit codes), or
-written by hand with blocks in it that are made: what stands between `<!-- made: NAME -->` and `<!-- end -->`. Nothing
-depends on the terminal, the platform or the time.
+A page is either made altogether (one a command, the cut rules, the privacy models, the metrics, the exit codes, the
+league), or written by hand with blocks in it that are made: what stands between `<!-- made: NAME -->` and
+`<!-- end -->`. Nothing depends on the terminal, the platform or the time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from league import page as league  # noqa: E402
+
 DOCS = ROOT / "docs"
+LEAGUE = ROOT / "benchmarks" / "league"
 WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md")
 """Pages by hand with blocks that are made."""
 
@@ -162,6 +166,7 @@ def pages() -> dict[str, str]:
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
         "docs/anonymize.1": man_page(commands(), _group()),
+        "benchmarks/league/README.md": league.page(LEAGUE / "results.json", LEAGUE / "bounds.json"),
     }
     return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}
 
@@ -563,6 +568,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "exit-codes": _short_exit_codes,
     "attackers": _attackers,
     "commands": _command_table,
+    "league": lambda: league.short(LEAGUE / "results.json"),
     "not-reusable": _not_reusable,
     "spec": _spec_table(),
     **{

@@ -10,33 +10,36 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
-import yaml
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-HERE = Path(__file__).parent
+from league import tables
 
 
 def main() -> None:
     """Writes the bound of each table at each k; what is there already is not worked out again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", type=Path)
-    parser.add_argument("--only", default=None)
+    parser.add_argument("--reference", type=Path, default=tables.REFERENCE, help="the folder that has adult.csv")
+    parser.add_argument("--only", default=",".join(tables.tables()))
     parser.add_argument("-k", default="5,25")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     bounds = json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else {}
-    for name in options.only.split(",") if options.only else yaml.safe_load((HERE / "tables.yaml").read_text()):
-        for k in options.k.split(","):
-            if f"{name} {k}" not in bounds:
-                bounds[f"{name} {k}"] = _bound(HERE / "specs" / f"{name}.yaml", options.tables / f"{name}.csv", k)
-                options.output.write_text(json.dumps(bounds, indent=1) + "\n", encoding="utf8")
+    for name, k in product(options.only.split(","), options.k.split(",")):
+        file = tables.file_of(name, options.tables, options.reference)
+        if f"{name} {k}" not in bounds and file is not None:
+            bounds[f"{name} {k}"] = _bound(name, file, k)
+            options.output.write_text(json.dumps(bounds, indent=1) + "\n", encoding="utf8")
 
 
-def _bound(spec: Path, table: Path, k: str) -> dict[str, float | None]:
+def _bound(name: str, table: Path, k: str) -> dict[str, float | None]:
     """The report's block."""
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
+        report, spec = Path(folder) / "report.json", Path(folder) / "spec.yaml"
+        tables.written(tables.releasing_spec(name), spec)
         words = ["mondrian", str(spec), "-i", str(table), "-k", k, "--bound", "--dry-run", "-q", "-r", str(report)]
         subprocess.run([sys.executable, "-m", "anonymize", *words], check=True, stdout=subprocess.DEVNULL)
         block: dict[str, float | None] = json.loads(report.read_text())["utility"]["bound"]
