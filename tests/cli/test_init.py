@@ -224,6 +224,37 @@ def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.Mo
     assert "  flag: {type: numeric}" in changed.stdout.split("sensitive:")[2]
 
 
+def answered(folder: Path, *answers: str) -> tuple[str, str]:
+    """The spec and what is asked, for answers about a table of ages, of which `flag` is called sensitive."""
+    from click.testing import CliRunner
+
+    from anonymize.cli.init import init as command
+
+    table = folder / "t.csv"
+    pl.DataFrame({"age": range(30), "flag": [1] * 30}).write_csv(table)
+    ended = CliRunner().invoke(command, [str(table), "--interactive"], input="\n".join(["", "s", *answers, ""]))
+    assert ended.exit_code == 0, ended.stderr
+    return ended.stdout, ended.stderr
+
+
+def test_the_letters_of_roles_are_explained_before_the_first_question(tmp_path: Path) -> None:
+    _, asked = answered(tmp_path, "", "", "")
+    legend = "i: identifier, q: quasi-identifier, s: sensitive, n: insensitive"
+    assert asked.index(legend) < asked.index("age")
+
+
+def test_no_diversity_is_asked_for_where_one_value_is_enough(tmp_path: Path) -> None:
+    for answer in ("", "1"):
+        spec, asked = answered(tmp_path, "5", answer, "")
+        assert "  l:" not in spec and "a whole number" not in asked
+
+
+def test_an_answer_out_of_range_is_asked_for_again(tmp_path: Path) -> None:
+    spec, asked = answered(tmp_path, "0", "1", "2", "1", "101", "100")
+    assert "  k: 1 " in spec and "  suppression: 1 " in spec and "  l:" not in spec
+    assert re.findall(r"a whole number from (\d+) to (\d+)", asked) == [("1", "30"), ("1", "1"), ("0", "100")]
+
+
 @pytest.mark.parametrize(
     ("content", "code"), [("", 3), ("a,b\n", 3), ("a,b\n1\n", 3), ('a,b\n1,"2\n', 3), ("a,a\n1,2\n", 3)]
 )
@@ -339,8 +370,25 @@ def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path) -> None:
         watched(WatchedTable(Init(str(table), str(spec))), table, [])
 
 
-@pytest.mark.parametrize("more", [["-"], ["t.csv", "--interactive"], ["t.csv", "--hierarchies", "h"]])
-def test_what_does_not_go_with_watching(call: Call, desk: Desk, more: list[str]) -> None:
+def test_a_spec_that_was_removed_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
+    table.write_text("age,job\n31,cook\n34,cook\n")
+    with pytest.raises(KeyboardInterrupt):
+        watched(WatchedTable(Init(str(table), str(spec)), quiet=True), table, [spec.unlink, lambda: None])
+    assert "age:" in spec.read_text()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["-"], "standard input cannot be read again"),
+        (["t.csv", "--interactive"], "--interactive asks once"),
+        (["t.csv", "--hierarchies", "h"], "files of --hierarchies are to be edited, and would be overwritten"),
+    ],
+)
+def test_what_does_not_go_with_watching(call: Call, desk: Desk, more: list[str], reason: str) -> None:
     (desk.folder / "t.csv").write_text("age,job\n31,cook\n34,cook\n")
     ended = call("init", *more, "--watch")
-    assert ended.code == 2 and ended.err.startswith("error: --watch: ")
+    assert ended.code == 2 and ended.err.splitlines()[0] == f"error: --watch: {reason}"
+    assert ended.err.count("error: ") == 1
