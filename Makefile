@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: where no bytecode is kept, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test browser bench docs site figures format clean
+.PHONY: demo test mutants browser bench docs site figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
@@ -20,6 +20,9 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+mutants: $(VENV)/installed-dev  ## which changes of the code no test notices (ARGS="FILES --tests TESTS")
+	$(BIN)/python benchmarks/mutants.py $(ARGS)
 
 browser: $(VENV)/installed-dev  ## Chromium (from Debian's packages) and what drives it: HTML reports are then tested in it
 	$(BIN)/python -m pip install --quiet --editable '.[browser]'

@@ -18,9 +18,9 @@ COLORS = {"auto": None, "always": True, "never": False}
 
 
 def console(file: IO[str], color: str) -> Console:
-    """A console on a stream; colours when it is a terminal, or as told by `auto`, `always`, `never`."""
+    """A console on a stream. `color`: `auto` where it is a terminal and NO_COLOR is not set, `always`, `never`."""
     forced = COLORS[color]
-    return Console(file=file, force_terminal=forced, no_color=forced is False, highlight=False, soft_wrap=False)
+    return Console(file=file, force_terminal=forced, no_color=None if forced is None else not forced, highlight=False)
 
 
 def show(report: dict[str, Any], to: Console) -> None:

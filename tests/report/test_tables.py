@@ -1,0 +1,92 @@
+"""What the tables of a report show, and what they leave out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anonymize.report.section import Section
+from anonymize.report.tables import parameters, sections
+
+MODEL = {"model": "k-anonymity", "attribute": None, "required": {"k": 5}, "achieved": {"k": 6}, "satisfied": True}
+
+
+def only(report: dict[str, Any]) -> Section:
+    [section] = sections(report)
+    return section
+
+
+def test_releases_compared_have_their_figures_or_why_there_is_none() -> None:
+    made = {"gcp": 0.25, "prosecutor_max": 0.2, "prosecutor_mean": 0.1, "classes": 7, "suppressed_rows": 3}
+    compared = [
+        {"label": "mondrian", "k": 5, "code": 0, "efficient": True, "seconds": 1.5} | made,
+        {"label": "datafly", "k": 5, "code": 0, "efficient": False, "seconds": 0.5} | made,
+        {"label": "samarati", "k": 10, "code": 4, "error": ["no level is safe", "raise it"], "efficient": False},
+    ]
+    section = only({"comparison": compared})
+    figures = ("0.25", "0.2", "0.1", "7", "3")
+    assert section.rows == [
+        ("mondrian", "5", *figures, "1.5", "yes"),
+        ("datafly", "5", *figures, "0.5", ""),
+        ("samarati", "10", "-", "-", "-", "-", "-", "-", "exit 4: no level is safe"),
+    ]
+    assert section.names == 2 and len(section.header) == len(section.rows[0])
+
+
+def test_privacy_where_missing_is_anything_stands_beside_that_of_the_text() -> None:
+    weaker = MODEL | {"achieved": {"k": 4}, "satisfied": False}
+    own, wildcard = sections({"privacy": {"models": [MODEL], "wildcard": {"models": [weaker]}}})
+    assert own.rows == [("k-anonymity", "", "k = 5", "k = 6", "yes")] and own.names == 2
+    assert wildcard.rows == [("k-anonymity", "", "k = 5", "k = 4", "NO")]
+    assert wildcard.title.startswith("The same where a missing or suppressed cell matches anything")
+
+
+@pytest.mark.parametrize(("satisfied", "met"), [(True, "yes"), (False, "NO"), (None, "")])
+def test_a_model_that_was_not_required_is_neither_met_nor_unmet(satisfied: bool | None, met: str) -> None:
+    model = MODEL | {"attribute": "ill", "satisfied": satisfied}
+    assert only({"privacy": {"models": [model]}}).rows == [("k-anonymity", "ill", "k = 5", "k = 6", met)]
+
+
+def test_rows_stand_below_the_classes_or_alone_where_there_are_none() -> None:
+    output = {"rows": 90, "suppressed_rows": 0, "path": "out.csv"}
+    rows = [("rows", "90"), ("suppressed rows", "0")]
+    with_classes = only({"classes": {"count": 7, "min_size": None, "sizes": {"5": 7}}, "output": output})
+    assert (with_classes.title, with_classes.rows) == ("Equivalence classes", [("count", "7"), *rows])
+    without = only({"classes": {"count": None}, "output": output})
+    assert (without.title, without.rows) == ("Rows", rows)
+
+
+def test_what_is_outside_a_recoding_is_counted_of_the_rows() -> None:
+    section = only({"outside": {"rows": 12, "unknown": 4}, "input": {"rows": 12345}})
+    assert section.header == ("of 12,345 rows", "figure", "meaning")
+    assert [row[:2] for row in section.rows] == [("rows", "12"), ("unknown", "4")]
+
+
+def test_a_figure_of_loss_that_is_not_known_is_left_out() -> None:
+    utility = {"gcp": 0.5, "precision": None, "bound": {"gcp": 0.25}, "attributes": {}}
+    assert [row[:2] for row in only({"utility": utility}).rows] == [("gcp", "0.5"), ("bound", "0.25")]
+    assert [row[0] for row in only({"utility": utility | {"bound": {}}}).rows] == ["gcp"]
+
+
+@pytest.mark.parametrize(
+    ("block", "header", "rows"),
+    [
+        ({"levels": {"age": 2}, "heights": {"age": 4}}, ("attribute", "level", "height"), [("age", "2", "4")]),
+        ({"levels": {"age": 0}}, ("attribute", "level"), [("age", "0")]),
+    ],
+)
+def test_levels_stand_beside_heights_where_these_are_known(
+    block: dict[str, Any], header: tuple[str, ...], rows: list[tuple[str, ...]]
+) -> None:
+    section = only({"recoding": block})
+    assert (section.header, section.rows) == (header, rows)
+
+
+def test_a_recoding_without_levels_has_no_table_of_them() -> None:
+    assert sections({"recoding": {"kind": "regions", "levels": 7}}) == sections({"recoding": {}}) == []
+
+
+def test_no_parameters_are_a_dash() -> None:
+    assert parameters({}) == "-"
+    assert parameters({"c": 2.0, "l": 3}) == "c = 2, l = 3"

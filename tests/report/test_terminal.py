@@ -1,0 +1,112 @@
+"""The report on a terminal, line by line."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from anonymize.report.intros import INTROS
+from anonymize.report.terminal import console, show
+
+
+class Terminal(io.StringIO):
+    """Text that is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def report(**blocks: Any) -> dict[str, Any]:
+    """One that has levels to show."""
+    return {"warnings": [], "recoding": {"levels": {"age": 2, "zip": 0}}} | blocks
+
+
+def lines(blocks: dict[str, Any], color: str = "never", width: int = 200) -> list[str]:
+    stream = io.StringIO()
+    to = console(stream, color)
+    to.width = width
+    show(blocks, to)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_sections_stand_apart_from_what_is_said_before_them() -> None:
+    assert lines(report()) == [
+        "Recoded, not measured.",
+        "",
+        "Hierarchy levels",
+        INTROS["Hierarchy levels"],
+        "attribute  level",
+        "age            2",
+        "zip            0",
+    ]
+
+
+def test_what_was_recommended_is_said_with_its_options_and_the_reason() -> None:
+    chosen = {"algorithm": "mondrian", "options": {"refine": True}, "reason": "it loses least"}
+    said = lines(report(algorithm={"name": "mondrian", "recommended": chosen}))
+    assert said[:2] == ["Recoded, not measured.", "Released by mondrian --refine: it loses least."]
+    assert lines(report(algorithm={"name": "mondrian"})) == lines(report())
+
+
+def test_an_introduction_is_left_out_where_every_row_has_its_meaning() -> None:
+    said = lines({"warnings": [], "risk": {"uniques": 0}})
+    assert "Re-identification risk" in said and INTROS["Re-identification risk"] not in " ".join(said)
+
+
+def test_parts_of_a_wide_table_stand_apart() -> None:
+    compared = {
+        "label": "mondrian",
+        "k": 5,
+        "gcp": 0.25,
+        "prosecutor_max": 0.2,
+        "prosecutor_mean": 0.1,
+        "classes": 7,
+        "suppressed_rows": 3,
+        "seconds": 1.5,
+        "code": 0,
+        "efficient": True,
+    }
+    said = lines({"warnings": [], "comparison": [compared]}, width=30)
+    tables = said[said.index("Algorithms compared") + 1 :]
+    assert tables.count("") == sum(line.startswith("algorithm") for line in tables) - 1 > 0
+    assert "" not in (tables[0], tables[-1])
+
+
+@pytest.mark.parametrize(
+    ("privacy", "style"),
+    [({"satisfied": True}, "1;32"), ({"satisfied": False}, "1;31"), ({"satisfied": None}, "1")],
+)
+def test_a_verdict_is_coloured_by_what_it_says(privacy: dict[str, Any], style: str) -> None:
+    said = lines({"warnings": ["look"], "privacy": {"models": [], **privacy}}, color="always")
+    assert said[0].startswith(f"\x1b[{style}m")
+    assert said[1] == "\x1b[33mwarning: look\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("color", "environment", "coloured"),
+    [
+        ("auto", {}, True),
+        ("auto", {"NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_on_a_terminal_are_those_that_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch, color: str, environment: dict[str, str], coloured: bool
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm"} | environment).items():
+        monkeypatch.setenv(name, value)
+    stream = Terminal()
+    console(stream, color).print(Text("text", "red"))
+    assert ("\x1b[31m" in stream.getvalue()) is coloured
+
+
+def test_figures_in_a_line_of_text_are_not_coloured() -> None:
+    stream = Terminal()
+    console(stream, "always").print("12 histories")
+    assert stream.getvalue() == "12 histories\n"
