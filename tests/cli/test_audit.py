@@ -605,3 +605,9 @@ def test_what_is_required_is_said_to_the_last_digit(released: Path, call: Call) 
     assert ended.code == 1 and "k-anonymity (k=12345678) is not met" in ended.err
     met = gate(call, "--require", "entropy-l-diversity l=1.23456789", "--format", "junit")
     assert b"entropy-l-diversity (l=1.23456789)" in met.out
+
+
+def test_an_empty_name_between_commas_is_no_column(released: Path, call: Call) -> None:
+    ended = call("audit", "-i", "released.csv", "--qi", " age,,zip ,", "--qi", "job", "--json")
+    assert ended.code == 0
+    assert ended.out == call("audit", "-i", "released.csv", "--qi", "age,zip,job", "--json").out

@@ -90,7 +90,7 @@ def test_weights_of_nodes_are_written_to_yaml_alone(tmp_path: Path) -> None:
         [age, job] = read(made, source).attributes
     for path in ("out.yaml", "out.YML"):
         assert "weight: 1.25" in text_for(path, job)
-    with pytest.raises(UsageError, match="the hierarchy of 'job' has weights of nodes: write it to a .yaml file"):
+    with pytest.raises(UsageError, match=r"the hierarchy of 'job' has weights of nodes: write it to a \.yaml file"):
         text_for("out.csv", job)
     assert text_for("out.csv", age).splitlines()[0].startswith("31")
 

@@ -1,0 +1,107 @@
+"""The files of a series: where they are found, what they are compared with, and what is missing where they are not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize import privacy
+from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking
+from anonymize.link import load as load_link
+from anonymize.series.histories import without_people
+from anonymize.series.key import Key
+from anonymize.series.state import State
+from anonymize.spec import load
+from anonymize.table.files import sha256_of
+from tests.auditing.nights import laid_out, night
+
+KEY = Key(bytes(range(32)))
+PEOPLE = "abcdefghi"
+GOOD = [night(PEOPLE, "AAAAAABBB", "xyxyxyxyx"), night(PEOPLE, "AAABBBBBB", "xyxyxyxyx")]
+
+
+def files_of(folder: Path, state: State) -> SeriesFiles:
+    return SeriesFiles(load(folder / "spec.yaml", privacy.PARAMETERS), state, KEY.secrets, folder)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+def retraced(folder: Path, state: State, stack: ExitStack) -> list[RetracedRelease]:
+    return files_of(folder, state).releases(stack)
+
+
+def test_a_file_is_found_where_it_was_or_beside_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = laid_out(tmp_path, GOOD[:1])
+    files, wanted = files_of(tmp_path, state), sha256_of(tmp_path / "out.0.csv")
+    assert files.located("out.0.csv", wanted) == tmp_path / "out.0.csv"
+    assert files.located("gone/out.0.csv", wanted) == tmp_path / "out.0.csv"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    Path("out.0.csv").write_text("another file of this name\n")
+    assert files.located("out.0.csv", wanted) == tmp_path / "out.0.csv"
+    assert files.located("out.0.csv", None) == Path("out.0.csv")
+    assert files.located("out.0.csv", "0" * 64) is None
+    assert files.located("elsewhere", None) is None  # a folder is no file
+
+
+def test_what_is_lacking_is_counted_by_kind(tmp_path: Path, stack: ExitStack) -> None:
+    state = laid_out(tmp_path, GOOD)
+    assert list(lacking(retraced(tmp_path, state, stack))) == []
+    for name in ("in.0.csv", "in.1.csv", "link.1.json"):
+        (tmp_path / name).unlink()
+    ends = "of 2 releases could not be found, or is another file than the hash on record says: the state is believed"
+    releases = retraced(tmp_path, state, stack)
+    assert [each.lacking for each in releases] == [("original",), ("link", "original")]
+    assert list(lacking(releases)) == [f"the link of 1 {ends}", f"the original of 2 {ends}"]
+
+
+def test_without_links_classes_are_not_compared_where_people_were_forgotten(tmp_path: Path, stack: ExitStack) -> None:
+    state = laid_out(tmp_path, GOOD, links=False)
+    gone = KEY.pseudonyms([["a"]])[0]
+    less = without_people(state, np.array([person == gone for person in state.people["person"]]))
+    assert [each.matches for each in retraced(tmp_path, state, stack)] == [True, True]
+    assert [each.matches for each in retraced(tmp_path, less, stack)] == [None, None]
+
+
+def test_rows_of_an_earlier_original_are_about_its_people(tmp_path: Path, stack: ExitStack) -> None:
+    """Who has left the table may stay in a release for some time: the link says in which original the row stands."""
+    state = laid_out(tmp_path, GOOD)
+    link, first = load_link(tmp_path / "link.1.json"), sha256_of(tmp_path / "in.0.csv")
+    rows = link.rows.copy()
+    rows[4], left = -1, (4, first, int(link.rows[4]))
+    written = dataclasses.replace(link, rows=rows, earlier=[left]).text("link.1.json")
+    (tmp_path / "link.1.json").write_text(written)
+    kept = retraced(tmp_path, state, stack)[1]
+    assert (kept.people.origin, kept.matches, kept.lacking) == ("original", True, ())
+    (tmp_path / "in.0.csv").unlink()
+    assert retraced(tmp_path, state, stack)[1].lacking == ("original",)
+
+
+def test_classes_that_part_people_otherwise_than_the_state_do_not_match(tmp_path: Path, stack: ExitStack) -> None:
+    """One class for what the state has as two, and two for what it has as one."""
+    state = laid_out(tmp_path, GOOD[:1])
+    for shown in ("A" * 9, "AAABBBCCC"):
+        other = laid_out(tmp_path, [night(PEOPLE, shown, "xyxyxyxyx")])
+        [read] = retraced(tmp_path, dataclasses.replace(state, releases=other.releases), stack)
+        assert (read.people.origin, read.matches) == ("original", False)
+
+
+def test_a_release_has_all_people_on_record_and_may_have_more(tmp_path: Path, stack: ExitStack) -> None:
+    state = laid_out(tmp_path, GOOD[:1])
+    gone = np.array([person == KEY.pseudonyms([["b"]])[0] for person in state.people["person"]])
+    [read] = retraced(tmp_path, without_people(state, gone), stack)
+    assert read.matches is True
+    unknown = pl.Series([*state.people["person"][:-1], b"\0" * 16], dtype=pl.Binary)
+    [read] = retraced(tmp_path, dataclasses.replace(state, people=state.people.with_columns(person=unknown)), stack)
+    assert read.matches is False
