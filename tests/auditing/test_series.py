@@ -245,6 +245,30 @@ def test_company_of_those_who_left_is_counted(tmp_path: Path) -> None:
     assert messages(result, "warning")[0].startswith("1 of 1 people who left one release to the next left in company")
 
 
+@pytest.mark.parametrize(
+    ("values", "unmet"),
+    [
+        ("xyxyxyxyx", ["k-anonymity (k=3), over time, is not met in out.1.csv: k=2"]),
+        (
+            "xxxyxyxyx",
+            [
+                "k-anonymity (k=3), over time, is not met in out.1.csv: k=2",
+                "distinct-l-diversity (l=2) of ill, over time, is not met in out.1.csv, by the values of out.0.csv: l=1",
+            ],
+        ),
+    ],
+)
+def test_each_model_is_asked_of_those_who_have_left_where_they_are_to_be_hidden(
+    tmp_path: Path, values: str, unmet: list[str]
+) -> None:
+    state = laid_out(tmp_path, [night(PEOPLE, "AAAAAABBB", values), night(PEOPLE, "..AAAABBB", values)])
+    assert audited(tmp_path).satisfied
+    (tmp_path / "state").write_bytes(dataclasses.replace(state, departures="deferred").as_bytes())
+    result = audited(tmp_path)
+    assert messages(result) == [f"{each}; 2 people who are not in it any more in 1 histories fail" for each in unmet]
+    assert len(messages(result, "pass")) == 2 - len(unmet)
+
+
 def test_weaker_promises_stand_beside(tmp_path: Path) -> None:
     laid_out(tmp_path, GOOD)
     beside = audited(tmp_path).checked.report["series"]["beside"]
