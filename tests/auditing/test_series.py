@@ -253,7 +253,8 @@ def test_company_of_those_who_left_is_counted(tmp_path: Path) -> None:
             "xxxyxyxyx",
             [
                 "k-anonymity (k=3), over time, is not met in out.1.csv: k=2",
-                "distinct-l-diversity (l=2) of ill, over time, is not met in out.1.csv, by the values of out.0.csv: l=1",
+                "distinct-l-diversity (l=2) of ill, over time, is not met in out.1.csv, by the values of out.0.csv: "
+                "l=1",
             ],
         ),
     ],
