@@ -251,21 +251,36 @@ class Runs:
         one. Counted in a dense (classes x leaves) table where that is worth it, else by a sort.
         """
         keys = labels.astype(np.int64) * size + codes
-        if weights is None and classes * size <= max(DENSE_PER_ROW * len(keys), DENSE):
+        if weights is None:
+            return cls._of_keys(keys, classes, size)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        edges = run_starts(keys)
+        return cls._of_cells(keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges), size)
+
+    @classmethod
+    def count_classes(cls, sizes: Ints, codes: Codes, size: int) -> Runs:
+        """The same of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
+        keys = np.repeat(np.arange(len(sizes)) * size, sizes)
+        keys += codes
+        return cls._of_keys(keys, len(sizes), size)
+
+    @classmethod
+    def _of_keys(cls, keys: Ints, classes: int, size: int) -> Runs:
+        """Those of rows given by class * size + code (rows,), which are overwritten."""
+        if classes * size <= max(DENSE_PER_ROW * len(keys), DENSE):
             table = np.bincount(keys, minlength=classes * size)
             occupied = np.flatnonzero(table)
-            counts = table[occupied]
-        elif weights is None:
-            keys.sort()
-            edges = run_starts(keys)
-            occupied, counts = keys[edges], np.diff(edges, append=len(keys))
-        else:
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
-            edges = run_starts(keys)
-            occupied, counts = keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges)
-        owner = occupied // size
-        return cls(owner, occupied - owner * size, counts)
+            return cls._of_cells(occupied, table[occupied], size)
+        keys.sort()
+        edges = run_starts(keys)
+        return cls._of_cells(keys[edges], np.diff(edges, append=len(keys)), size)
+
+    @classmethod
+    def _of_cells(cls, cells: Ints, counts: Ints, size: int) -> Runs:
+        """Those of class * size + code (runs,), ascending."""
+        owner = cells // size
+        return cls(owner, cells - owner * size, counts)
 
     def subset(self, kept: Bools) -> Runs:
         """Some of the entries (entries,)."""

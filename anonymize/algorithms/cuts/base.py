@@ -69,6 +69,11 @@ class CutRule(ABC):
         """Scores of one attribute in some classes (m,), in each of which it has at least two values."""
 
     @property
+    def fewest_rows(self) -> int:
+        """Rows that a class must have at least to be cut: enough for two."""
+        return 2 * self.minimum
+
+    @property
     def preference(self) -> Sequence[int]:
         """The attributes in the order in which they are cut at equal scores: that of the spec."""
         return range(len(self.domains))
@@ -93,7 +98,7 @@ class CutRule(ABC):
         return Cuts(attribute, start, stop, ties)
 
     def _scored(self, batch: Batch) -> tuple[list[tuple[Ints, Candidates]], Floats]:
-        worth_it = (batch.sizes >= 2 * self.minimum)[:, None] & (batch.low < batch.high)
+        worth_it = (batch.sizes >= self.fewest_rows)[:, None] & (batch.low < batch.high)
         worth_it &= ~batch.closed & (batch.attempts < self.tries)
         score = np.full(worth_it.shape, -np.inf)
         candidates = []

@@ -24,7 +24,7 @@ from anonymize.algorithms.cuts.base import Candidates, CutRule
 from anonymize.algorithms.cuts.nodes import Nodes
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import Cuts
-from anonymize.classes import Bools, Ints, Runs
+from anonymize.classes import Bools, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.table import Selection
@@ -114,8 +114,8 @@ class Selecting(CutRule):
             firsts = np.union1d(firsts, [domain.missing])
         segment = np.searchsorted(firsts, np.arange(domain.size), side="right")
         count = len(firsts) + 1
-        labels, codes = batch.codes_of(attribute, classes)
-        rows = np.bincount(labels * count + segment[codes], minlength=len(classes) * count).reshape(-1, count)
+        labels, segments = batch.labels_of(classes), segment[batch.codes_of(attribute, classes)]
+        rows = np.bincount(labels * count + segments, minlength=len(classes) * count).reshape(-1, count)
         lower = np.cumsum(rows, axis=1)[:, :-1]
         upper = batch.sizes[classes][:, None] - lower
         ends = SegmentReach.of(rows)
@@ -133,8 +133,7 @@ class Selecting(CutRule):
         """Cuts of one child from the rest. The rest keeps the node of the class, unless it is a single child."""
         domain = self.domains[attribute]
         assert isinstance(domain, Taxonomy)
-        labels, codes = batch.codes_of(attribute, classes)
-        runs = Runs.count_values(labels, codes, len(classes), domain.size)
+        runs = batch.runs_of(attribute, classes, domain.size)
         covering = domain.lca(batch.low[classes, attribute], batch.high[classes, attribute])
         nodes = Nodes.of_runs(runs, domain.levels[domain.level[covering][runs.classes] - 1, runs.codes])
         start, stop = _region(domain, nodes.first, nodes.last)

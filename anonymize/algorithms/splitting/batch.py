@@ -21,11 +21,14 @@ from anonymize.classes import Bools, Codes, Ints, Runs, concatenated_ranges, sta
 class Batch:
     """C classes of n rows in all.
 
-    `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier;
+    `rows` (n,) uint32 row numbers, class after class; `columns` one (n,) array of codes per quasi-identifier, or none
+    of one that is settled: it had a single code in every class that these are parts of, which `settled` (C,
+    attributes) has;
     `sensitive` the same per sensitive attribute that a requirement looks at, `targets` per target that a rule looks at;
     `sizes` (C,). `closed` (C, attributes): no cut of this class, nor of any part of it, is allowed on the attribute.
     `attempts` (C, attributes) uint8: cuts of this very class that a privacy model has refused. `notes`: what a rule has
-    worked out about this batch and may need again.
+    worked out about this batch and may need again. `ranked_codes`: of each attribute, the classes that it was last
+    ranked in, and the codes of their rows: most often these are then cut there.
     """
 
     rows: NDArray[np.uint32]
@@ -35,7 +38,9 @@ class Batch:
     closed: Bools
     attempts: NDArray[np.uint8]
     targets: tuple[Codes, ...] = ()
+    settled: NDArray[np.uint32] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    ranked_codes: dict[int, tuple[Ints, Codes]] = field(default_factory=dict)
 
     @classmethod
     def whole(
@@ -83,23 +88,37 @@ class Batch:
     def _reduced(self, ufunc: np.ufunc) -> NDArray[np.uint32]:
         boxes = np.empty((self.count, len(self.columns)), np.uint32, order="F")
         for attribute, codes in enumerate(self.columns):
-            boxes[:, attribute] = ufunc.reduceat(codes, self.starts[:-1])
+            if len(codes) or self.settled is None:
+                boxes[:, attribute] = ufunc.reduceat(codes, self.starts[:-1])
+            else:
+                boxes[:, attribute] = self.settled[:, attribute]
         return boxes
 
-    def codes_of(self, attribute: int, classes: Ints) -> tuple[Ints, Codes]:
-        """The rows of some classes (m,), ascending: for each row its class as an index into them, and its code."""
-        if len(classes) == self.count:
-            return self.labels, self.columns[attribute]
-        labels = np.repeat(np.arange(len(classes)), self.sizes[classes])
-        return labels, self.columns[attribute][self.rows_of(classes)]
+    def codes_of(self, attribute: int, classes: Ints) -> Codes:
+        """The codes of an attribute in the rows of some classes (m,), ascending, class after class."""
+        codes = self.columns[attribute]
+        return codes if len(classes) == self.count else codes.take(self.rows_of(classes))
+
+    def cut_codes(self, attribute: int, classes: Ints) -> Codes:
+        """The same of classes that are cut; those in which the attribute was ranked have been looked up."""
+        ranked = self.ranked_codes.get(attribute)
+        if ranked is not None and np.array_equal(ranked[0], classes):
+            return ranked[1]
+        return self.codes_of(attribute, classes)
+
+    def labels_of(self, classes: Ints) -> Ints:
+        """The class of each of these rows, as an index into the classes."""
+        return self.labels if len(classes) == self.count else np.repeat(np.arange(len(classes)), self.sizes[classes])
 
     def runs_of(self, attribute: int, classes: Ints, size: int) -> Runs:
         """The codes of an attribute, each below `size`, that occur in some classes (m,), ascending, with their rows."""
-        return Runs.count_values(*self.codes_of(attribute, classes), len(classes), size)
+        return Runs.count_classes(self.sizes[classes], self.codes_of(attribute, classes), size)
 
     def ranked(self, attribute: int, classes: Ints, size: int, rank: Ints) -> Statistic:
         """The code at a rank (m,) of each of some classes; see `order_statistic`."""
-        return order_statistic(*self.codes_of(attribute, classes), self.sizes[classes], size, rank)
+        codes = self.codes_of(attribute, classes)
+        self.ranked_codes[attribute] = classes, codes
+        return order_statistic(codes, self.sizes[classes], size, rank)
 
     def rows_of(self, classes: Ints) -> Ints:
         """Positions in the batch of the rows of some classes (m,), class after class."""
@@ -107,14 +126,16 @@ class Batch:
 
     def take(self, order: Ints, sizes: Ints, parents: Ints, attempts: NDArray[np.uint8]) -> Batch:
         """The batch of other classes of the same rows: `order` picks rows, `parents` says what class each came from."""
+        varies = np.any(self.low < self.high, axis=0).tolist()
         return Batch(
-            self.rows[order],
-            tuple(codes[order] for codes in self.columns),
-            tuple(codes[order] for codes in self.sensitive),
+            self.rows.take(order),
+            tuple(codes.take(order) if some else codes[:0] for codes, some in zip(self.columns, varies, strict=True)),
+            tuple(codes.take(order) for codes in self.sensitive),
             sizes,
             self.closed[parents],
             attempts,
-            tuple(codes[order] for codes in self.targets),
+            tuple(codes.take(order) for codes in self.targets),
+            self.low[parents],
         )
 
     def pieces(self, limit: int) -> list[Batch]:
@@ -139,5 +160,7 @@ class Batch:
             closed=self.closed[first:stop],
             attempts=self.attempts[first:stop],
             targets=tuple(codes[rows] for codes in self.targets),
+            settled=None if self.settled is None else self.settled[first:stop],
             notes={},
+            ranked_codes={},
         )

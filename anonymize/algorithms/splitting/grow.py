@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,10 @@ BATCH_ROWS = 1 << 18
 
 class SplitRule(Protocol):
     """How the next cut of each class is chosen. May set `batch.closed`; counts its tries in `batch.attempts`."""
+
+    @property
+    def fewest_rows(self) -> int:
+        """Classes of fewer rows are never cut."""
 
     def choose(self, batch: Batch) -> Cuts:
         """The cut of every class of the batch."""
@@ -114,26 +119,39 @@ def _step(
     if allowed is not None:
         first, attempts = _withdraw(batch, cuts, first, allowed)
     first_sizes = np.add.reduceat(first, batch.starts[:-1], dtype=np.int64)
-    done = None
-    if not open_classes.all():
-        keep = np.repeat(open_classes, batch.sizes)
-        done = (batch.rows[~keep], batch.sizes[~open_classes])
-        order = np.concatenate((np.flatnonzero(first & keep), np.flatnonzero(~first & keep)))
-    else:
-        order = np.concatenate((np.flatnonzero(first), np.flatnonzero(~first)))
     second_sizes = batch.sizes - first_sizes
     parted = open_classes & (first_sizes > 0) & (second_sizes > 0)
     if (open_classes & ~parted & (attempts == before).all(axis=1)).any():
         raise RuntimeError("a cut that parts nothing would be tried for ever: this is probably a bug")
-    parents = np.concatenate((np.flatnonzero(open_classes), np.flatnonzero(parted)))
-    if not len(parents):
-        return None, done
-    sizes = np.concatenate((first_sizes[open_classes], second_sizes[parted]))
-    fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
-    children = batch.take(order, sizes, parents, fresh)
+    order = np.concatenate((np.flatnonzero(first), np.flatnonzero(~first)))
+    sizes = np.concatenate((first_sizes, second_sizes[parted]))
     if history is not None:
-        history.add(batch, cuts, parents, parted, children)
-    return children, done
+        history.add(batch, cuts, parted, batch.rows[order[starts_of(sizes)[:-1]]].astype(np.int64))
+    parents = np.concatenate((np.arange(batch.count), np.flatnonzero(parted)))
+    fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
+    goes_on = open_classes[parents] & (sizes >= rule.fewest_rows)
+    return _laid(batch, order, _Sides(sizes, parents, fresh), goes_on)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The sides of cut classes: rows of each, the class that it came from, and cuts of it that were refused."""
+
+    sizes: Ints
+    parents: Ints
+    attempts: NDArray[np.uint8]
+
+
+def _laid(batch: Batch, order: Ints, sides: _Sides, goes_on: Bools) -> tuple[Batch | None, Finished | None]:
+    """The batch of the sides that go on, and the others, of which nothing but their rows is asked for any more. `order`
+    (n,) has the rows side after side."""
+    if goes_on.all():
+        return batch.take(order, sides.sizes, sides.parents, sides.attempts), None
+    kept = np.repeat(goes_on, sides.sizes)
+    done = (batch.rows.take(order[~kept]), sides.sizes[~goes_on])
+    if not goes_on.any():
+        return None, done
+    return batch.take(order[kept], sides.sizes[goes_on], sides.parents[goes_on], sides.attempts[goes_on]), done
 
 
 def _first_side(batch: Batch, cuts: Cuts) -> Bools:
@@ -152,16 +170,16 @@ def _first_side(batch: Batch, cuts: Cuts) -> Bools:
 
 def _side(batch: Batch, attribute: int, classes: Ints, cuts: Cuts) -> Bools:
     """Whether each row of some classes (m,), all cut on one attribute, goes to the first side."""
-    labels, codes = batch.codes_of(attribute, classes)
-    start, last = cuts.start[classes].astype(codes.dtype), (cuts.stop[classes] - 1).astype(codes.dtype)
-    ties = cuts.ties[classes]
+    codes, sizes = batch.cut_codes(attribute, classes), batch.sizes[classes]
+    start, stop, ties = cuts.start[classes], cuts.stop[classes], cuts.ties[classes]
+    from_start = codes >= np.repeat(start.astype(codes.dtype), sizes) if start.any() else np.True_
     if not ties.any():
-        return np.asarray((codes >= start[labels]) & (codes <= last[labels]))
-    stop = cuts.stop[classes][labels]
-    tied = codes == stop
+        return np.asarray((codes <= np.repeat((stop - 1).astype(codes.dtype), sizes)) & from_start)
+    stops = np.repeat(stop, sizes)
+    tied = codes == stops
     before: Ints = np.cumsum(tied) - tied
-    before -= before[starts_of(batch.sizes[classes])[:-1]][labels]
-    chosen: Bools = (codes < stop) & (codes >= start[labels]) | tied & (before < ties[labels])
+    before -= np.repeat(before[starts_of(sizes)[:-1]], sizes)
+    chosen: Bools = (codes < stops) & from_start | tied & (before < np.repeat(ties, sizes))
     return chosen
 
 

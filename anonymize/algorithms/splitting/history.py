@@ -31,20 +31,14 @@ class History:
 
     steps: list[CutStep] = field(default_factory=list)
 
-    def add(self, batch: Batch, cuts: Cuts, parents: Ints, parted: Bools, children: Batch) -> None:
-        """Notes one step: `parted` (C,) says which classes of the batch fell in two.
-
-        `children` are the first sides of all classes that go on, then the second sides of those that fell in two;
-        `parents` is the class that each came from.
-        """
-        begins = children.rows[children.starts[:-1]].astype(np.int64)
+    def add(self, batch: Batch, cuts: Cuts, parted: Bools, begins: Ints) -> None:
+        """Notes one step: `parted` (C,) says which classes of the batch fell in two. `begins`: the first row of the
+        first side of every class, which is all of it where it is not cut, then of the second sides of those that fell
+        in two."""
         cut = np.flatnonzero(parted)
-        second = len(begins) - len(cut)
-        first = np.flatnonzero(parted[parents[:second]])
         whole = batch.rows[batch.starts[cut]].astype(np.int64)
-        self.steps.append(
-            CutStep(whole, begins[first], begins[second:], cuts.attribute[cut], cuts.start[cut], cuts.stop[cut])
-        )
+        first, second = begins[cut], begins[batch.count :]
+        self.steps.append(CutStep(whole, first, second, cuts.attribute[cut], cuts.start[cut], cuts.stop[cut]))
 
     def tree(self, partition: Partition) -> CutTree:
         """The tree whose classes are those of the partition that grew."""

@@ -13,26 +13,41 @@ Statistic = tuple[Ints, Ints, Ints]
 """(m,) each: the code at a rank of each class, how many rows have lower codes, how many have codes up to it."""
 
 
-def order_statistic(labels: Ints, codes: Codes, sizes: Ints, size: int, rank: Ints) -> Statistic:
-    """For each class (m,) of `sizes` rows the code at a 0-based rank (m,). `labels`, `codes` (n,): class and code of
-    each row, class after class; `size`: what codes are below.
+LARGE = 1 << 10
+"""Classes of so many rows, on average, are looked at one by one."""
+
+
+def order_statistic(codes: Codes, sizes: Ints, size: int, rank: Ints) -> Statistic:
+    """For each class (m,) of `sizes` rows the code at a 0-based rank (m,). `codes` (n,): the code of each row, class
+    after class; `size`: what codes are below.
 
     Numbered by class, then code, the rows of class c come after all of the classes before it; so the row of rank r is
     at the class's start + r, in the counts and in the sorted keys alike."""
+    if len(sizes) * size <= len(codes):
+        return counted_statistic(Runs.count_classes(sizes, codes, size), sizes, rank)
+    if len(sizes) * LARGE <= len(codes):
+        return _one_by_one(codes, sizes, rank)
     starts = starts_of(sizes)[:-1]
     origin = np.arange(len(sizes)) * size
-    if len(sizes) * size <= 4 * len(codes):
-        counts = np.bincount(labels * size + codes, minlength=len(sizes) * size)
-        upto = np.cumsum(counts)
-        cells = np.searchsorted(upto, starts + rank, side="right")
-        return cells - origin, upto[cells] - counts[cells] - starts, upto[cells] - starts
     wide = np.uint32 if len(sizes) * size < 2**32 else np.uint64
-    keys: NDArray[np.unsignedinteger[Any]] = np.multiply(labels, size, dtype=wide, casting="unsafe")
+    keys: NDArray[np.unsignedinteger[Any]] = np.repeat(origin.astype(wide), sizes)
     keys += codes
     keys.sort()
     cells = keys[starts + rank]
     below = np.searchsorted(keys, cells, side="left") - starts
     return cells.astype(np.int64) - origin, below, np.searchsorted(keys, cells, side="right") - starts
+
+
+def _one_by_one(codes: Codes, sizes: Ints, rank: Ints) -> Statistic:
+    """The same, class by class: to find the code at one rank is far less work than to sort a class."""
+    found = np.empty((3, len(sizes)), np.int64)
+    for place, (stop, size, own) in enumerate(
+        zip(np.cumsum(sizes).tolist(), sizes.tolist(), rank.tolist(), strict=True)
+    ):
+        rows = codes[stop - size : stop]
+        code = np.partition(rows, own)[own]
+        found[:, place] = code, np.count_nonzero(rows < code), np.count_nonzero(rows <= code)
+    return found[0], found[1], found[2]
 
 
 def counted_statistic(runs: Runs, sizes: Ints, rank: Ints) -> Statistic:

@@ -38,7 +38,7 @@ def test_classes_and_their_boxes(sizes: list[int]) -> None:
 def test_codes_of_some_classes(sizes: list[int], data: st.DataObject) -> None:
     batch = numbered(sizes)
     some = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1), min_size=1)))
-    labels, codes = batch.codes_of(0, np.array(some))
+    labels, codes = batch.labels_of(np.array(some)), batch.codes_of(0, np.array(some))
     rows = [row for number in some for row in np.flatnonzero(batch.labels == number).tolist()]
     assert batch.rows_of(np.array(some)).tolist() == rows
     assert labels.tolist() == [some.index(batch.labels[row]) for row in rows]
@@ -77,3 +77,23 @@ def test_other_classes_of_the_same_rows_know_what_their_parent_was_refused() -> 
     assert taken.rows.tolist() == [1, 0, 2, 4, 3] and taken.sizes.tolist() == [1, 2, 2]
     assert taken.closed.tolist() == [[False, True], [False, True], [False, False]]
     assert np.array_equal(taken.columns[0], batch.columns[0][[1, 0, 2, 4, 3]])
+
+
+def test_a_settled_column_is_no_longer_carried_and_its_code_stays_known() -> None:
+    batch = batch_of([0, 0, 0, 1, 1], np.array([4, 4, 4, 7, 7], np.uint8), np.array([1, 2, 3, 5, 6], np.uint16))
+    none = np.zeros((4, 2), np.uint8)
+    order, sizes, parents = np.array([2, 0, 1, 4, 3]), np.array([1, 2, 1, 1]), np.array([0, 0, 1, 1])
+    taken = batch.take(order, sizes, parents, none)
+    assert [len(codes) for codes in taken.columns] == [0, 5]
+    assert taken.low.tolist() == [[4, 3], [4, 1], [7, 6], [7, 5]]
+    assert taken.high.tolist() == [[4, 3], [4, 2], [7, 6], [7, 5]]
+    assert [piece.low.tolist() for piece in taken.pieces(3)] == [[[4, 3], [4, 1]], [[7, 6], [7, 5]]]
+
+
+@given(sizes_of_classes, st.data())
+def test_codes_that_were_ranked_are_those_of_the_cut(sizes: list[int], data: st.DataObject) -> None:
+    batch = numbered(sizes)
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1), min_size=1))))
+    batch.ranked(0, some, 11, np.zeros(len(some), np.int64))
+    for classes in (some, some[:1], np.arange(batch.count)):
+        assert np.array_equal(batch.cut_codes(0, classes), batch.codes_of(0, classes))

@@ -146,6 +146,7 @@ class Given:
 
     cuts: Cuts
     seen: list[Batch]
+    fewest_rows: int = 0
 
     def choose(self, batch: Batch) -> Cuts:
         self.seen.append(batch)
@@ -175,6 +176,7 @@ class Stubborn:
 
     attribute: int
     stop: int
+    fewest_rows: int = 0
 
     def choose(self, batch: Batch) -> Cuts:
         nothing = np.zeros(batch.count, np.int64)
@@ -191,3 +193,11 @@ def test_a_rule_that_gets_nowhere_is_stopped(rule: Stubborn, threads: int) -> No
 def test_a_rule_that_has_finished_is_asked_no_more() -> None:
     batch = whole(table_of(numeric([1, 2, 3])))
     assert grow(batch, Stubborn(FINISHED, 0), None, 1, lambda rows: None).sizes.tolist() == [3]
+
+
+def test_a_class_of_too_few_rows_is_finished_as_soon_as_it_is_cut_off() -> None:
+    batch = batch_of([0] * 6, np.arange(6, dtype=np.uint8))
+    rule = Given(Cuts(*np.array([[0], [0], [2], [0]])), [], fewest_rows=3)
+    found = grow(batch, rule, None, 1, lambda rows: None)
+    assert found.sizes.tolist() == [2, 4]
+    assert [each.sizes.tolist() for each in rule.seen] == [[6], [4]]
