@@ -13,11 +13,12 @@ from typing import Literal
 
 import polars as pl
 
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_counted, of_sizes
 from anonymize.verify.numbering import Numbering
 from anonymize.verify.risk import class_sizes, risk, size_ranges
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable, plain, read, values_of
+from anonymize.verify.table import TextRows, TextTable, plain, read, values_of
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Result, Subject, Tree, Verdict
 

@@ -14,8 +14,9 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.verify.cells import NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering
-from anonymize.verify.table import NumberedColumn, TextTable, numbered
+from anonymize.verify.table import TextTable, numbered
 
 SAMPLE = 20_000
 """Rows that are looked at first, evenly spread: rows that are not in order are mostly seen not to be in a few."""

@@ -21,10 +21,11 @@ from typing import Any, Literal
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable, entries_of, plain, read, texts_of
+from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read, texts_of
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Result, Subject, Tree, met
 
@@ -277,7 +278,7 @@ class Followed:
         """What a release said of those who are in a later one."""
         release, rows = self.releases[past], self.row_of[past].filter(present)
         there = rows.is_not_null()
-        values = {name: _gathered(column, rows.drop_nulls()) for name, column in release.rows.values.items()}
+        values = {name: column.gathered(rows.drop_nulls()) for name, column in release.rows.values.items()}
         return Past(release.name, there, values, release.missing, partial(self._overall, past))
 
     def _overall(self, past: int, subject: Subject, tree: Tree | None) -> Overall:
@@ -285,11 +286,6 @@ class Followed:
         if key not in self._known:
             self._known[key] = self.releases[past].overall(subject, tree)
         return self._known[key]
-
-
-def _gathered(column: NumberedColumn, rows: pl.Series) -> NumberedColumn:
-    """Some rows of a column."""
-    return replace(column, numbers=replace(column.numbers, of_row=column.numbers.of_row.gather(rows)))
 
 
 @dataclass(frozen=True)

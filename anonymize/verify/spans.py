@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from anonymize.verify.cells import CellTemplates, ends_of
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import pair
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable
+from anonymize.verify.table import TextRows, TextTable
 
 _LAST = "\U0010ffff"
 """Behind every character of a text."""

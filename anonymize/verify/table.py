@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,14 +17,9 @@ import polars as pl
 
 from anonymize.errors import DataError
 from anonymize.spec import UNKNOWN, remarks
-from anonymize.verify.numbering import Numbering, pair, together, whole
+from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
+from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.verdict import Subject
-
-_TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
-"""Types of numbers, and what these have to be below."""
-
-BATCH = 100_000
-"""Rows whose text is in memory at once."""
 
 _CASELESS = r"^[ -@\[-`{-~]*$"
 """Texts of ASCII without letters, as most numbers and intervals are: they differ from others in more than case."""
@@ -87,14 +82,6 @@ def plain(text: pl.Expr) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class NumberedColumn:
-    """A column of texts: 0 for a null, else 1 + the position among `texts`."""
-
-    numbers: Numbering
-    texts: pl.Series
-
-
-@dataclass(frozen=True)
 class TextRows:
     """The rows of a table as numbers.
 
@@ -128,18 +115,16 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
 
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
-    columns = numbered(table, [*table.quasi_identifiers, *attributes])
-    released = columns[: len(table.quasi_identifiers)]
-    own = [column.numbers for column in released]
-    shared = _shared(table)
-    classes = together(own) if shared is None else shared.together(table, table.quasi_identifiers)
-    values = dict(zip(attributes, columns[len(released) :], strict=True))
-    typed = [name in table.numbers for name in table.quasi_identifiers]
-    hidden, units = _hidden(released, suppressed, typed, classes), _units(table, len(classes.of_row))
-    blank = hidden is not None and bool((classes.of_row == hidden).all())
     names = [*table.quasi_identifiers, *attributes]
-    noted = [each for name, column in zip(names, columns, strict=True) for each in _remarks(name, column, table)]
-    kept = released if keep else ()
+    shown, columns = _side_by_side(table, table.quasi_identifiers, attributes)
+    classes = shown.together
+    values = dict(zip(attributes, columns, strict=True))
+    typed = [name in table.numbers for name in table.quasi_identifiers]
+    hidden, units = _hidden(shown, suppressed, typed, classes), _units(table, len(classes.of_row))
+    blank = hidden is not None and classes.span == 1
+    every = zip(names, [*shown.of_runs, *columns], strict=True)
+    noted = [each for name, column in every for each in _remarks(name, column, table)]
+    kept = shown.of_rows if keep else ()
     return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
@@ -175,38 +160,51 @@ class SharedNumbers:
     frame: pl.LazyFrame
     names: Sequence[str] = ()
     columns: dict[_ReadAs, NumberedColumn] = field(default_factory=dict)
-    combined: dict[tuple[_ReadAs, ...], Numbering] = field(default_factory=dict)
-    """What several columns show together, by how each is read."""
+    shown: dict[tuple[_ReadAs, ...], ShownColumns] = field(default_factory=dict)
+    """Several columns side by side, by how each is read."""
 
-    def together(self, table: TextTable, names: Sequence[str]) -> Numbering:
-        """What columns of a table of the same frame show together."""
+    def side_by_side(self, table: TextTable, names: Sequence[str], more: Sequence[str] = ()) -> ShownColumns:
+        """Columns of a table of the same frame, side by side. `more`: those that are looked at by themselves."""
         read_as = tuple(_read_as(table, name) for name in names)
-        if read_as not in self.combined:
-            self.combined[read_as] = together([column.numbers for column in self.of(table, names)])
-        return self.combined[read_as]
+        if read_as not in self.shown:
+            others = [name for name in self.names if name not in names]
+            self.shown[read_as] = self._read(table, names, [*more, *others])
+        return self.shown[read_as]
 
     def of(self, table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
         """The columns of a table of the same frame."""
-        key = partial(_read_as, table)
-        lacking = list(dict.fromkeys(name for name in (*names, *self.names) if key(name) not in self.columns))
-        if not self.columns.keys() >= set(map(key, names)):
-            read = zip(lacking, _numbered(table, lacking), strict=True)
-            self.columns.update({key(name): column for name, column in read})
-        return [self.columns[key(name)] for name in names]
+        keys = [_read_as(table, name) for name in names]
+        if not self.columns.keys() >= set(keys):
+            self._read(table, (), [*names, *self.names])
+        return [self.columns[key] for key in keys]
+
+    def _read(self, table: TextTable, shown: Sequence[str], names: Sequence[str]) -> ShownColumns:
+        """Columns side by side, and in the same pass those of the names that have not been read."""
+        lacking = list(dict.fromkeys(name for name in names if _read_as(table, name) not in self.columns))
+        own, columns = _read(table, shown, lacking)
+        self.columns.update({_read_as(table, name): column for name, column in zip(lacking, columns, strict=True)})
+        return own
 
 
 def numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
     """The columns' texts as numbers, in one streaming pass that keeps the numbers alone."""
     shared = _shared(table)
-    return _numbered(table, names) if shared is None else shared.of(table, names)
+    return _read(table, (), names)[1] if shared is None else shared.of(table, names)
 
 
 def numbered_together(table: TextTable, names: Sequence[str]) -> Numbering:
     """What the columns show together, as dense numbers with their counts."""
+    return _side_by_side(table, names, ())[0].together
+
+
+def _side_by_side(
+    table: TextTable, names: Sequence[str], others: Sequence[str]
+) -> tuple[ShownColumns, list[NumberedColumn]]:
+    """Columns side by side, and others by themselves, read once."""
     shared = _shared(table)
-    return (
-        together([each.numbers for each in numbered(table, names)]) if shared is None else shared.together(table, names)
-    )
+    if shared is None:
+        return _read(table, names, others)
+    return shared.side_by_side(table, names, others), shared.of(table, others)
 
 
 def _shared(table: TextTable) -> SharedNumbers | None:
@@ -214,41 +212,12 @@ def _shared(table: TextTable) -> SharedNumbers | None:
     return None if table.shared is None or table.shared.frame is not table.frame else table.shared
 
 
-def _numbered(table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
-    categories = [pl.Categories.random() for _ in names]
-    kinds = [pl.Categorical(each) for each in categories]  # which have to live until the texts have been taken
-    queries = [
-        (table.text(name).cast(kind).to_physical() + 1).fill_null(0).alias(str(number))
-        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
-    pieces: list[list[pl.Series]] = [[] for _ in names]
-    for batch in table.frame.select(queries).collect_batches(chunk_size=BATCH):
-        for own, codes in zip(pieces, batch.iter_columns(), strict=True):
-            own.append(_narrow(codes))
-    numbered = [_column(own, kind) for own, kind in zip(pieces, kinds, strict=True)]
-    return [_merged(column) for column in numbered] if table.normalize else numbered
-
-
-def _column(pieces: list[pl.Series], kind: pl.Categorical) -> NumberedColumn:
-    """The column of pieces, which are freed; every category of its kind is in one of them."""
-    codes = _joined(pieces)
-    pieces.clear()
-    most = whole(codes.max()) if len(codes) else 0
-    texts = pl.int_range(most, dtype=pl.UInt32, eager=True).cat.to(kind).cast(pl.String)
-    return NumberedColumn(Numbering(codes, most + 1), texts)
-
-
-def _narrow(codes: pl.Series) -> pl.Series:
-    """Numbers in as few bytes as they take."""
-    most = whole(codes.max()) if len(codes) else 0
-    return codes.cast(next(kind for size, kind in _TYPES if most < size))
-
-
-def _joined(pieces: Sequence[pl.Series]) -> pl.Series:
-    """The pieces one after the other, in the widest type among them."""
-    types = [kind for _, kind in _TYPES]
-    widest = max((types.index(piece.dtype) for piece in pieces), default=0)
-    return pl.concat([pl.Series([], dtype=types[widest]), *(piece.cast(types[widest]) for piece in pieces)]).rechunk()
+def _read(table: TextTable, shown: Sequence[str], others: Sequence[str]) -> tuple[ShownColumns, list[NumberedColumn]]:
+    """Columns side by side, and others by themselves, in one pass."""
+    own, columns = read_columns(table.frame, [*map(table.text, shown)], [*map(table.text, others)])
+    if not table.normalize:
+        return own, columns
+    return replace(own, of_runs=[_merged(each) for each in own.of_runs]), [_merged(each) for each in columns]
 
 
 def _merged(column: NumberedColumn) -> NumberedColumn:
@@ -265,16 +234,12 @@ def _merged(column: NumberedColumn) -> NumberedColumn:
     return NumberedColumn(Numbering(number.gather(column.numbers.of_row), len(known) + 1), known)
 
 
-def _hidden(
-    columns: Sequence[NumberedColumn], suppressed: str, blank: Sequence[bool], classes: Numbering
-) -> int | None:
+def _hidden(shown: ShownColumns, suppressed: str, blank: Sequence[bool], classes: Numbering) -> int | None:
     """The number of the class that shows nothing. `blank`: whether it is a null of a column that shows nothing."""
-    codes = [-1 if null else column.texts.index_of(suppressed) for column, null in zip(columns, blank, strict=True)]
-    if None in codes:
-        return None
-    frame = pl.DataFrame([column.numbers.of_row.alias(str(number)) for number, column in enumerate(columns)])
-    same = [pl.col(str(number)) == code + 1 for number, code in enumerate(codes) if code is not None]
-    first = frame.select(pl.all_horizontal(same)).to_series().index_of(True)
+    pairs = zip(shown.of_runs, blank, strict=True)
+    places = [-1 if null else column.texts.index_of(suppressed) for column, null in pairs]
+    codes = [place + 1 for place in places if place is not None]
+    first = shown.first(codes) if len(codes) == len(places) else None
     return None if first is None else whole(classes.of_row[first])
 
 

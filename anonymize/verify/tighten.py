@@ -21,10 +21,11 @@ from typing import Literal
 import polars as pl
 
 from anonymize.verify.cells import CellTemplates, number_of
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.order import SAMPLE, is_sample, is_sorted, sample
 from anonymize.verify.spans import Cells, keys_of, shown_texts, stated_ends, with_null
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable, numbered
+from anonymize.verify.table import TextRows, TextTable, numbered
 from anonymize.verify.verdict import NarrowedAttribute
 
 EVIDENCE = 20

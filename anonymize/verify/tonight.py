@@ -13,6 +13,7 @@ from functools import partial
 
 import polars as pl
 
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.series import (
@@ -25,7 +26,7 @@ from anonymize.verify.series import (
     over_time,
     results_of,
 )
-from anonymize.verify.table import NumberedColumn, TextRows, TextTable, entries_of, numbered
+from anonymize.verify.table import TextRows, TextTable, entries_of, numbered
 from anonymize.verify.twins import compares
 from anonymize.verify.verdict import Check, Subject, Tree
 

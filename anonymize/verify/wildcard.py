@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.table import NumberedColumn, TextRows, entries_of, values_of
+from anonymize.verify.columns import NumberedColumn
+from anonymize.verify.table import TextRows, entries_of, values_of
 from anonymize.verify.verdict import Subject
 
 ENTRIES = 20_000_000

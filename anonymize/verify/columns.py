@@ -1,0 +1,161 @@
+"""Columns of texts as numbers, in one streaming pass over a table that keeps the numbers alone.
+
+A release is mostly in the order of what it shows, and rows that show the same stand side by side. Of columns that are
+wanted together a batch is parted into runs of such rows, which takes a comparison of each text with the one above it,
+and only the first row of a run is numbered. Nothing depends on the order: runs that come again have the same numbers,
+and where hardly any neighbours are alike, every row is a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from anonymize.verify.numbering import Numbering, together, whole
+
+_TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
+"""Types of numbers, and what these have to be below."""
+
+BATCH = 100_000
+"""Rows whose text is in memory at once."""
+
+
+@dataclass(frozen=True)
+class NumberedColumn:
+    """A column of texts: 0 for a null, else 1 + the position among `texts`."""
+
+    numbers: Numbering
+    texts: pl.Series
+
+    def gathered(self, rows: pl.Series) -> NumberedColumn:
+        """The column of some rows."""
+        return NumberedColumn(Numbering(self.numbers.of_row.gather(rows), self.numbers.span), self.texts)
+
+
+@dataclass(frozen=True)
+class ShownColumns:
+    """Columns side by side, by runs of neighbouring rows that show the same in all of them.
+
+    `of_runs`: the columns of the runs. `begins` (rows,): whether a run begins at a row; None: each row is one.
+    """
+
+    of_runs: Sequence[NumberedColumn]
+    begins: pl.Series | None
+
+    @cached_property
+    def together(self) -> Numbering:
+        """Dense numbers of what the rows show, with their counts."""
+        shown = together([column.numbers for column in self.of_runs])
+        if self.begins is None or shown.counts is None:
+            return shown
+        lengths = self._starts.diff(null_behavior="drop").append(pl.Series([len(self.begins)]) - self._starts[-1])
+        of_number = pl.DataFrame({"number": shown.of_row, "rows": lengths}).group_by("number").agg(pl.col("rows").sum())
+        counts = of_number.sort("number")["rows"].cast(pl.UInt32)
+        return Numbering(shown.of_row.gather(self._run_of_row), shown.span, counts)
+
+    @property
+    def of_rows(self) -> list[NumberedColumn]:
+        """The columns of the rows."""
+        if self.begins is None:
+            return list(self.of_runs)
+        runs = self._run_of_row
+        return [column.gathered(runs) for column in self.of_runs]
+
+    def first(self, codes: Sequence[int]) -> int | None:
+        """The first row that has these numbers in the columns; None where none has."""
+        frame = pl.DataFrame([column.numbers.of_row.alias(str(place)) for place, column in enumerate(self.of_runs)])
+        same = [pl.nth(place) == code for place, code in enumerate(codes)]
+        run = frame.select(pl.all_horizontal(same)).to_series().index_of(True)
+        return run if run is None or self.begins is None else whole(self._starts[run])
+
+    @property
+    def _run_of_row(self) -> pl.Series:
+        assert self.begins is not None
+        return self.begins.cum_sum() - 1
+
+    @cached_property
+    def _starts(self) -> pl.Series:
+        assert self.begins is not None
+        return self.begins.arg_true().cast(pl.Int64)
+
+
+def read_columns(
+    frame: pl.LazyFrame, shown: Sequence[pl.Expr], others: Sequence[pl.Expr], *, batch: int = BATCH
+) -> tuple[ShownColumns, list[NumberedColumn]]:
+    """The texts `shown` side by side, and each of the `others` by itself; `batch` rows are read at once."""
+    categories = [pl.Categories.random() for _ in others]
+    queries = [
+        _codes(text, known).alias(f"{place}#")
+        for place, (text, known) in enumerate(zip(others, categories, strict=True))
+    ]
+    texts = [text.alias(str(place)) for place, text in enumerate(shown)]
+    pieces: list[list[pl.Series]] = [[] for _ in others]
+    runs = _Runs(len(shown))
+    for rows in frame.select([*texts, *queries]).collect_batches(chunk_size=batch):
+        for own, codes in zip(pieces, rows.get_columns()[len(shown) :], strict=True):
+            own.append(_narrow(codes))
+        if shown:
+            runs.add(rows[:, : len(shown)])
+    return runs.columns(), [_column(own, known) for own, known in zip(pieces, categories, strict=True)]
+
+
+class _Runs:
+    """What takes the batches of columns that are shown side by side."""
+
+    def __init__(self, columns: int) -> None:
+        self._categories = [pl.Categories.random() for _ in range(columns)]
+        self._queries = [_codes(pl.nth(place), known) for place, known in enumerate(self._categories)]
+        self._pieces: list[list[pl.Series]] = [[] for _ in range(columns)]
+        self._begins: list[pl.Series] = []
+        self._alike = True
+
+    def add(self, texts: pl.DataFrame) -> None:
+        """Takes the next rows. Once hardly any neighbours are alike, no more are compared."""
+        begins = _begins(texts) if self._alike else pl.repeat(True, texts.height, dtype=pl.Boolean, eager=True)
+        self._alike = whole(begins.sum()) * 2 <= texts.height
+        firsts = texts.filter(begins)
+        for own, column in zip(self._pieces, firsts.select(self._queries).iter_columns(), strict=True):
+            own.append(_narrow(column))
+        self._begins.append(begins)
+
+    def columns(self) -> ShownColumns:
+        """The columns, once all rows have been taken."""
+        begins = pl.concat([pl.Series([], dtype=pl.Boolean), *self._begins]).rechunk()
+        columns = [_column(own, known) for own, known in zip(self._pieces, self._categories, strict=True)]
+        return ShownColumns(columns, None if begins.all() else begins)
+
+
+def _begins(texts: pl.DataFrame) -> pl.Series:
+    """Whether each row shows something else than the one before it, as the first one does."""
+    differs = pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))
+    return texts.select(differs | (pl.int_range(pl.len()) == 0)).to_series()
+
+
+def _codes(text: pl.Expr, categories: pl.Categories) -> pl.Expr:
+    """The numbers of texts. What the categories know lasts as long as this does."""
+    return (text.cast(pl.Categorical(categories)).to_physical() + 1).fill_null(0)
+
+
+def _column(pieces: list[pl.Series], categories: pl.Categories) -> NumberedColumn:
+    """The column of pieces, which are freed; every category is in one of them."""
+    codes = _joined(pieces)
+    pieces.clear()
+    most = whole(codes.max()) if len(codes) else 0
+    texts = pl.int_range(most, dtype=pl.UInt32, eager=True).cat.to(pl.Categorical(categories)).cast(pl.String)
+    return NumberedColumn(Numbering(codes, most + 1), texts)
+
+
+def _narrow(codes: pl.Series) -> pl.Series:
+    """Numbers in as few bytes as they take."""
+    most = whole(codes.max()) if len(codes) else 0
+    return codes.cast(next(kind for size, kind in _TYPES if most < size))
+
+
+def _joined(pieces: Sequence[pl.Series]) -> pl.Series:
+    """The pieces one after the other, in the widest type among them."""
+    types = [kind for _, kind in _TYPES]
+    widest = max((types.index(piece.dtype) for piece in pieces), default=0)
+    return pl.concat([pl.Series([], dtype=types[widest]), *(piece.cast(types[widest]) for piece in pieces)]).rechunk()

@@ -1,0 +1,78 @@
+"""Columns of texts as numbers, against tuples of texts: wherever batches end, whether neighbours are alike or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
+
+Row = tuple[str | None, str | None, str | None]
+TEXTS = st.sampled_from(["a", "b", "", None])
+NAMES = ("one", "two", "three")
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> list[Row]:
+    """Rows, in order or not, some of them several times over."""
+    rows = draw(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=12))
+    rows = [row for row in rows for _ in range(draw(st.integers(1, 4)))]
+    return sorted(rows, key=str) if draw(st.booleans()) else rows
+
+
+def read(rows: list[Row], batch: int) -> tuple[ShownColumns, list[NumberedColumn]]:
+    frame = pl.LazyFrame(rows, schema=dict.fromkeys(NAMES, pl.String), orient="row")
+    return read_columns(frame, [pl.col("one"), pl.col("two")], [pl.col("three")], batch=batch)
+
+
+def texts_of(column: NumberedColumn) -> list[str | None]:
+    known = [None, *column.texts]
+    return [known[number] for number in column.numbers.of_row]
+
+
+@given(drawn(), st.integers(1, 9))
+def test_every_row_has_the_number_of_its_texts(rows: list[Row], batch: int) -> None:
+    shown, others = read(rows, batch)
+    columns = [*shown.of_rows, *others]
+    assert list(zip(*map(texts_of, columns), strict=True)) == rows
+    assert all(column.texts.is_unique().all() for column in columns)
+
+
+@given(drawn(), st.integers(1, 9))
+def test_rows_are_counted_by_what_they_show_together(rows: list[Row], batch: int) -> None:
+    together = read(rows, batch)[0].together
+    pairs = [(one, two) for one, two, _ in rows]
+    number_of = dict(zip(pairs, together.of_row, strict=True))
+    assert [number_of[pair] for pair in pairs] == together.of_row.to_list()
+    counts = {number_of[pair]: count for pair, count in Counter(pairs).items()}
+    assert dict(together.runs().iter_rows()) == counts
+    assert sorted(counts) == list(range(len(counts)))
+
+
+@given(drawn(), st.integers(1, 9))
+def test_the_first_row_that_shows_something(rows: list[Row], batch: int) -> None:
+    shown = read(rows, batch)[0]
+    columns = shown.of_rows
+    for row, (one, two, _) in enumerate(rows):
+        codes = [column.numbers.of_row[row] for column in columns]
+        assert shown.first(codes) == [pair[:2] for pair in rows].index((one, two))
+    assert shown.first([9, 9]) is None
+
+
+def test_neighbours_that_are_alike_are_one_run() -> None:
+    rows: list[Row] = [("a", "b", None)] * 5 + [("a", None, None)] * 3 + [("a", "b", None)] * 4
+    shown = read(rows, 100)[0]
+    assert [len(column.numbers.of_row) for column in shown.of_runs] == [3, 3]
+    assert shown.together.counts is not None
+    assert sorted(shown.together.counts) == [3, 9]
+
+
+def test_no_runs_are_looked_for_where_hardly_any_neighbours_are_alike() -> None:
+    rows: list[Row] = [("a", "b", None), ("b", "a", None)] * 5 + [("a", "b", None)] * 10
+    shown = read(rows, 10)[0]
+    assert shown.begins is None
+    assert shown.together.counts is not None
+    assert sorted(shown.together.counts) == [5, 15]
