@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -35,8 +34,8 @@ from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.spec.columns import Definition
-from anonymize.spec.hierarchy import Dates, Mask, Prefix, Rare, Times
 from anonymize.spec.hierarchy import Intervals as IntervalsSource
+from anonymize.spec.hierarchy import Mask, Parts, Prefix, Rare
 
 _LIMIT = 2.0**52  # intervals are numbered exactly up to here
 _CHARACTERS = 1 << 30  # the labels of a masked column have fewer
@@ -80,9 +79,8 @@ def build(
         steps = mask(source.mask, _width(name, values))
     elif isinstance(source, Prefix):
         steps = prefix(source.prefix)
-    elif isinstance(source, Dates | Times):
-        noun: Literal["dates", "times"] = "dates" if isinstance(source, Dates) else "times"
-        steps = _moments(name, values, Moments(noun, source.levels, source.format))
+    elif isinstance(source, Parts):
+        steps = _moments(name, values, Moments(source.KEY, source.levels, source.format))
     elif isinstance(source, Rare):
         steps = [_pooling(name, values, source.rare.label, frequent)]
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)

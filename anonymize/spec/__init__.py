@@ -2,7 +2,7 @@
 
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
-from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Prefix, Rare, Times
+from anonymize.spec.hierarchy import Flat, HierarchySource, Intervals, Mask, Parts, Prefix, Rare
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import Input, ModelEntry, Output, Privacy, Spec
@@ -15,7 +15,6 @@ from anonymize.spec.workload import Condition, Workload
 __all__ = [
     "UNKNOWN",
     "Condition",
-    "Dates",
     "Flat",
     "HierarchySource",
     "Input",
@@ -25,6 +24,7 @@ __all__ = [
     "Missing",
     "ModelEntry",
     "Output",
+    "Parts",
     "Place",
     "Prefix",
     "Privacy",
@@ -35,7 +35,6 @@ __all__ = [
     "RuleRange",
     "Sensitive",
     "Spec",
-    "Times",
     "Workload",
     "load",
     "make",

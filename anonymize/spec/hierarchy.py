@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -156,40 +156,45 @@ _LEVELS_KIND = Discriminator(
 )
 
 
-class Dates(Entry):
+class Parts(Entry):
+    """Dates or times of day by their parts: `KEY` has levels, or a format and levels."""
+
+    KEY: ClassVar[Literal["dates", "times"]]
+
+    @property
+    def _entry(self) -> FormattedDates | FormattedTimes | tuple[DatePart | TimePart, ...]:
+        entry: FormattedDates | FormattedTimes | tuple[DatePart | TimePart, ...] = getattr(self, self.KEY)
+        return entry
+
+    @property
+    def levels(self) -> tuple[DatePart | TimePart, ...]:
+        """What each is coarsened to."""
+        return self._entry if isinstance(self._entry, tuple) else self._entry.levels
+
+    @property
+    def format(self) -> str | None:
+        """How each is written; None: as ISO has it."""
+        return None if isinstance(self._entry, tuple) else self._entry.format
+
+
+class Dates(Parts):
     """Parts of a date: an ISO one (2024-03-18), with or without a time after it, or one of another format."""
+
+    KEY = "dates"
 
     dates: Annotated[Annotated[DateLevels, Tag("levels")] | Annotated[FormattedDates, Tag("settings")], _LEVELS_KIND]
     """What a date is coarsened to, from fine to coarse: [month, year]; or {format: "%d.%m.%Y", levels: [month,
     year]}."""
 
-    @property
-    def levels(self) -> tuple[DatePart, ...]:
-        """What a date is coarsened to."""
-        return self.dates.levels if isinstance(self.dates, FormattedDates) else self.dates
 
-    @property
-    def format(self) -> str | None:
-        """How a date is written; None: as ISO has it."""
-        return self.dates.format if isinstance(self.dates, FormattedDates) else None
-
-
-class Times(Entry):
+class Times(Parts):
     """Parts of a time of day (14:35, 14:35:10)."""
+
+    KEY = "times"
 
     times: Annotated[Annotated[TimeLevels, Tag("levels")] | Annotated[FormattedTimes, Tag("settings")], _LEVELS_KIND]
     """What a time of day is coarsened to, from fine to coarse: [hour, six-hours]; or {format: "%I:%M %p", levels:
     [hour, half-day]}."""
-
-    @property
-    def levels(self) -> tuple[TimePart, ...]:
-        """What a time is coarsened to."""
-        return self.times.levels if isinstance(self.times, FormattedTimes) else self.times
-
-    @property
-    def format(self) -> str | None:
-        """How a time is written; None: as ISO has it."""
-        return self.times.format if isinstance(self.times, FormattedTimes) else None
 
 
 class Pool(Entry):

@@ -13,7 +13,7 @@ from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, N
 from anonymize.recoding.saved.places import MISSING
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails, Window
-from anonymize.spec import Dates, Mask, Output, Prefix, QuasiIdentifier, Rare, Times
+from anonymize.spec import Mask, Output, Parts, Prefix, QuasiIdentifier, Rare
 from anonymize.table import Attribute
 
 
@@ -121,6 +121,6 @@ def _builder(hierarchy: Taxonomy, definition: QuasiIdentifier) -> Builder | None
         return Builder(prefix=source.prefix)
     if isinstance(source, Rare):
         return Builder(rare=source.rare.label)
-    if isinstance(source, Times):
-        return Builder(times=source.levels, format=source.format)
-    return Builder(dates=source.levels, format=source.format) if isinstance(source, Dates) else None
+    if isinstance(source, Parts):
+        return Builder.model_validate({source.KEY: source.levels, "format": source.format})
+    return None
