@@ -6,13 +6,12 @@ others stay (see `lines`); if that comes near the best set, through every attrib
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.algorithms.optimize.lines import BIG, Line
-from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.algorithms.optimize.walk import LocalWalk
 from anonymize.classes import Bools
 
@@ -29,13 +28,10 @@ class LineBlocks(LocalWalk):
     PATIENCE = 24
     RESTARTS = 40
 
-    _cells: SizedCells = field(init=False)
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         assert self.problem.sized is not None
         self._cells = self.problem.sized.joined(self.allset)[0]
-        self._random = np.random.default_rng(0)
-        self._choice = np.flatnonzero(self.allset)
         self._owner = self.problem.splits.attribute
         self._attributes = np.unique(self._owner[self._choice])
 

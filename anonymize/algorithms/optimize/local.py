@@ -32,10 +32,9 @@ class Local(LocalWalk):
     until: Ints = field(init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.mask = np.zeros(self.problem.splits.count, np.bool_)
         self.until = np.zeros(len(self.mask), np.int64)
-        self._random = np.random.default_rng(0)
-        self._choice = np.flatnonzero(self.allset)
 
     def restart(self) -> None:
         """Goes on from the best set."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.classes import Bools
@@ -13,7 +15,7 @@ from anonymize.classes import Bools
 @dataclass
 class LocalWalk:
     """A search step by step within an `allset`. `idle`: steps since the best set was last bettered; after `PATIENCE` of
-    them it has settled, after `RESTARTS` times as many it is stuck."""
+    them it has settled, after `RESTARTS` times as many it is stuck. Chance has a fixed seed."""
 
     PATIENCE: ClassVar[int]
     RESTARTS: ClassVar[int]
@@ -23,6 +25,10 @@ class LocalWalk:
     allset: Bools
     steps: int = 0
     idle: int = 0
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng(0)
+        self._choice = np.flatnonzero(self.allset)
 
     @property
     def settled(self) -> bool:
