@@ -50,22 +50,19 @@ COLUMNS = ("salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", 
 
 @dataclass(frozen=True)
 class Between:
-    """low <= attribute <= high."""
+    """That an attribute is between two numbers, or one of them."""
 
     attribute: str
-    low: int
-    high: int
+    bounds: tuple[int, int]
 
     def holds(self, columns: Columns) -> Bools:
         """(rows,) where it holds."""
-        values = columns[self.attribute]
-        return np.asarray((values >= self.low) & (values <= self.high))
+        (low, high), values = self.bounds, columns[self.attribute]
+        return np.asarray((values >= low) & (values <= high))
 
     def varied(self, random: np.random.Generator) -> Between:
         """The same attribute between two random numbers of its range."""
-        low, high = RANGES[self.attribute]
-        first, last = sorted(random.integers(low, high, 2, endpoint=True).tolist())
-        return replace(self, low=first, high=last)
+        return replace(self, bounds=_two_of(RANGES[self.attribute], random))
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,8 @@ class Banded:
 
     def varied(self, random: np.random.Generator) -> Banded:
         """The function with every constant drawn anew, uniformly over the range of its attribute."""
-        first, second = sorted(random.integers(*RANGES["age"], 2, endpoint=True).tolist())
-        return Banded(tuple(test.varied(random) for test in self.bands), (first, second))
+        ages = _two_of(RANGES["age"], random)
+        return Banded(tuple(test.varied(random) for test in self.bands), ages)
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,13 @@ class Disposable:
 
 
 def _each(attribute: str, *bounds: tuple[int, int]) -> tuple[Between, ...]:
-    return tuple(Between(attribute, low, high) for low, high in bounds)
+    return tuple(Between(attribute, each) for each in bounds)
+
+
+def _two_of(span: tuple[int, int], random: np.random.Generator) -> tuple[int, int]:
+    """Two numbers drawn uniformly between two others, or one of them, in ascending order."""
+    low, high = sorted(random.integers(*span, 2, endpoint=True).tolist())
+    return low, high
 
 
 _K = 1000

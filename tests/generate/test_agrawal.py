@@ -121,7 +121,7 @@ def test_varied_constants_stay_in_range(number: int) -> None:
     assert function.ages == tuple(sorted(function.ages))
     for test in tests:
         low, high = agrawal.RANGES[test.attribute]
-        assert low <= test.low <= test.high <= high
+        assert low <= test.bounds[0] <= test.bounds[1] <= high
 
 
 def test_perturbed_columns_move_a_little_and_stay_in_range() -> None:
