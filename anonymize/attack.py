@@ -44,7 +44,7 @@ from anonymize.link import released_row_of
 from anonymize.names import parameters_of
 from anonymize.publication import Files, named_by, reported
 from anonymize.report.head import head, spec_path, table_block
-from anonymize.request import Progress, Request
+from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
 
@@ -52,30 +52,23 @@ UNITS = "rows are attacked, not individuals: the spec has the unit {}, which a r
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Companions):
     """What `attack` was asked for.
 
-    `released`: path of the release. `original`: path, None for the spec's. `link`: which row of the original each
-    released row is, as it was saved with the release. `control`: a table of people who are not in the release, with the
-    original's columns. `previous`: an earlier release of the same people; `series`, `key`: or the state of a series
-    that the release is in, by which all earlier ones are found, and its key, by which their people are. `st`, `group`:
-    of a bucketized release the sensitive table, and the column of groups. `parameters`: path of those of a randomized
-    release, None for the file beside it, if there is one. `attackers`: of ATTACKERS, none for all.
-    `max_excess`: the most that the upper end of an interval may be, None to judge nothing. `targets`: how many people
-    are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
+    `released`: path of the release. `original`: path, None for the spec's. `control`: a table of people who are not in
+    the release, with the original's columns. `previous`: an earlier release of the same people; `series`, `key`: or the
+    state of a series that the release is in, by which all earlier ones are found, and its key, by which their people
+    are. `attackers`: of ATTACKERS, none for all. `max_excess`: the most that the upper end of an interval may be, None
+    to judge nothing. `targets`: how many people are attacked, drawn with `seed`. `reports`: paths, the kind by suffix.
     """
 
     spec: Spec
     released: str
     original: str | None = None
-    link: str | None = None
     control: str | None = None
     previous: str | None = None
     series: str | None = None
     key: str | None = None
-    st: str | None = None
-    group: str | None = None
-    parameters: str | None = None
     attackers: Sequence[str] = ()
     max_excess: float | None = None
     targets: int = 2000

@@ -38,7 +38,7 @@ from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
 from anonymize.report.data import required_k
 from anonymize.report.head import head, spec_path, table_block
-from anonymize.request import Progress
+from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
@@ -47,14 +47,12 @@ from anonymize.verify.risk import classes_block
 
 
 @dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Companions):
     """What `evaluate` was asked for.
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
     the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
-    which ones, but for these two; `query_file`: of a list of queries in their place. `st`, `group`: of a bucketized
-    release the sensitive table, and the column of groups. `link`: which row of the original each released row is, as it
-    was saved with the release. `parameters`, `method`: of a randomized release the file of its parameters, and how it
+    which ones, but for these two; `query_file`: of a list of queries in their place. `method`: how a randomized release
     is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
     compared. `threads`: by how many of them it is measured.
     """
@@ -67,10 +65,6 @@ class Evaluate:
     query_plan: QueryPlan = field(default_factory=QueryPlan)
     query_file: str | None = None
     seed: int = 0
-    st: str | None = None
-    group: str | None = None
-    link: str | None = None
-    parameters: str | None = None
     method: Method | None = None
     models: Protocol | None = None
     tree: TreePlan | None = None

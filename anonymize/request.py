@@ -13,6 +13,21 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """(stage, rows done, rows in all)"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Companions:
+    """What a release that is measured or attacked may have beside it.
+
+    `link`: which row of the original each released row is, as it was saved with the release. `st`, `group`: of a
+    bucketized release the sensitive table, and the column of groups. `parameters`: path of those of a randomized
+    release, None for the file beside it, if there is one.
+    """
+
+    link: str | None = None
+    st: str | None = None
+    group: str | None = None
+    parameters: str | None = None
+
+
 @dataclass(frozen=True)
 class Request:
     """A spec, an algorithm, and where things come from and go to.
