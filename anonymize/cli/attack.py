@@ -9,13 +9,14 @@ import click
 from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import completing
-from anonymize.cli.kinds import PATH, file_option
+from anonymize.cli.kinds import PATH, count_option, file_option, share_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
     INPUT,
     MEASURING,
     REPORTS,
+    SEED,
     SPEC,
     SpecCommand,
     use_threads,
@@ -50,15 +51,12 @@ if TYPE_CHECKING:
         help="Only these, parted by commas.  [default: all]",
         shell_complete=completing(known_attackers, listed=True),
     ),
-    click.option(
+    share_option(
         "--max-excess",
-        type=click.FloatRange(0, 1),
         help="Exit 1 where the upper end of an interval of the excess is above this.",
     ),
-    click.option(
-        "--targets", type=click.IntRange(min=1), default=2000, show_default=True, help="Targets who are attacked."
-    ),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
+    count_option("--targets", least=1, default=2000, help="Targets who are attacked."),
+    SEED,
     *FORM,
     REPORTS,
     FORCE,

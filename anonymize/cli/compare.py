@@ -12,7 +12,7 @@ import click
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import file_option, flag_option
+from anonymize.cli.kinds import count_option, file_option, flag_option
 from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
 
 if TYPE_CHECKING:
@@ -54,20 +54,16 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     ),
     click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; that of the spec by default."),
     INPUT,
-    click.option(
-        "-j", "--processes", type=click.IntRange(min=1), help="Releases made at a time; one per core by default."
-    ),
+    count_option("-j", "--processes", least=1, help="Releases made at a time; one per core by default."),
     click.option(
         "--pick",
         callback=_pick,
         metavar="RULE",
         help="Print only the choice for each k: lowest-loss, or 'fastest-within 5%'.",
     ),
-    click.option(
+    count_option(
         "--queries",
-        type=click.IntRange(min=0),
         default=0,
-        show_default=True,
         help="Random COUNT queries: also the median of their relative errors.",
     ),
     click.option(

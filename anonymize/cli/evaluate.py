@@ -9,7 +9,7 @@ import click
 
 from anonymize.cli.completing import algorithms, completing, learners
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.kinds import PATH, choice_option, count_option, file_option, flag_option, share_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -18,6 +18,7 @@ from anonymize.cli.options import (
     METHODS,
     OVERRIDES,
     REPORTS,
+    SEED,
     SpecCommand,
     nearby_spec,
     use_threads,
@@ -35,9 +36,7 @@ from anonymize.names import split
     click.argument("released", type=PATH, required=False),
     INPUT,
     *OVERRIDES,
-    click.option(
-        "--queries", type=click.IntRange(min=0), default=1000, show_default=True, help="Random COUNT queries."
-    ),
+    count_option("--queries", default=1000, help="Random COUNT queries."),
     *QUERY_OPTIONS,
     *BUCKETIZED,
     file_option("--parameters", help="The parameters of a randomized release.  [default: beside it]"),
@@ -55,16 +54,11 @@ from anonymize.names import split
         shell_complete=completing(algorithms),
     ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
-    click.option(
-        "--folds",
-        type=click.IntRange(min=2),
-        default=10,
-        show_default=True,
-        help="Number of folds of the cross-validation.",
-    ),
-    click.option(
+    count_option("--folds", least=2, default=10, help="Number of folds of the cross-validation."),
+    share_option(
         "--test-share",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        min_open=True,
+        max_open=True,
         help="One split instead of folds: the share of rows that models are tested on.",
     ),
     click.option(
@@ -76,7 +70,7 @@ from anonymize.names import split
         shell_complete=completing(learners),
     ),
     flag_option("--projection", help="Also train models without the attributes that tell most."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."),
+    SEED,
     click.option(
         "--format",
         "form",

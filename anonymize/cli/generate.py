@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.exits import reporting
-from anonymize.cli.kinds import file_option
+from anonymize.cli.kinds import count_option, file_option, share_option
 from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 EVERY = "all"
 """What --vary means without a value."""
 TABLE = (
-    click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="Rows of the table."),
-    click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same table; random by default."),
+    count_option("--rows", default=1000, help="Rows of the table."),
+    count_option("--seed", help="The same seed gives the same table; random by default."),
     OUTPUT,
     OUTPUT_FORMAT,
     file_option("--spec", help="Also write a spec for the table, with its hierarchies beside it."),
@@ -63,11 +63,9 @@ def generate() -> None:
         metavar="[N,...]",
         help="Draw the constants of these functions at random; without N, of all given functions that have constants.",
     ),
-    click.option(
+    share_option(
         "--perturb",
-        type=click.FloatRange(0, 1),
         default=0.0,
-        show_default=True,
         metavar="SHARE",
         help="Noise on amounts and ages, as a share of their range, after the groups are known.",
     ),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from anonymize.cli.kinds import PATH, Command, choice_option, file_option, flag_option
+from anonymize.cli.kinds import PATH, Command, choice_option, count_option, file_option, flag_option
 from anonymize.names import SUFFIXES
 
 
@@ -101,7 +101,8 @@ MEMORY = (
     ),
     file_option("--tmp", help="Folder of these files.  [default: the system's for temporary files]"),
 )
-THREADS = click.option("--threads", type=click.IntRange(min=1), help="Number of threads; one per core by default.")
+SEED = count_option("--seed", default=0, help="Seed of what is random.")
+THREADS = count_option("--threads", least=1, help="Number of threads; one per core by default.")
 MEASURING = (THREADS, QUIET, COLOR)
 """The last options of commands that measure."""
 

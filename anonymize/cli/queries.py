@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.kinds import Command, file_option, flag_option
+from anonymize.cli.kinds import Command, count_option, file_option, flag_option, share_option
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ QUERY_OPTIONS = (
     chosen_columns(
         "--query-attributes", "attributes", help="The quasi-identifiers that queries restrict.  [default: all]"
     ),
-    click.option(
+    share_option(
         "--query-selectivity",
         "selectivity",
-        type=click.FloatRange(0, 1, min_open=True),
+        min_open=True,
         help="Share of the joint domain that a query covers.  [default: ranges of any length]",
     ),
     flag_option("--query-points", "points", help="Ask for the values of random rows, not for ranges."),
@@ -67,12 +67,11 @@ QUERY_OPTIONS = (
         default=0.0,
         help="Sanity bound: rows below which no true count is taken to be in a relative error.",
     ),
-    click.option(
+    count_option(
         "--query-seeds",
         "repeats",
-        type=click.IntRange(min=1),
+        least=1,
         default=1,
-        show_default=True,
         help="Draw the queries from so many seeds, of which --seed is the first.",
     ),
     file_option("--query-file", help="A YAML list of queries, in place of random ones."),

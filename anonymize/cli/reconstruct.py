@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from anonymize.cli.completing import columns, completing
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, share_option
 from anonymize.cli.options import METHODS, QUIET, THREADS, use_threads, with_options
 
 
@@ -36,11 +36,11 @@ from anonymize.cli.options import METHODS, QUIET, THREADS, use_threads, with_opt
         default="table",
         help="What standard errors are about: the table that was distorted, or the population it was drawn from.",
     ),
-    click.option(
+    share_option(
         "--confidence",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        min_open=True,
+        max_open=True,
         default=0.95,
-        show_default=True,
         help="Confidence level of the intervals of counts.",
     ),
     click.option("--separator", help="Separator of a CSV.  [default: as the parameters say]"),

@@ -11,7 +11,7 @@ import click
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import file_option, flag_option
+from anonymize.cli.kinds import count_option, file_option, flag_option
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -55,9 +55,7 @@ FURTHER_OPTIONS = (
     file_option("--start-series", help="Begin a series of releases, kept in this file. It is private."),
     file_option("--after", help="The next release of the series that is kept in this file."),
     file_option("--key", help="The key of the series, a file of `anonymize key make`."),
-    click.option(
-        "--seed", type=click.IntRange(min=0), help="Seed of all random numbers; the system's entropy by default."
-    ),
+    count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
     THREADS,
     flag_option(
         "--public-report",

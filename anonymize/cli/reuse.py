@@ -9,7 +9,7 @@ import click
 
 from anonymize.cli.engine import ENGINE, check_engine, recode_there
 from anonymize.cli.exits import reporting
-from anonymize.cli.kinds import PATH, file_option
+from anonymize.cli.kinds import PATH, count_option, file_option
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -30,7 +30,7 @@ from anonymize.cli.options import (
     OUTPUT,
     OUTPUT_FORMAT,
     REPORTS,
-    click.option("--seed", type=click.IntRange(min=0), help="Seed of the shuffle, if the release was shuffled."),
+    count_option("--seed", help="Seed of the shuffle, if the release was shuffled."),
     FORCE,
     *ENGINE,
     THREADS,

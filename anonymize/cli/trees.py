@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import completing, targets
+from anonymize.cli.kinds import count_option, share_option
 from anonymize.cli.queries import chosen_columns
 from anonymize.errors import UsageError
 
@@ -20,18 +21,14 @@ TREE_OPTIONS = (
         help="Compare the first splits of a decision tree for a target.",
         shell_complete=completing(targets),
     ),
-    click.option(
-        "--tree-depth", type=click.IntRange(1, 12), help="Conditions in a row, at most, of the tree.  [default: 3]"
-    ),
+    count_option("--tree-depth", least=1, most=12, help="Conditions in a row, at most, of the tree.  [default: 3]"),
     chosen_columns("--tree-columns", help="The quasi-identifiers that the tree asks.  [default: all]"),
-    click.option(
+    share_option(
         "--support-within",
-        type=click.FloatRange(0, 1),
         help="A pattern survives if as many rows show it, within this share of them.  [default: 0.1]",
     ),
-    click.option(
+    share_option(
         "--confidence-within",
-        type=click.FloatRange(0, 1),
         help="... and as large a share of these has its label, within so much of it.  [default: 0.05]",
     ),
 )
