@@ -72,7 +72,13 @@ def release(
     folder = _needed("release", checkpoint)
     model = specs.override(model_of(spec), **settings)
     search = search_of(algorithm, options, EngineLimits(part_rows, most_combinations or MOST_COMBINATIONS), seed)
-    request = EngineRequest(model, search, folder, most_values or MOST_VALUES, allow_unsafe)
+    request = EngineRequest(
+        spec=model,
+        search=search,
+        checkpoint=folder,
+        most_values=most_values or MOST_VALUES,
+        allow_unsafe=allow_unsafe,
+    )
     return release_on_engine(df, request)
 
 
@@ -106,9 +112,14 @@ def randomize(
     from anonymize.spark.learned import MOST_VALUES
     from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 
-    model, most = specs.override(model_of(spec), l=l), most_combinations or MOST_COMBINATIONS
-    folder = _needed("randomize", checkpoint)
-    request = EngineRandomize(model, Options(on, p), folder, most_values or MOST_VALUES, most, allow_unsafe)
+    request = EngineRandomize(
+        spec=specs.override(model_of(spec), l=l),
+        options=Options(on, p),
+        checkpoint=_needed("randomize", checkpoint),
+        most_values=most_values or MOST_VALUES,
+        most_combinations=most_combinations or MOST_COMBINATIONS,
+        allow_unsafe=allow_unsafe,
+    )
     made = randomize_on_engine(df, request)
     return made.rows, made.parameters, made.report
 

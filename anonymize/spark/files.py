@@ -133,8 +133,8 @@ def _search(request: Request) -> _Work:
     search = search_of(request.algorithm, request.options, EngineLimits(), request.seed)
 
     def work(df: DataFrame, folder: str) -> _Made:
-        own = EngineRequest(request.spec, search, folder, allow_unsafe=request.allow_unsafe)
-        return _Made(*release_on_engine(df, own))
+        task = EngineRequest(spec=request.spec, search=search, checkpoint=folder, allow_unsafe=request.allow_unsafe)
+        return _Made(*release_on_engine(df, task))
 
     return work
 
@@ -147,8 +147,10 @@ def _randomization(request: Request) -> tuple[list[str], _Work]:
         raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
 
     def work(df: DataFrame, folder: str) -> _Made:
-        own = EngineRandomize(request.spec, request.options, folder, allow_unsafe=request.allow_unsafe)
-        made = randomize_on_engine(df, own)
+        task = EngineRandomize(
+            spec=request.spec, options=request.options, checkpoint=folder, allow_unsafe=request.allow_unsafe
+        )
+        made = randomize_on_engine(df, task)
         text = json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n"
         return _Made(made.rows, made.report, [text])
 

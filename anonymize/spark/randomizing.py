@@ -25,9 +25,9 @@ from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
 from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
 from anonymize.spark.growing import EngineColumns
-from anonymize.spark.learned import MOST_VALUES, learn
+from anonymize.spark.learned import learn
 from anonymize.spark.report import algorithm_block, foot, head, output_block
-from anonymize.spark.road import check_columns
+from anonymize.spark.road import EngineTask, check_columns
 from anonymize.spec import Spec, resolve
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import ROWS, measure_counted
@@ -35,16 +35,12 @@ from anonymize.verify.randomized import ROWS, measure_counted
 NAME = "randomize"
 
 
-@dataclass(frozen=True)
-class EngineRandomize:
-    """What is asked of a randomized release on an engine; see `EngineRequest`."""
+@dataclass(frozen=True, kw_only=True)
+class EngineRandomize(EngineTask):
+    """What is asked of a randomized release."""
 
-    spec: Spec
     options: Options
-    checkpoint: str
-    most_values: int = MOST_VALUES
     most_combinations: int = MOST_COMBINATIONS
-    allow_unsafe: bool = False
 
 
 @dataclass(frozen=True)

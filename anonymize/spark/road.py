@@ -29,16 +29,22 @@ from anonymize.verify import THRESHOLD, Verdict, checks_of
 from anonymize.verify.counted import TextReading
 
 
-@dataclass(frozen=True)
-class EngineRequest:
-    """What is asked of a release on an engine. `checkpoint`: a folder that the engine and its workers can write to.
+@dataclass(frozen=True, kw_only=True)
+class EngineTask:
+    """What is asked of any release on an engine. `checkpoint`: a folder that the engine and its workers can write to.
     `most_values`: see `learn`."""
 
     spec: Spec
-    search: EngineSearch
     checkpoint: str
     most_values: int = MOST_VALUES
     allow_unsafe: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineRequest(EngineTask):
+    """What is asked of a release with equivalence classes."""
+
+    search: EngineSearch
 
 
 def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame, dict[str, Any]]:
