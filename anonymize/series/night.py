@@ -35,7 +35,7 @@ from anonymize.series.people import Tonight, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
 from anonymize.series.reserve import reserve_of
 from anonymize.series.search import NightSearch, Run, SeriesClasses
-from anonymize.series.state import InputFile, SeriesRelease, State
+from anonymize.series.state import SeriesRelease, State, TableFile
 from anonymize.series.stored import cells_of, continued, next_rows
 from anonymize.spec import resolve
 from anonymize.table import OutputFile, Source, Table, commit
@@ -237,7 +237,7 @@ class Night:
         request, table = self.request, draft.table
         link = None if request.save_link is None else os.path.abspath(request.save_link)
         name = FRAME if temporary.is_own(table.source.name) else table.source.name
-        source = InputFile(name, table.source.sha256, table.rows - self.tonight.kept)
+        source = TableFile(name, table.source.sha256, table.rows - self.tonight.kept)
         return SeriesRelease(
             path=os.path.abspath(request.output),
             sha256=files.table.sha256,

@@ -58,8 +58,8 @@ NOT_THERE = -1
 
 
 @dataclass(frozen=True)
-class InputFile:
-    """The table of a night."""
+class TableFile:
+    """A table of a night, its input or its release."""
 
     path: str
     sha256: str
@@ -67,13 +67,10 @@ class InputFile:
 
 
 @dataclass(frozen=True)
-class SeriesRelease:
+class SeriesRelease(TableFile):
     """A release of a series, as the state knows it; see the module. `people`: counts by name."""
 
-    path: str
-    sha256: str
-    rows: int
-    input: InputFile
+    input: TableFile
     link: str | None
     date: str
     algorithm: str
@@ -197,7 +194,7 @@ def _state(content: bytes) -> State:
 def _release(content: Mapping[str, Any]) -> SeriesRelease:
     known = {each.name: content[each.name] for each in fields(SeriesRelease)}
     levels = None if known["levels"] is None else tuple(known["levels"])
-    return SeriesRelease(**{**known, "input": InputFile(**content["input"]), "levels": levels})
+    return SeriesRelease(**{**known, "input": TableFile(**content["input"]), "levels": levels})
 
 
 def _check(state: State) -> None:

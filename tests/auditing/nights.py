@@ -11,7 +11,7 @@ import polars as pl
 from anonymize.link import Link, LinkedFile
 from anonymize.series.histories import carried_on
 from anonymize.series.key import Key
-from anonymize.series.state import InputFile, SeriesRelease, State, value_column
+from anonymize.series.state import SeriesRelease, State, TableFile, value_column
 from anonymize.table.files import sha256_of
 
 Night = Mapping[str, tuple[str, str]]
@@ -59,7 +59,7 @@ def _night(folder: Path, number: int, night: Night, links: bool, areas: Mapping[
         path=released.name,
         sha256=files[1].sha256,
         rows=len(names),
-        input=InputFile(original.name, files[0].sha256, len(names)),
+        input=TableFile(original.name, files[0].sha256, len(names)),
         link=link.name if links else None,
         date="2026-11-22T00:00:00+00:00",
         algorithm="mondrian",

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.series.state import InputFile, SeriesRelease, State, load
+from anonymize.series.state import SeriesRelease, State, TableFile, load
 
 
 def release(number: int) -> SeriesRelease:
@@ -20,7 +20,7 @@ def release(number: int) -> SeriesRelease:
         path=f"{number}.csv",
         sha256=str(number) * 64,
         rows=3,
-        input=InputFile("in.csv", "a" * 64, 4),
+        input=TableFile("in.csv", "a" * 64, 4),
         link=None,
         date="2026-11-22T00:00:00+00:00",
         algorithm="mondrian",
