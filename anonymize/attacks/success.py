@@ -16,7 +16,7 @@ PoPETs 2023, section 3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -35,10 +35,6 @@ class ExcessEstimate:
     value: float
     low: float
     high: float
-
-    def block(self) -> dict[str, float]:
-        """As it stands in a report."""
-        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 def wilson(successes: float, tries: int) -> ExcessEstimate:
@@ -115,10 +111,10 @@ class Success:
             "baseline": _rate(self.baseline),
             "control": None if control is None else {"targets": len(control)} | (_rate(control) or {}),
             "against": "baseline" if control is None else "control",
-            "excess": None if excess is None else excess.block(),
+            "excess": None if excess is None else asdict(excess),
             "figures": dict(self.figures),
         }
 
 
 def _rate(hits: Floats) -> dict[str, float] | None:
-    return wilson(float(hits.sum()), len(hits)).block() if len(hits) else None
+    return asdict(wilson(float(hits.sum()), len(hits))) if len(hits) else None
