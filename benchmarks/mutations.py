@@ -3,7 +3,7 @@
 A comparison takes in its bound or leaves it out, or says the opposite; `and` becomes `or`; a condition is turned round
 or left out; sums, products and sets are exchanged; a number grows by one; a truth is turned round; a function returns
 nothing; a call that is a statement is left out; a text reads otherwise, if that is asked for. Docstrings, annotations
-and `strict=` of zip stay: no behaviour hangs on them.
+and `strict=`, `frozen=` stay: no behaviour hangs on them.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _kept(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         spared: list[ast.AST | None] = []
         match node:
-            case ast.Expr(ast.Constant()) | ast.keyword(arg="strict"):
+            case ast.Expr(ast.Constant()) | ast.keyword(arg="strict" | "frozen"):
                 spared = [node]
             case ast.If(ast.Name("TYPE_CHECKING")):
                 spared = [node]

@@ -84,6 +84,14 @@ def test_a_name_may_be_one_that_a_pattern_matches() -> None:
         check_name(["age", "job"], "lab_7")
 
 
+def test_a_column_that_the_table_does_not_have_is_refused_whatever_pattern_it_matches(tmp_path: Path) -> None:
+    (tmp_path / "labs.csv").write_text("lab_1,lab_2\n1,2\n3,4\n")
+    labs = make({"version": 1, "quasi_identifiers": {"lab_*": {"type": "numeric"}}, "privacy": {"k": 2}}, PARAMETERS)
+    assert only(describe(labs, str(tmp_path / "labs.csv"), "lab_2")).name == "lab_2"
+    with pytest.raises(UsageError, match="'lab_7' is no quasi-identifier of the spec: it has lab_1, lab_2"):
+        describe(labs, str(tmp_path / "labs.csv"), "lab_7")
+
+
 def test_weights_of_nodes_are_written_to_yaml_alone(tmp_path: Path) -> None:
     made = spec(tmp_path)
     with Source.open(made, str(tmp_path / "t.csv")) as source:

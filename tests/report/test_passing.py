@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from anonymize.audit import Audit, audit
 from anonymize.privacy import PARAMETERS
-from anonymize.spec import make
+from anonymize.report.passing import PassingText
+from anonymize.spec import Missing, make
+from anonymize.verify.verdict import Uniqueness
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,43 @@ def test_an_empty_text_and_a_null_are_one_value_unless_texts_are_compared_as_the
     spec = make({**content, "insensitive": ["ward"], "privacy": {"k": 2}}, PARAMETERS)
     passing = audit(Audit(spec)).report["risk"]["passing"]
     assert passing["uniques"] * 6 == pytest.approx(uniques)
+
+
+def measured(frame: dict[str, list[str]], insensitive: list[str], **given: Any) -> Uniqueness:
+    """Of a table with an age and an illness; `p` is the column of pseudonyms."""
+    content = {"version": 1, "quasi_identifiers": {"age": {}}, "sensitive": {"ill": {}}, "privacy": {"k": 2}}
+    spec = make({**content, "insensitive": insensitive, "output": {"pseudonym": "p"}}, PARAMETERS)
+    missing = Missing(texts=("",), null=True)
+    return PassingText(pl.LazyFrame(frame), spec, {"age": ["age", "age_to"]}, missing, **given).measured()
+
+
+PEOPLE = {
+    "age": ["1", "1", "1", "2"],
+    "ill": ["a", "b", "b", "b"],
+    "ward": ["x", "x", "x", "x"],
+    "p": ["1", "2", "3", "4"],
+    "group": ["5", "6", "7", "8"],
+}
+
+
+def test_rows_are_alone_by_what_passes_then_by_age_as_well_and_then_by_illness() -> None:
+    figures = measured(PEOPLE, ["ward"])
+    assert figures.columns == ("ward",) and figures.rows == 4
+    assert (figures.alone, figures.with_quasi_identifiers, figures.with_sensitive) == (0, 0.25, 0.5)
+
+
+def test_a_column_that_the_spec_does_not_know_passes_where_it_is_strange() -> None:
+    assert measured(PEOPLE, ["ward"], strange=True).columns == ("ward", "group")
+    assert measured(PEOPLE, ["ward"], strange=True, besides=["group"]).columns == ("ward",)
+
+
+def test_every_column_of_a_quasi_identifier_is_one_of_it() -> None:
+    """And what it was released as may be fewer columns than it could be."""
+    ends = PEOPLE | {"age_to": ["1", "2", "2", "2"]}
+    figures = measured(ends, ["ward"], strange=True, besides=["group"])
+    assert figures.columns == ("ward",) and figures.with_quasi_identifiers == 0.5
+
+
+def test_where_nothing_passes_nobody_is_alone() -> None:
+    nothing = {"smallest": [], "max_size": 0, "left_out": []}
+    assert measured(PEOPLE, []) == Uniqueness((), 0, 0.0, 0.0, 0.0, None, sets=nothing)
