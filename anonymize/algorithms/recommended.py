@@ -2,13 +2,13 @@
 
 What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
-rows. Otherwise the same rows are released with less loss. Where the budget allows for twelve passes of refinement (up
-to about 35,000 rows of 6 quasi-identifiers), or under models that look at more than sizes for eight (52,000 rows), what
-`mondrian`, `top-down` and `bottom-up` begin with is tried on the table itself, and the best is refined to the end, as
-`bottom-up` does. Otherwise `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts, and refined)
-are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP there makes the
-release. In a large table, where one pass of refinement over all rows is too much work, the classes that lose most are
-refined.
+rows. Otherwise the same rows are released with less loss. Up to 100,000 rows, what `mondrian`, `top-down` and
+`bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
+commands make, or half as many under models that look at more than sizes where there are more than 17,000 rows. Beyond,
+and where `--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within
+Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses
+least weighted NCP there makes the release. In a large table, where one pass of refinement over all rows is too much
+work, the classes that lose most are refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
@@ -16,11 +16,13 @@ weights of attributes may bring about, Mondrian's is released. With targets or s
 byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
 and a sample may mislead about the table.
 
-Budget. Counted in cells that a pass of refinement goes over: 2,500,000, or a sixth of those of the quasi-identifiers
-where that is more, times `--effort`. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release
-takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and writing; a
-small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit` ends it
-earlier, and reruns may then differ.
+Budget. Counted in passes of refinement, times `--effort`. Up to 100,000 rows they go over a million rows in total,
+thirty times over the table at most; under models beyond a size over half a million. A table of 30,000 rows so takes
+half a minute of the processor, and one to two under models. Beyond, they go over 2,500,000 cells, or a sixth of those
+of the quasi-identifiers where that is more. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a
+release takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and
+writing; a small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit`
+ends it earlier, and reruns may then differ.
 
 The block `algorithm` of a report that is not public says what was chosen and why, as `recommended`.
 
@@ -42,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms import mondrian
+from anonymize.algorithms import mondrian, starts
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
@@ -50,7 +52,7 @@ from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of, widened
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
@@ -60,16 +62,14 @@ ID = "release"
 NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True)
 
 LEAST_WORK = 2_500_000
-"""Cells of quasi-identifiers that passes of refinement may go over, however small the table is."""
+"""Cells of quasi-identifiers that passes of refinement may go over, where all rows are too many for a trial."""
 SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
-ENOUGH = 12
+UNDER_MODELS = 1 << 19
+"""Passes under models beyond a size, where all rows are their own trial, go over so many rows in total, half as many as
+those of the algorithms by themselves: a pass costs several times as much there, as classes are carved."""
+ENOUGH = 5
 """Passes for which there has to be work so that all rows are their own trial."""
-ENOUGH_UNDER_MODELS = 8, 2
-"""The same under models beyond a size, where a sample holds the starts in another order, as it has smaller classes to
-mend, and where a pass costs as much as two: so many passes, of which so many go to starts that are tried and left."""
-PLENTY = 36
-"""Passes for which refinement, trials included, is what the algorithms by themselves would do."""
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
@@ -106,13 +106,13 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The classes of the algorithm that is recommended; `recommended` of the recoding says which and why."""
     deadline = Deadline(options.time_limit)
     first = mondrian.run(table, requirements, mondrian.Options(), context)
-    settled = _settled(table, first, options)
+    settled = _settled(table, requirements, first, options)
     if settled:
         return replace(first, recommended={"algorithm": mondrian.ID, "options": {}, "reason": settled})
     return Recommendation(table, requirements, first, options, context, deadline).made()
 
 
-def _settled(table: Table, first: Regions, options: Options) -> str | None:
+def _settled(table: Table, requirements: tuple[Requirement, ...], first: Regions, options: Options) -> str | None:
     """Why Mondrian's classes are released as they are; None where there is something to choose."""
     if table.targets or table.selections:
         named = " and ".join(name for name in ("targets", "selections") if getattr(table, name))
@@ -121,7 +121,8 @@ def _settled(table: Table, first: Regions, options: Options) -> str | None:
         return "a recoding that can be saved was asked for"
     if not options.effort:
         return "there is no budget for more"
-    return "there is one class at most" if first.partition.count < 2 else None
+    fewest = 2 * minimum_size(requirements)
+    return "there is one class at most" if len(first.partition.order) < fewest else None
 
 
 @dataclass(frozen=True)
@@ -152,12 +153,9 @@ class Recommendation:
 
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
-        passes = self.work / self._cells(self.rows)
-        if passes >= ENOUGH and not self.deadline.passed:
-            return self._of_all_rows(passes)
-        few, left = ENOUGH_UNDER_MODELS
-        if passes >= few and not self.deadline.passed and beyond_size(self.table, self.requirements):
-            return self._of_all_rows(passes - left)
+        own = self._own
+        if len(self.rows) <= starts.TRIAL_ROWS and own.passes >= ENOUGH and not self.deadline.passed:
+            return self._of_all_rows(own)
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
         losses = {name: self._loss(classes) for name, classes in trial.items()}
@@ -173,17 +171,22 @@ class Recommendation:
             account["trial"] = {"rows": len(self.sample), "loss": losses}
         return self._never_worse(replace(classes, suppressed=self.first.suppressed), account)
 
-    def _of_all_rows(self, passes: float) -> Regions:
+    @property
+    def _own(self) -> Refinable:
+        """Refinement as the algorithms do it by themselves, times `--effort`; of large tables less under models."""
+        rows, columns, effort = len(self.rows), len(self.table.attributes), self.options.effort
+        passes = float(passes_of(rows, columns))
+        if beyond_size(self.table, self.requirements):
+            passes = min(passes, UNDER_MODELS / widened(rows, columns))
+        sweeps = max(int(effort * sweeps_of(rows, columns)), 1)
+        return Refinable(passes=int(effort * passes), sweeps=sweeps, time_limit=self.deadline.left)
+
+    def _of_all_rows(self, options: Refinable) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
-        some = Refinable(time_limit=self.deadline.left)
-        if passes < PLENTY:
-            size = len(self.rows), len(self.table.attributes)
-            whole = min(int(passes * 2 / 3), passes_of(*size))
-            some = replace(some, passes=whole, sweeps=min(int(passes * A_PASS), sweeps_of(*size)))
-        starts = starts_by_name(self.table, self.requirements, self.rows, self.first.suppressed)
-        best = Trial(self.table, self.requirements, some, self.context).best(starts)
-        options = {each.name: each.options for each in CANDIDATES}[best.name]
-        account = {"algorithm": best.name, "options": options if best.name == mondrian.ID else {}}
+        begun = starts_by_name(self.table, self.requirements, self.rows, self.first.suppressed)
+        best = Trial(self.table, self.requirements, options, self.context).best(begun)
+        named = {each.name: each.options for each in CANDIDATES}[best.name]
+        account: dict[str, Any] = {"algorithm": best.name, "options": named if best.name == mondrian.ID else {}}
         account["reason"] = _reason(len(best.losses), len(self.rows), True)
         most = len(self.rows) * sum(attribute.weight for attribute in self.table.attributes) or 1.0
         losses = {name: loss / most for name, loss in best.losses.items()}

@@ -37,8 +37,8 @@ WHOLE_ROWS = 10_000
 of many columns counts for several."""
 TRIAL_ROWS = 100_000
 """With more rows than this, starts are compared as they are, and only Mondrian's with that of the method."""
-TRIALS = (3, 5)
-"""Passes of a trial at most, and the share of all passes that it takes: one in so many. Where that is less than one,
+TRIALS = (3, 10)
+"""Passes of a trial at most, and the share of all passes that it takes: one in so many, rounded. Where that is none,
 starts are compared as they are."""
 NEAR, TURNS = 0.03, 4
 """Starts that lose by no more than this share more than the least are refined once more, and of these, with half the
@@ -140,7 +140,7 @@ class Trial:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
         total, passed = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
-        passes = min(TRIALS[0], total // TRIALS[1])
+        passes = min(TRIALS[0], (total + TRIALS[1] // 2) // TRIALS[1])
         losses = {name: self._loss(regions) for name, regions in tried.items()}
         if len(tried) > 1 and rows <= TRIAL_ROWS and passes:
             for turn in range(min(TURNS, total // passes)):

@@ -111,18 +111,24 @@ def test_other_models_hold_in_a_partial_refinement(people: Path, tmp_path: Path)
     assert report["recoding"]["refinement"]["rows"]
 
 
-def test_under_models_starts_are_compared_on_all_rows_from_a_smaller_budget_on(
+def test_under_models_all_rows_are_the_trial_while_passes_cost_little(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """0.0024 of the budget are ten passes over the table's 600 cells; trials of a sample have 100 rows here."""
+    """There is work for four passes under models, fewer than all rows are tried with; a sample has 100 rows here."""
     monkeypatch.setattr(recommended, "TRIAL_ROWS", 100)
+    monkeypatch.setattr(recommended, "UNDER_MODELS", 4 * ROWS)
     privacy = {"k": 5, "models": [{"model": "distinct-l-diversity", "l": 2}]}
     more: dict[str, Any] = {"insensitive": [], "sensitive": ["ill"], "privacy": privacy}
-    _, under_models = made(people, tmp_path, options={"effort": 0.0024}, **more)
-    _, alone = made(people, tmp_path, options={"effort": 0.0024})
-    tried = [report["algorithm"]["recommended"].get("trial", {}).get("rows") for report in (under_models, alone)]
-    assert tried == [ROWS, ROWS // 2]
-    assert under_models["recoding"]["refinement"]["passes"] <= 5  # two thirds of eight passes
+    _, under_models = made(people, tmp_path, **more)
+    _, alone = made(people, tmp_path)
+    tried = [report["algorithm"]["recommended"]["trial"]["rows"] for report in (under_models, alone)]
+    assert tried == [ROWS // 2, ROWS]
+
+
+def test_it_is_what_bottom_up_releases_where_both_refine_all_rows(people: Path, tmp_path: Path) -> None:
+    _, bottom_up = made(people, tmp_path, "bottom-up")
+    _, report = made(people, tmp_path)
+    assert report["utility"]["gcp"] == pytest.approx(bottom_up["utility"]["gcp"], abs=1e-12)
 
 
 def test_a_public_report_does_not_say_what_was_chosen(people: Path, tmp_path: Path) -> None:

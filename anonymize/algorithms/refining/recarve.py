@@ -25,6 +25,8 @@ SPREAD = 0.05
 """How far chance reorders them, in shares of the mean rise of the NCP by a union."""
 CELLS = 1 << 20
 """Cells of (classes x classes) that are worked on at once."""
+CLOSE = 1 << 7
+"""Of more classes than so many times `NEAR`, only so many are weighed for each, those whose middles are nearest."""
 
 
 def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources: Resources) -> Ints:
@@ -34,33 +36,50 @@ def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources
         labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
     for size in POOLED:
         if not resources.deadline.passed:
-            around = _around(block, block.classes(labels), size, resources.rng)
+            around = partners(block, block.classes(labels), size, resources.rng)
             labels = recarve(block, types, labels, around, size, resources)
     return labels
 
 
-def _around(block: Block, classes: BlockClasses, size: int, rng: np.random.Generator) -> PoolNeighbours:
+def partners(block: Block, classes: BlockClasses, size: int, rng: np.random.Generator) -> PoolNeighbours:
     """Classes drawn by what they lose, enough for every other one to be in a pool of `size`, and for each those whose
     union with it raises the NCP least, but for chance; as rows, one of each class."""
     lost = classes.ncp
     if not lost.any():
         return PoolNeighbours(classes.order[:0], np.empty((0, 1), np.int64))
     drawn = rng.choice(classes.count, max(classes.count // (2 * size), 1), p=lost / lost.sum())
-    step, kept = max(CELLS // classes.count, 1), min(NEAR, classes.count)
-    near = [_nearest(block, classes, drawn[begin : begin + step], kept, rng) for begin in range(0, len(drawn), step)]
+    close = _close(block, classes, drawn)
+    step = max(CELLS // close.shape[1], 1)
+    parts = [slice(begin, begin + step) for begin in range(0, len(drawn), step)]
+    near = [_nearest(block, classes, drawn[part], close[part], rng) for part in parts]
     first = classes.order[classes.starts[:-1]]
     return PoolNeighbours(first[drawn], first[np.concatenate(near)])
 
 
-def _nearest(block: Block, classes: BlockClasses, drawn: Ints, kept: int, rng: np.random.Generator) -> Ints:
-    """(drawn, kept) the classes whose union with each that is drawn raises the NCP least; its own may be among them."""
-    low = [np.minimum(end[drawn, None], end) for end in classes.low]
-    high = [np.maximum(end[drawn, None], end) for end in classes.high]
-    rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes) - classes.ncp
+def _close(block: Block, classes: BlockClasses, drawn: Ints) -> Ints:
+    """(drawn, close) the classes that are weighed for each that is drawn: all, or, of many, those whose boxes have
+    their middles nearest. Others lose more in a union, but where a hierarchy makes far apart cost no more than near."""
+    if classes.count <= CLOSE * NEAR:
+        return np.broadcast_to(np.arange(classes.count), (len(drawn), classes.count))
+    from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
+
+    ends = zip(block.measure.axes, classes.low, classes.high, strict=True)
+    middles = np.stack([axis.line(low) + axis.line(high) for axis, low, high in ends], axis=1)
+    return np.asarray(cKDTree(middles).query(middles[drawn], CLOSE)[1], np.int64)
+
+
+def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng: np.random.Generator) -> Ints:
+    """(drawn, near) those of the classes (drawn, close) whose union with each that is drawn raises the NCP least; its
+    own may be among them."""
+    low = [np.minimum(end[drawn, None], end[close]) for end in classes.low]
+    high = [np.maximum(end[drawn, None], end[close]) for end in classes.high]
+    rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes[close]) - classes.ncp[close]
     rise -= classes.ncp[drawn, None]
     rise += rng.gumbel(size=rise.shape) * (SPREAD * np.abs(rise).mean(axis=1, keepdims=True))
+    kept = min(NEAR, close.shape[1])
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
-    return np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
+    near = np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
+    return np.take_along_axis(close, near, 1)
 
 
 def recarve(

@@ -17,7 +17,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import carve
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
-from anonymize.algorithms.refining.recarve import POOLED, recarve, recarved
+from anonymize.algorithms.refining.recarve import CLOSE, NEAR, POOLED, partners, recarve, recarved
 from anonymize.algorithms.refining.resources import Resources
 from anonymize.algorithms.refining.types import MOST, RowTypes
 from anonymize.privacy import Requirement
@@ -131,3 +131,16 @@ def test_the_same_for_any_number_of_threads() -> None:
     one, two = (mondrian.run(table, wanted, options, Context(threads=threads)) for threads in (1, 2))
     assert np.array_equal(one.partition.order, two.partition.order)
     assert np.array_equal(one.partition.starts, two.partition.starts)
+
+
+def test_of_many_classes_only_near_ones_are_partners() -> None:
+    """Pairs of rows along a line, in random order: with a class more than twenty away a union loses more."""
+    rng = np.random.default_rng(3)
+    pairs = CLOSE * NEAR + 100
+    labels = rng.permutation(np.repeat(np.arange(pairs), 2))
+    table = table_of(numeric((labels * 10 + rng.integers(0, 5, len(labels))).tolist(), "x"))
+    values = rng.choice(list("ab"), len(labels)).tolist()
+    block, _ = block_of(replace(table, sensitive=(sensitive(values, "s"),)), (k_anonymity(2), MODELS["entropy"]))
+    around = partners(block, block.classes(labels), 2, rng)
+    assert around.near.shape == (len(around.rows), NEAR)
+    assert np.abs(labels[around.near] - labels[around.rows][:, None]).max() <= 20
