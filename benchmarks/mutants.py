@@ -2,20 +2,19 @@
 
     make mutants ARGS="anonymize/cli/init.py anonymize/report --tests tests/cli tests/report"
 
-The tests are run once under coverage, for which tests come by each line; that is kept in `build/mutants.json`, and only
-tests and files that changed are looked at again. Then, for every mutation (mutations.py says what they are), the tests
-that come by its line are run until one fails: those that found others first, then those of the file's own name, then
-the fastest. What becomes of a mutation:
+The tests are run once under coverage, for which tests come by each line (reached.py). Then, for every mutation
+(mutations.py says what they are), the tests that come by its line are run until one fails, or until `--most` seconds of
+them are over: those that found others first, then of every file of tests the fastest. What becomes of a mutation:
 
 - killed: a test failed. timeout: a test did not end, which tells as well, if by nobody's intent.
-- survived: no test failed. One is missing, or the code is needless, or the change makes no difference. Those that make
-  none stand in equivalent.yaml with the reason, and count as equivalent.
+- survived: no test failed. One is missing, or too slow to be tried within `--most`, or the code is needless, or the
+  change makes no difference. Those that make none stand in equivalent.yaml with the reason, and count as equivalent.
 - unreached: no test comes by in its own process. Commands that tests start in another process are not seen.
 
-Half a second of the processor is enough for most, because tests are collected once, each mutation is tried in a fork of
-that process, and there a changed function takes the place of the running one's code. What runs at import is changed in
-a fork of a process that has not imported the project. polars starts threads with its first query, and a fork has none
-of its parent's threads, so no process is forked that has asked polars anything.
+A third of a second of the processor is enough for most, because tests are collected once, each mutation is tried in a
+fork of that process, and there the code of a running function is exchanged. What runs at import is changed in a fork of
+a process that has not imported the project. polars starts threads with its first query, and a fork has none of its
+parent's threads, so no process is forked that has asked polars anything.
 
 mutmut (3.8) leaves functions with decorators alone, which is every command here, and what runs at import, and collects
 tests anew for every mutation; cosmic-ray (8.7) starts a fresh pytest for each. Collecting takes 2 to 10 s here.
@@ -26,158 +25,34 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import hashlib
 import importlib.abc
 import importlib.util
-import json
 import os
 import pickle
 import signal
 import sys
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-import coverage
 import pytest
 import yaml
 from _pytest.runner import runtestprotocol
 from mutations import Mutation, mutations
+from reached import FAILED, PYTEST, STORE, cpu, forked, measured, module_of, relative
 
-ROOT = Path(__file__).parents[1]
-STORE = ROOT / "build" / "mutants.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
-PYTEST = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 PRELOADED = ["numpy", "polars", "pydantic", "click", "rich.table", "jinja2", "scipy.optimize", "hypothesis", "yaml"]
-SURVIVED, KILLED, UNSWAPPED = 0, 1, 3
-
-
-def relative(path: str | Path) -> str:
-    return str(Path(path).resolve().relative_to(ROOT))
-
-
-def module_of(file: str) -> str:
-    """The name by which a file is imported."""
-    return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-
-
-def digest(path: str) -> str:
-    file = ROOT / path
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""
-
-
-def forked(work: Callable[[], int], *, silent: bool = True) -> int | None:
-    """The exit code of some work in a child, None if a signal ended it. What processes it started end with it."""
-    child = os.fork()
-    if not child:
-        code = KILLED
-        try:
-            os.setsid()
-            nothing = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1, 2) if silent else (0, 1):
-                os.dup2(nothing, stream)
-            code = work()
-        except BaseException:
-            traceback.print_exc()
-        os._exit(code)
-    _, status = os.waitpid(child, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+SURVIVED, KILLED, UNSWAPPED = 0, FAILED, 3
+QUICK = 0.1
+"""Seconds that a test of one part takes at most; one of a whole command takes longer."""
 
 
 def alarm(seconds: float) -> None:
     """Ends this process if it takes much longer than a test of some seconds; machines may be slow."""
     signal.setitimer(signal.ITIMER_REAL, 15 + 15 * seconds)
-
-
-def cpu() -> float:
-    """Seconds of the processor, those of ended children included."""
-    return sum(os.times()[:4])
-
-
-class Covering:
-    """Runs tests under coverage, each as a context of its own: those that changed, or that come by changed files."""
-
-    def __init__(self, files: list[str], known: dict[str, Any]) -> None:
-        self.known, self.files = known, files
-        self.coverage = coverage.Coverage(
-            data_file=None, config_file=False, include=[str(ROOT / file) for file in files]
-        )
-        sources = known["sources"]
-        changed = [file for file in files if sources.get(file) != digest(file)]
-        self.again = {name for file in changed for names in known["lines"].get(file, {}).values() for name in names}
-        self.all = any(file not in sources for file in changed)
-        for file in changed:
-            sources[file] = digest(file)
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leaves what is known already."""
-        now = {file: digest(file) for file in {item.nodeid.split("::")[0] for item in items}}
-        fresh = {file for file in now if self.known["tests"].get(file) != now[file]}
-        self.known["tests"] |= now
-        items[:] = [
-            each for each in items if self.all or each.nodeid in self.again or each.nodeid.split("::")[0] in fresh
-        ]
-        self.again = {item.nodeid for item in items}
-        for file in self.files:
-            importlib.import_module(module_of(file))  # here, and not in the first test that needs it
-        for name in [*self.known["seconds"]]:
-            if name in self.again or name.split("::")[0] in fresh:
-                del self.known["seconds"][name]
-        print(f"{len(items)} tests to run under coverage", file=sys.stderr)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Runs one test."""
-        start = cpu()
-        self.coverage.switch_context(item.nodeid)
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        self.coverage.switch_context("")
-        if any(report.failed for report in reports):
-            print(f"fails without any change: {item.nodeid}", file=sys.stderr)
-        elif any(report.when == "call" and report.passed for report in reports):
-            self.known["seconds"][item.nodeid] = round(cpu() - start, 4)
-        return True
-
-    def kept(self) -> dict[str, Any]:
-        """What is known now: tests by file and line; their seconds; modules that they imported."""
-        seconds, data = self.known["seconds"], self.coverage.get_data()
-        for file in self.files:
-            found = data.contexts_by_lineno(str(ROOT / file))
-            old = self.known["lines"].get(file, {})
-            self.known["imported"][file] = [line for line, names in found.items() if "" in names]
-            self.known["lines"][file] = {
-                line: sorted(
-                    {name for name in old.get(line, []) if name in seconds and name not in self.again}
-                    | {name for name in found.get(int(line), []) if name in seconds}
-                )
-                for line in sorted({*old, *map(str, found)}, key=int)
-            }
-        self.known["modules"] = sorted({*self.known["modules"], *(name for name in sys.modules if "anonymize" in name)})
-        return self.known
-
-
-def measured(files: list[str], tests: list[str]) -> dict[str, Any]:
-    """Tests by file and line, measured where they are not known."""
-    known = json.loads(STORE.read_text()) if STORE.exists() else {}
-    known = {"sources": {}, "tests": {}, "lines": {}, "imported": {}, "seconds": {}, "modules": []} | known
-
-    def measuring() -> int:
-        plugin = Covering(files, known)
-        plugin.coverage.start()
-        pytest.main([*PYTEST, *tests], plugins=[plugin])
-        plugin.coverage.stop()
-        STORE.write_text(json.dumps(plugin.kept()))
-        return 0
-
-    STORE.parent.mkdir(exist_ok=True)
-    if forked(measuring, silent=False) != 0:
-        raise SystemExit("the tests did not run to their end")
-    return json.loads(STORE.read_text())  # type: ignore[no-any-return]
 
 
 class Swapping:
@@ -237,13 +112,14 @@ def within(
     most: float,
     found: Mapping[str, int] = MappingProxyType({}),
 ) -> list[str]:
-    """As many tests as take some seconds together, the most promising first: of every file of tests the fastest, then
-    of every file the next, because those of one file are much alike."""
+    """As many tests as take some seconds together, the most promising first: those that found others, quick ones of the
+    file's own, then of every file of tests the fastest, of every file the next, as those of one file are much alike."""
     own, turns, seconds = f"test_{mutation.path.stem}.py", Counter[str](), known["seconds"]
     ordered = []
-    for name in sorted(names, key=lambda name: (-found.get(name, 0), seconds[name])):
+    for name in sorted(names, key=seconds.__getitem__):
         file = name.split("::")[0]
-        ordered.append((-found.get(name, 0), turns[file] // (3 if own in file else 1), seconds[name], name))
+        turn = 0 if file.endswith(own) and seconds[name] < QUICK else 1 + turns[file]
+        ordered.append((-found.get(name, 0), turn, seconds[name], name))
         turns[file] += 1
     total = 0.0
     chosen: list[str] = []
