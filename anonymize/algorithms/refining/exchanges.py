@@ -21,20 +21,17 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.measure import Places, Singles
+from anonymize.algorithms.refining.partners import fresh_after, partners
 from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Ints, concatenated_ranges
 
-NEAREST, NEAR = 40, 16
-"""Of so many classes whose middles are nearest to that of a class, those so many are near it whose union with it loses
-least."""
 NEARER = 2.0
 """The power of a random number that says which of them a class asks: how much more often the first than the last."""
-FRESH = 10
-"""Sweeps after which it is worked out again which these are."""
 MATCHINGS = 3
 """Rounds in which classes look for a partner."""
 WEIGHED = 12
-"""Rows of a class that are weighed in a sweep, at most; drawn at random where it has more."""
+"""Rows of a class that are weighed in a sweep, at most. Where it has more, half of them are those whose leaving shrinks
+its box most, for of an exchange that saves anything one row is such; the other half are drawn at random."""
 LARGEST = 3
 """Classes of more rows than this many times k are left as they are."""
 CELLS = 1 << 16
@@ -58,12 +55,12 @@ def exchange(block: Block, labels: Ints, sweeps: int, heat: tuple[float, float],
     unit = float(np.median(classes.cost[used]))
     weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
     noise = resources.rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
-    near = np.empty((0, 0), np.int64)
+    near, fresh = np.empty((0, 0), np.int64), fresh_after(len(used))
     for sweep in range(sweeps):
         if resources.deadline.passed:
             break
-        if sweep % FRESH == 0:
-            near = state.near()
+        if sweep % fresh == 0:
+            near = partners(block.measure, *state.boxes(), state.sizes)
         pairs = _matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share
@@ -126,28 +123,7 @@ class _Members:
         """(classes, width) which places hold a row."""
         return np.arange(self.rows.shape[1]) < self.sizes[:, None]
 
-    def near(self) -> Ints:
-        """(classes, near) for each class the others whose union with it raises the NCP least, that first, of those
-        whose boxes have their middles nearest.
-
-        Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
-        """
-        from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
-
-        axes, measure = self.block.measure.axes, self.block.measure
-        low, high = self._boxes()
-        lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(axes, low, high, strict=True)]
-        centres = np.stack(lines, axis=1) / 2
-        near = np.asarray(cKDTree(centres).query(centres, min(NEAREST + 1, len(centres)))[1][:, 1:], np.int64)
-        wide = (
-            [np.minimum(end[:, None], end[near]) for end in low],
-            [np.maximum(end[:, None], end[near]) for end in high],
-        )
-        lost = measure.cost(low, high) * self.sizes
-        rise = measure.cost(*wide) * (self.sizes[:, None] + self.sizes[near]) - lost[near]
-        return np.take_along_axis(near, np.argsort(rise, axis=1, kind="stable")[:, :NEAR], 1)
-
-    def _boxes(self) -> tuple[list[Places], list[Places]]:
+    def boxes(self) -> tuple[list[Places], list[Places]]:
         """The ends of all classes, (classes,) on each axis."""
         rows = np.ascontiguousarray(np.where(self.there, self.rows, self.rows[:, :1]).T)
         places = [axis.places[rows] for axis in self.block.measure.axes]
@@ -249,33 +225,42 @@ class _Side:
         rows, sizes = np.ascontiguousarray(members.rows[classes, :room].T), members.sizes[classes]
         filled = np.arange(room)[:, None] < sizes
         place = np.where(filled, np.arange(room)[:, None], -2)
+        known = None if (sizes == room).all() else filled
+        measure, free = members.block.measure, room > members.block.k
+        axes = [
+            _ends(axis.places[rows], known, bounds) for axis, bounds in zip(measure.axes, members.bounds, strict=True)
+        ]
+        low, high, own, ends = ([axis[part] for axis in axes] for part in range(4))
         if room > WEIGHED:
-            place = (rng.random((WEIGHED, len(classes))) * sizes).astype(np.int64)
-        free = room > members.block.k
-        ends: tuple[list[Places], ...] = ([], [], [], [])
-        for axis, bounds in zip(members.block.measure.axes, members.bounds, strict=True):
-            made = _ends(axis.places[rows], None if (sizes == room).all() else filled, place, bounds, free)
-            for each, one in zip(ends, made, strict=True):
-                each.append(one)
+            place = _drawn(measure.cost(low, high), filled, rng)
+            low, high, own = ([np.take_along_axis(each, place, 0) for each in some] for some in (low, high, own))
         if free:
-            place = np.concatenate((place, np.full((1, len(classes)), -1)))
-        return cls(place, sizes, sizes >= members.rows.shape[1], free, *ends)
+            place = np.append(place, np.full((1, len(classes)), -1), 0)
+            low = [np.append(each, end[:1], 0) for each, end in zip(low, ends, strict=True)]
+            high = [np.append(each, end[1:], 0) for each, end in zip(high, ends, strict=True)]
+        return cls(place, sizes, sizes >= members.rows.shape[1], free, low, high, own, ends)
 
 
-def _ends(
-    places: Places, filled: Bools | None, place: Ints, bounds: tuple[Any, Any], free: bool
-) -> tuple[Places, Places, Places, Places]:
-    """`low`, `high`, `own` and `ends` of one axis, see `_Side`, of `places` (room, pairs); a low end that is not there
-    is the highest place of all, and a high end the lowest, so that whatever comes has the say."""
+def _drawn(left: Singles, filled: Bools, rng: np.random.Generator) -> Ints:
+    """(WEIGHED, pairs) places of the rows of each class that are weighed: first those without which it costs least,
+    `left` (room, pairs), equal ones by chance, then some at random; -2 where a class has no more rows."""
+    shrinking = WEIGHED // 2
+    left = np.where(filled, left + np.float32(GAIN) * rng.random(left.shape, np.float32), np.inf)
+    first = np.argpartition(left, shrinking - 1, axis=0)[:shrinking]
+    first = np.where(np.take_along_axis(filled, first, 0), first, -2)
+    others = rng.random((WEIGHED - shrinking, left.shape[1])) * filled.sum(axis=0)
+    return np.concatenate((first, others.astype(np.int64)))
+
+
+def _ends(places: Places, filled: Bools | None, bounds: tuple[Any, Any]) -> tuple[Places, Places, Places, Places]:
+    """`low`, `high`, `own` and `ends` of one axis, see `_Side`, of `places` (room, pairs), none left out; a low end
+    that is not there is the highest place of all, and a high end the lowest, so that whatever comes has the say."""
     least, most = bounds
     lows, highs = (places, places) if filled is None else (np.where(filled, places, x) for x in (most, least))
     first, second = _two(lows, np.minimum, np.maximum, most)
     last, before = _two(highs, np.maximum, np.minimum, least)
-    own = places if len(place) == len(places) else np.take_along_axis(places, place, 0)
-    low, high = np.where(own == first, second, first), np.where(own == last, before, last)
-    if free:
-        low, high = np.concatenate((low, first[None])), np.concatenate((high, last[None]))
-    return low, high, own, np.stack((first, last))
+    low, high = np.where(places == first, second, first), np.where(places == last, before, last)
+    return low, high, places, np.stack((first, last))
 
 
 def _two(places: Places, nearer: np.ufunc, farther: np.ufunc, none: Any) -> tuple[Places, Places]:

@@ -112,20 +112,6 @@ def test_the_same_for_any_map() -> None:
     assert np.array_equal(one, other)
 
 
-@given(tables(max_rows=40), st.integers(1, 4), seeds)
-def test_those_are_near_whose_union_loses_least(table: Table, k: int, rng: Rng) -> None:
-    """Of few classes all are near, in the order of what joining them would lose."""
-    block, labels = block_of(table, k), classes_of(table.rows, k, rng)
-    classes = block.classes(labels)
-    if not 2 < classes.count <= exchanges.NEAR:
-        return
-    near = exchanges._Members.of(block, classes, np.arange(classes.count)).near()
-    for own, others in enumerate(near.tolist()):
-        joined = [np.where(labels == classes.names[other], classes.names[own], labels) for other in others]
-        rise = np.array([ncp(block, each) for each in joined])
-        assert (np.diff(rise) > -1e-3 * (1 + table.rows)).all()
-
-
 def test_no_sweep_begins_after_the_deadline() -> None:
     block = block_of(table_of(numeric(list(range(40)), "x")), 5)
     labels = np.arange(40) % 8
