@@ -138,11 +138,11 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     """
     missing = []
     for cell in cells:
-        known = None if request.keep is not None else _cached(request.cache, key.of(cell))
-        if known is None:
+        cached = None if request.keep is not None else _cached(request.cache, key.of(cell))
+        if cached is None:
             missing.append(cell)
         else:
-            yield cell, known
+            yield cell, cached
     missing.sort(key=lambda cell: request.ks.index(cell.k) if cell.k is not None else 0)
     done = len(cells) - len(missing)
     request.progress("compare", done, len(cells))
@@ -195,10 +195,10 @@ class _Making:
             "seconds": round(perf_counter() - start, 3),
             "cpu_seconds": round(_processor_seconds() - before, 3),
         }
-        known = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
+        row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
         if self.measuring.asked:
-            known |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
-        return known
+            row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
+        return row
 
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""
@@ -242,13 +242,13 @@ def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     points: list[tuple[float | None, float | None]] = [
         (each.get("prosecutor_max"), each.get("gcp")) for each in results
     ]
-    known = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
+    measured = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
 
     def efficient(point: tuple[float | None, float | None]) -> bool:
         risk, loss = point
         if risk is None or loss is None:
             return False
-        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in known)
+        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in measured)
 
     return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
 

@@ -130,13 +130,13 @@ def _link(header: dict[str, Any], numbers: list[int]) -> Link:
     """Raises ValueError, KeyError or TypeError for what is not a link of this version."""
     files = [LinkedFile(str(header[name]["sha256"]), int(header[name]["rows"])) for name in ("input", "release")]
     rows = np.array(numbers, np.int64).reshape(-1) - 1
-    known = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
+    is_ours = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
     earlier = [(int(place) - 1, str(sha256), int(row) - 1) for place, sha256, row in header.get("earlier", ())]
     own = rows[rows >= 0]
     within = min((row for *_, row in earlier), default=0) >= 0
     within &= not len(rows) or (rows.min() >= -1 and rows.max() < files[0].rows)
     fits = np.flatnonzero(rows < 0).tolist() == [place for place, _, _ in earlier]
-    if not known or len(rows) != files[1].rows or not within or len(np.unique(own)) < len(own) or not fits:
+    if not is_ours or len(rows) != files[1].rows or not within or len(np.unique(own)) < len(own) or not fits:
         raise ValueError
     return Link(files[0], files[1], rows, earlier)
 

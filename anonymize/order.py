@@ -127,9 +127,9 @@ def sorted_rows(columns: Iterable[SortColumn], rows: int, together: int = TOGETH
     What comes before everything else in the first column does so in all of them: rows are parted by ranges of its
     ranks, and each part is sorted by itself.
     """
-    known = _Columns(iter(columns))
-    for part in _parted(next(iter(known), None), rows, together):
-        yield _sorted(known, part)
+    columns_so_far = _Columns(iter(columns))
+    for part in _parted(next(iter(columns_so_far), None), rows, together):
+        yield _sorted(columns_so_far, part)
 
 
 @dataclass

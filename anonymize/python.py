@@ -185,8 +185,8 @@ def audit(
 
     Raises UsageError, SpecError and DataError as the command does.
     """
-    known = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
-    _refuse_unknown("audit", options, known)
+    names = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
+    _refuse_unknown("audit", options, names)
     if series is not None or key is not None:
         table = [data, previous, by_position, baseline, no_regress, subsets, sampling_fraction, population]
         if any(each is not None and each is not False for each in table):
@@ -258,8 +258,8 @@ def attack(
 
     Raises UsageError, SpecError and DataError as the command does.
     """
-    known = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
-    _refuse_unknown("attack", options, known)
+    names = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
+    _refuse_unknown("attack", options, names)
     options |= {"series": path_of(series), "key": path_of(key)}
     with (
         table_of(released) as path,
@@ -341,13 +341,13 @@ def _options(name: str, given: Mapping[str, Any]) -> Any:
     """The algorithm's options. Raises UsageError for an unknown algorithm or option."""
     if name not in ALGORITHMS:
         raise UsageError(f"{name}: is none of {', '.join(ALGORITHMS)}")
-    known = [each.name for each in fields(ALGORITHMS[name].Options)]
-    _refuse_unknown(name, given, known)
+    names = [each.name for each in fields(ALGORITHMS[name].Options)]
+    _refuse_unknown(name, given, names)
     return ALGORITHMS[name].Options(**given)
 
 
-def _refuse_unknown(command: str, given: Mapping[str, Any], known: Sequence[str] | set[str]) -> None:
-    unknown = [name for name in given if name not in known]
+def _refuse_unknown(command: str, given: Mapping[str, Any], names: Sequence[str] | set[str]) -> None:
+    unknown = [name for name in given if name not in names]
     if unknown:
         message = f"{command} has no option {', '.join(unknown)}"
-        raise UsageError(Problem(message, hint=f"it has {', '.join(sorted(known))}"))
+        raise UsageError(Problem(message, hint=f"it has {', '.join(sorted(names))}"))

@@ -115,15 +115,17 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
     """The roles of a table's columns. Raises DataError for quasi-identifiers that it lacks, and columns that it has
     and the recoding does not know; other columns may be absent."""
     quasi = {attribute.name: {"type": attribute.type} for attribute in saved.attributes}
-    known = {*quasi, *saved.table.identifiers, *saved.table.others}
+    columns_of_recoding = {*quasi, *saved.table.identifiers, *saved.table.others}
     problems = [
         Problem(f"has no column {column!r}, which the recoding needs", name)
         for column in quasi
         if column not in columns
     ]
-    strange = [column for column in columns if column not in known]
+    strange = [column for column in columns if column not in columns_of_recoding]
     if len(strange) == len(columns):
-        raise DataError(Problem(f"no column of the recoding is in it: {columns_in(columns, known)}", name))
+        raise DataError(
+            Problem(f"no column of the recoding is in it: {columns_in(columns, columns_of_recoding)}", name)
+        )
     if strange:
         hint = "leave them out: the recoding knows the columns of the table that it was made from"
         problems.append(Problem(f"columns without a role in the recoding: {', '.join(strange)}", name, hint=hint))

@@ -243,8 +243,8 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
     if clash:
         raise UsageError(f"an attribute is called {clash[0]}, as a column of the result is: leave it out")
     estimated = estimate.estimate(observed.shares, observed.p, method)
-    known = estimated if method == "inverse" else None
-    variances = estimate.variances(observed.shares, observed.p, observed.rows, about, known).ravel()
+    distribution = estimated if method == "inverse" else None
+    variances = estimate.variances(observed.shares, observed.p, observed.rows, about, distribution).ravel()
     shares = estimated.ravel()
     texts = [pl.Series(each, dtype=pl.String) for each in observed.values]
     for start in range(0, max(shares.size, 1), PIECE):

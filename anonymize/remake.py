@@ -96,8 +96,8 @@ def _made_by(request: Remake) -> MadeBy:
         raise UsageError("--remake: a release of a series follows from those before it")
     algorithm = report["algorithm"]
     kind = ALGORITHMS[algorithm["name"]].Options
-    known = {each.name for each in fields(kind)}
-    options = kind(**{name: value for name, value in algorithm["options"].items() if name in known})
+    names = {each.name for each in fields(kind)}
+    options = kind(**{name: value for name, value in algorithm["options"].items() if name in names})
     if further := files_of(options):
         raise UsageError([f"--remake: the release was made with --{name}, a file of its own" for name in further])
     thresholds: Any = {name: report["settings"][name]["value"] for name in _THRESHOLDS if name in report["settings"]}

@@ -297,14 +297,14 @@ def _settings(
     requirement: Requirement, achieved: Mapping[str, float | int | str | list[str] | None]
 ) -> Iterator[Figures]:
     """What is reached in place of none of the parameters, of one, of two, ..."""
-    known = {
+    candidates = {
         name: float(f"{value:.10g}") if isinstance(value, float) else value
         for name, value in achieved.items()
         if isinstance(value, int | float)
     }
-    for count in range(len(known) + 1):
-        for names in combinations(known, count):
-            yield {name: known[name] for name in names}
+    for count in range(len(candidates) + 1):
+        for names in combinations(candidates, count):
+            yield {name: candidates[name] for name in names}
 
 
 def _changed(requirement: Requirement, figures: Figures) -> Requirement | None:

@@ -151,24 +151,24 @@ def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:
 
 def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
     """The parameters of `--p`, rounded to what can be drawn. Raises UsageError, with all problems."""
-    known = {column.name: column.size for column in columns}
+    sizes = {column.name: column.size for column in columns}
     parameters: dict[str, float] = {}
     problems = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (piece.strip() for piece in part.rpartition("="))
-        if name not in known:
-            problems.append(f"--p: {name or part!r} is no attribute of the spec: it has {', '.join(known)}")
+        if name not in sizes:
+            problems.append(f"--p: {name or part!r} is no attribute of the spec: it has {', '.join(sizes)}")
             continue
-        number, least = _number(value), 1 / known[name]
+        number, least = _number(value), 1 / sizes[name]
         if number is None or not (least < number <= 1 or number == 1):
             what = (
                 f"a number above {least:.6g} (1 / its values) and at most 1"
-                if known[name] > 1
+                if sizes[name] > 1
                 else "1: it has one value"
             )
             problems.append(f"--p: {name} takes {what}")
             continue
-        parameters[name] = representable(number, known[name])
+        parameters[name] = representable(number, sizes[name])
     if problems:
         raise UsageError(problems)
     return parameters

@@ -17,11 +17,11 @@ class Registry(MutableMapping[str, Algorithm]):
         self._known: dict[str, Algorithm | str] = dict(modules)
 
     def __getitem__(self, name: str) -> Algorithm:
-        known = self._known[name]
-        if isinstance(known, str):
-            known = cast(Algorithm, import_module(f"{__package__}.{known}"))
-            self._known[name] = known
-        return known
+        entry = self._known[name]
+        if isinstance(entry, str):
+            entry = cast(Algorithm, import_module(f"{__package__}.{entry}"))
+            self._known[name] = entry
+        return entry
 
     def __setitem__(self, name: str, algorithm: Algorithm) -> None:
         self._known[name] = algorithm

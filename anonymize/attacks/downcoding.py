@@ -102,5 +102,5 @@ def _alone(rows: Ints, share: Floats, *, certain: bool) -> Floats:
     that one is, if that is `certain`, else that they are not all in it."""
     none, every = (1 - share) ** rows, share**rows
     one = rows * share * (1 - share) ** np.maximum(rows - 1, 0)
-    known = 1 - none if certain else 1 - every
-    return np.asarray(np.divide(one, known, out=np.zeros_like(one), where=known > 1e-12))
+    certainty = 1 - none if certain else 1 - every
+    return np.asarray(np.divide(one, certainty, out=np.zeros_like(one), where=certainty > 1e-12))

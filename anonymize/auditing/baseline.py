@@ -92,13 +92,13 @@ def figures(report: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> dic
     Raises UsageError for a figure of which it is not known which way it gets worse; ValueError, LookupError, TypeError
     or AttributeError for what is no report.
     """
-    known: dict[Figure, float | None] = {}
+    values: dict[Figure, float | None] = {}
     for result in report["privacy"]["models"]:
-        known |= dict(_of_model(result, models.get(result["model"])))
-    known |= dict(_of_risk(report["risk"]))
-    if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in known.values()):
+        values |= dict(_of_model(result, models.get(result["model"])))
+    values |= dict(_of_risk(report["risk"]))
+    if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in values.values()):
         raise ValueError("a figure is not a number")
-    return known
+    return values
 
 
 def _of_model(result: Mapping[str, Any], model: Model | None) -> Iterator[tuple[Figure, float | None]]:

@@ -52,10 +52,10 @@ def correspondence(before: Audited, now: Audited) -> Correspondence:
     shape = (first.height, second.height)
     may_share = _matrix(pairs["old"], pairs["new"], np.ones(pairs.height), shape)
     figures = [_left(may_share, *counts) for counts in _counts(before, now, first, second)]
-    known = [each for each in figures if each is not None]
-    if len(known) < len(figures):
+    measured = [each for each in figures if each is not None]
+    if len(measured) < len(figures):
         return Correspondence(None, None)
-    return Correspondence(min(each[0] for each in known), min(each[1] for each in known))
+    return Correspondence(min(each[0] for each in measured), min(each[1] for each in measured))
 
 
 def _matrix(rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> csr_array:
@@ -73,11 +73,11 @@ def _counts(
     both = []
     for number in range(len(now.spec.sensitive)):
         mine, theirs = histogram(before, number), histogram(now, number)
-        known = pl.concat([mine["value"], theirs["value"]]).unique()
-        codes = pl.DataFrame({"value": known}).with_row_index("code")
+        values = pl.concat([mine["value"], theirs["value"]]).unique()
+        codes = pl.DataFrame({"value": values}).with_row_index("code")
         sized = [(mine, first.height), (theirs, second.height)]
         joined = [(each.join(codes, on="value"), height) for each, height in sized]
-        both.append(tuple(_matrix(each["class"], each["code"], each["count"], (h, len(known))) for each, h in joined))
+        both.append(tuple(_matrix(each["class"], each["code"], each["count"], (h, len(values))) for each, h in joined))
     if both:
         return both
     sizes = [(each["class"], pl.repeat(0, each.height, eager=True), each["size"]) for each in (first, second)]

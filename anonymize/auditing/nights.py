@@ -171,7 +171,7 @@ class SeriesFiles:
         names = list(state.values)
         codes = [state.people[value_column(number, place)] for place in range(len(names))]
         texts = [pl.Series([None, *state.values[name]], dtype=pl.String) for name in names]
-        values = [known.gather((code + 1).fill_null(0)) for known, code in zip(texts, codes, strict=True)]
+        values = [column.gather((code + 1).fill_null(0)) for column, code in zip(texts, codes, strict=True)]
         frame = pl.DataFrame([classes.cast(pl.String).alias(_CLASS), *_named(values)])
         present = classes >= 0
         people = state.people["person"].filter(present)

@@ -226,7 +226,7 @@ def _refuse_unclassified(
     spec: Spec, columns_of: Mapping[str, Sequence[str]], source: Source, more: Sequence[str]
 ) -> None:
     """Raises DataError for columns to which the spec gives no role: they may be anything."""
-    known = spec.roles().keys() | {column for columns in columns_of.values() for column in columns} | set(more)
-    strange = [column for column in source.columns if column not in known]
+    named = spec.roles().keys() | {column for columns in columns_of.values() for column in columns} | set(more)
+    strange = [column for column in source.columns if column not in named]
     if strange:
         raise DataError(unclassified(strange, source.name))

@@ -24,8 +24,10 @@ def _names(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def _columns(flag: str, name: str, help: str) -> Any:
-    known = completing(columns, listed=True)
-    return click.option(flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help, shell_complete=known)
+    complete = completing(columns, listed=True)
+    return click.option(
+        flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help, shell_complete=complete
+    )
 
 
 class _Size(click.ParamType[int]):

@@ -83,9 +83,9 @@ def _files() -> Any:
     return files
 
 
-def _refuse_others(given: Mapping[str, Any], known: Sequence[str], hint: str) -> None:
+def _refuse_others(given: Mapping[str, Any], accepted: Sequence[str], hint: str) -> None:
     """Raises UsageError for options that have a value and that an engine does not have."""
     from anonymize.spark.checking import refuse
 
-    others = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in known}
+    others = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in accepted}
     refuse({flag: value not in (None, False, [], ()) for flag, value in others.items()}, hint)

@@ -40,8 +40,8 @@ def explain(name: str | None, color: str) -> None:
         return
     entries = list(_entries(name))
     if not entries:
-        known = list(dict.fromkeys(map(_plain, _known())))
-        nearest = get_close_matches(_plain(name), known, 1) or [each for each in known if _plain(name) in each]
+        names = list(dict.fromkeys(map(_plain, _known())))
+        nearest = get_close_matches(_plain(name), names, 1) or [each for each in names if _plain(name) in each]
         suggestion = f" Did you mean {nearest[0]!r}?" if nearest else " Without a name, all of them are listed."
         raise click.UsageError(f"Nothing here is called {name!r}.{suggestion}", click.get_current_context())
     for number, (title, manual) in enumerate(entries):
@@ -75,9 +75,9 @@ def _known() -> list[str]:
 def _entries(name: str) -> Iterator[tuple[str, str]]:
     """(what it is, its manual) of everything of that name."""
     for kind, manuals in _manuals().items():
-        for known, manual in manuals.items():
-            if _plain(known) == _plain(name):
-                yield f"{known} ({kind})", manual
+        for each, manual in manuals.items():
+            if _plain(each) == _plain(name):
+                yield f"{each} ({kind})", manual
 
 
 def _plain(name: str) -> str:

@@ -108,8 +108,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands by name, none of them imported; then the options."""
-        known = {name: text for group in COMMANDS.values() for name, (_, text) in group.items()}
-        names = [CompletionItem(name, help=text) for name, text in known.items() if name.startswith(incomplete)]
+        helps = {name: text for group in COMMANDS.values() for name, (_, text) in group.items()}
+        names = [CompletionItem(name, help=text) for name, text in helps.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

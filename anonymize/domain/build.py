@@ -146,8 +146,8 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
         message = f"column {numeric.name!r}: {own.count(-1)} of {len(own)} distinct numbers are no leaf"
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
     leaves = np.array([*own, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
-    known = np.array([np.nan if number is None else number for number in numbers], np.float64)
-    return Generalization(numeric, taxonomy, leaves, known, _widths(taxonomy, interval))
+    values = np.array([np.nan if number is None else number for number in numbers], np.float64)
+    return Generalization(numeric, taxonomy, leaves, values, _widths(taxonomy, interval))
 
 
 def _number(text: str) -> int | float | None:

@@ -315,8 +315,8 @@ def _normalized(
     def plain(labels: tuple[str, ...]) -> tuple[str, ...]:
         return normalized(labels[0]), *plain_above(labels[1:])
 
-    known = {plain(labels): weight for labels, weight in weights.items()}
-    return [Branch(plain(branch.labels), branch.lines) for branch in branches], known
+    plain_weights = {plain(labels): weight for labels, weight in weights.items()}
+    return [Branch(plain(branch.labels), branch.lines) for branch in branches], plain_weights
 
 
 def _check(branches: list[Branch], faults: Faults) -> None:
@@ -342,12 +342,12 @@ def _check_parents(branches: list[Branch], faults: Faults) -> None:
         padding = height + 1 - len(branch.labels)
         for level in range(1, height):
             here, above = max(level - padding, 0), max(level + 1 - padding, 0)
-            known = parents.setdefault((level, branch.labels[here]), {})
-            if known and branch.labels[above] not in known:
-                where = f"line {next(iter(known.values()))}"
+            line_of = parents.setdefault((level, branch.labels[here]), {})
+            if line_of and branch.labels[above] not in line_of:
+                where = f"line {next(iter(line_of.values()))}"
                 message = f"the label on level {level} above the leaf has another parent in {where}"
                 faults.add(message, branch.lines[here], hint="a label stands under one parent: rename it")
-            known.setdefault(branch.labels[above], branch.lines[here])
+            line_of.setdefault(branch.labels[above], branch.lines[here])
 
 
 def check(sources: Mapping[str, object], *, normalize: bool = True) -> None:

@@ -48,11 +48,11 @@ def randomized(people: Known, path: str, parameters_path: str, stack: ExitStack)
     missing = spec.input.missing_text
     columns = [_column(axes, *each, file.texts, missing) for each in zip(named, table.attributes, strict=True)]
     cells, distortions, category_of = zip(*columns, strict=True)
-    known = {each.name: each for each in parameters.attributes}
+    parameters_of = {each.name: each for each in parameters.attributes}
     values = {
-        column.name: DistortedColumn(known[column.name].p, len(known[column.name].values or ()))
+        column.name: DistortedColumn(parameters_of[column.name].p, len(parameters_of[column.name].values or ()))
         for column in table.sensitive
-        if column.name in known
+        if column.name in parameters_of
     }
     return DistortedTables(file, DistortedRows(np.stack(cells, axis=1), distortions, category_of, values))
 

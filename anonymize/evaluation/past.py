@@ -38,12 +38,12 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     number = next((n for n in reversed(range(len(state.releases))) if state.releases[n].sha256 == sha256), None)
     if number is None:
         raise UsageError(NOT_IN_IT)
-    known = None if key is None else key_of(key, state)
-    files = SeriesFiles(spec, state, () if known is None else known.secrets, Path(path).parent)
+    series_key = None if key is None else key_of(key, state)
+    files = SeriesFiles(spec, state, () if series_key is None else series_key.secrets, Path(path).parent)
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]
     located = [(place, each) for place, each in pairs if place is not None]
-    own = None if known is None else files.people(last)[0]
+    own = None if series_key is None else files.people(last)[0]
     rows_of = [None if own is None else _matched(own, files.people(each)[0]) for _, each in located]
     apart = sum(each is None for each in rows_of)
     remarks = [GONE.format(len(before) - len(located), len(before))] if len(located) < len(before) else []

@@ -41,12 +41,12 @@ class TreePlan:
 
     def attributes(self, names: Sequence[str]) -> list[int]:
         """The positions of the quasi-identifiers that are asked. Raises UsageError for names of others."""
-        known = [name for name in names if name != self.target]
-        wrong = [name for name in self.columns if name not in known]
+        others = [name for name in names if name != self.target]
+        wrong = [name for name in self.columns if name not in others]
         if wrong:
-            hint = f"quasi-identifiers: {', '.join(known)}"
+            hint = f"quasi-identifiers: {', '.join(others)}"
             raise UsageError([Problem(f"--tree-columns {name}: cannot be asked", hint=hint) for name in wrong])
-        return [index for index, name in enumerate(names) if name in (self.columns or known)]
+        return [index for index, name in enumerate(names) if name in (self.columns or others)]
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ def _sides(
     evidence = released.evidence()
     kept = np.isin(np.arange(len(attributes)), chosen)
     first, last = (np.where(kept, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
-    known, labelled = before >= 0, after >= 0
+    labelled_before, labelled = before >= 0, after >= 0
     return (
-        LabelledRegions.of_rows(codes[known], codes[known], before[known], labels),
+        LabelledRegions.of_rows(codes[labelled_before], codes[labelled_before], before[labelled_before], labels),
         LabelledRegions.of_rows(first[labelled], last[labelled], after[labelled], labels),
     )
 

@@ -331,11 +331,11 @@ class _Categories(_TextReader[Taxonomy]):
     def _values(self, text: str, names: Sequence[str]) -> _Meaning | None:
         """The leaves of the values that a text names; None where it names something else."""
         codes = [self.domain.missing if name in self.texts.missing else self.codes.get(name) for name in names]
-        known = [code for code in codes if code is not None]
-        if len(known) < len(codes):
+        present = [code for code in codes if code is not None]
+        if len(present) < len(codes):
             return None
-        single = known if len(known) == 1 else []
-        return _Meaning(min(known), max(known), single, bool(single) and self._also_label(text))
+        single = present if len(present) == 1 else []
+        return _Meaning(min(present), max(present), single, bool(single) and self._also_label(text))
 
     def _also_label(self, text: str) -> bool:
         """Whether what reads as one value is the label of a node that costs something, too."""

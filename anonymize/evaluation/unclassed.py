@@ -243,9 +243,9 @@ class RandomizedRelease:
 
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
-        known = {each.name for each in self.parameters.attributes}
+        distorted = {each.name for each in self.parameters.attributes}
         estimate = partial(joint.randomized, rows=self.frame, parameters=self.parameters, method=self.method)
-        names = [column.name for column in self.table.sensitive if column.name in known]
+        names = [column.name for column in self.table.sensitive if column.name in distorted]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
     def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:

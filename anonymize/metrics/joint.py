@@ -116,8 +116,8 @@ class Axes:
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
         released = numbers(unnamed(texts)).fill_null(np.nan).to_numpy()
         codes = np.minimum(np.searchsorted(values, released), max(len(values) - 1, 0))
-        known = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
-        return self._known(texts, pl.Series(np.where(known, codes, -1)).replace(-1, None), missing)
+        occurs = values[codes] == released if len(values) else np.zeros(len(released), np.bool_)
+        return self._known(texts, pl.Series(np.where(occurs, codes, -1)).replace(-1, None), missing)
 
     def _known(self, texts: pl.Series, codes: pl.Series, missing: int | None) -> Ints:
         """The codes, with that of missing for the texts that mean it."""
@@ -251,9 +251,9 @@ def categories_of(values: Sequence[str], subject: Attribute | SensitiveColumn) -
 
 def _spread(table: Floats, axis: int, category: Ints) -> Floats:
     """The table with an axis of categories turned into one of codes, each category spread evenly over its codes."""
-    known = category >= 0
-    codes = np.bincount(category[known], minlength=table.shape[axis])
-    share = np.where(known, 1 / np.maximum(codes, 1)[category], 0.0)
+    has_category = category >= 0
+    codes = np.bincount(category[has_category], minlength=table.shape[axis])
+    share = np.where(has_category, 1 / np.maximum(codes, 1)[category], 0.0)
     wide = [1] * table.ndim
     wide[axis] = len(category)
     return np.take(table, category, axis=axis) * share.reshape(wide)

@@ -75,11 +75,11 @@ def figures(table: Table, queries: Queries, estimates: Floats, counts: Ints | No
 def _summary(errors: Floats, counts: Ints, chosen: Bools) -> dict[str, Any]:
     """The figures of some queries."""
     measured = errors[chosen & ~np.isnan(errors)]
-    known = len(measured) > 0
-    quantiles = np.quantile(measured, QUANTILES).tolist() if known else [None] * len(QUANTILES)
+    measurable = len(measured) > 0
+    quantiles = np.quantile(measured, QUANTILES).tolist() if measurable else [None] * len(QUANTILES)
     return {
-        "mean": float(measured.mean()) if known else None,
-        "median": float(np.median(measured)) if known else None,
+        "mean": float(measured.mean()) if measurable else None,
+        "median": float(np.median(measured)) if measurable else None,
         "quantiles": {str(share): value for share, value in zip(QUANTILES, quantiles, strict=True)},
         "queries": int(np.count_nonzero(chosen)),
         "empty": int(np.count_nonzero(counts[chosen] == 0)),

@@ -156,8 +156,8 @@ def _folds(
         boxes = RegionEnds.of_cells(released.regions, released.text_of)
         training = (boxes, released.frame)
         if released.why_apart is None:
-            known = released.positions(train)
-            training = (boxes.rows(known), frame[released.rows[known]])
+            positions = released.positions(train)
+            training = (boxes.rows(positions), frame[released.rows[positions]])
         yield Fold({"original": original, "released": (training, original[1])}, 0, len(test))
 
 

@@ -244,8 +244,8 @@ class ClassModel(Model):
 
     def within(self, achieved: Achieved, parameters: Any) -> bool:
         """Whether all that is achieved is within the limits that are set; None is within none."""
-        known = ((limit, achieved[limit.parameter], required) for limit, required in self.required(parameters))
-        return all(value is not None and bool(limit.meets(np.array(value), bound)) for limit, value, bound in known)
+        bounds = ((limit, achieved[limit.parameter], required) for limit, required in self.required(parameters))
+        return all(value is not None and bool(limit.meets(np.array(value), bound)) for limit, value, bound in bounds)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,8 +93,8 @@ class Holdings:
             present = codes != column.missing
             classes, codes, units = classes[present], codes[present], units[present]
         span = int(units.max(initial=0)) + 1
-        known, holding = np.unique(codes.astype(np.int64) * span + units, return_inverse=True)
-        return cls(column, Pairs.of(classes, holding, max(len(known), 1)), known // span, whole)
+        holdings, holding = np.unique(codes.astype(np.int64) * span + units, return_inverse=True)
+        return cls(column, Pairs.of(classes, holding, max(len(holdings), 1)), holdings // span, whole)
 
     def histogram(self, class_count: int) -> Histogram:
         """How many individuals of each class have each value."""

@@ -62,8 +62,8 @@ def absent(names: Names, values: Iterable[str]) -> list[str]:
     if isinstance(names, np.ndarray):
         numbers = set(names.tolist())
         return [value for value in values if as_number(value) not in numbers]
-    known = set(names)
-    return [value for value in values if known.isdisjoint(readings(value))]
+    present = set(names)
+    return [value for value in values if present.isdisjoint(readings(value))]
 
 
 def values_of(parameters: Any) -> tuple[str, ...] | None:

@@ -48,8 +48,8 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
     rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
     own = spec.model_copy(update={"input": source_of, **rest})
-    known = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
-    with _as_file(known) as path, Source.open(own, path) as source:
+    sampled = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
+    with _as_file(sampled) as path, Source.open(own, path) as source:
         table = read(own, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
     for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):

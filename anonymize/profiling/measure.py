@@ -275,14 +275,14 @@ class _Tally:
             return None
         values, counts = _counted(hashes)
         places = np.searchsorted(self._values, values)
-        known = np.zeros(len(values), np.bool_)
+        seen = np.zeros(len(values), np.bool_)
         inside = places < len(self._values)
-        known[inside] = self._values[places[inside]] == values[inside]
-        self._counts[places[known]] += counts[known]
-        self._values = np.insert(self._values, places[~known], values[~known])
-        self._counts = np.insert(self._counts, places[~known], counts[~known])
+        seen[inside] = self._values[places[inside]] == values[inside]
+        self._counts[places[seen]] += counts[seen]
+        self._values = np.insert(self._values, places[~seen], values[~seen])
+        self._counts = np.insert(self._counts, places[~seen], counts[~seen])
         self._few = len(self._values) <= FEW_VALUES
-        return None if first or not self._few else values[~known]
+        return None if first or not self._few else values[~seen]
 
     def counted(self) -> tuple[Hashes, NDArray[np.int64]]:
         """The different hashes, ascending, and the rows of each."""

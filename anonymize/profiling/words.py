@@ -92,8 +92,8 @@ def _glued(text: str) -> tuple[str, ...] | None:
     if not text:
         return ()
     starts = (text[:end] for end in range(2, len(text) + 1))
-    known = [start for start in starts if start in _TELLING_WITHIN or start in _AFFIXES]
-    ways = [(start, *rest) for start in known if (rest := _glued(text[len(start) :])) is not None]
+    words = [start for start in starts if start in _TELLING_WITHIN or start in _AFFIXES]
+    ways = [(start, *rest) for start in words if (rest := _glued(text[len(start) :])) is not None]
     return min(ways, key=len, default=None)
 
 

@@ -42,10 +42,10 @@ class Task:
     high: Floats
 
 
-def descend(task: Task, start: Floats, known: Sequence[Floats] = ()) -> Floats | None:
+def descend(task: Task, start: Floats, stationary: Sequence[Floats] = ()) -> Floats | None:
     """A stationary point that keeps the bounds, from a point within the box; None where none was reached.
 
-    `known`: stationary points that keep the bounds. One of them is returned as soon as the way comes as near as NEAR.
+    `stationary`: points of that kind from earlier searches. One is returned as soon as the way comes as near as NEAR.
     """
     x, hessian, weight = start, np.diag(task.curvature(start)), 0.0
     slope, bounds, slopes = task.slope(x), task.bounds(x), task.bound_slopes(x)
@@ -67,7 +67,7 @@ def descend(task: Task, start: Floats, known: Sequence[Floats] = ()) -> Floats |
         slope, bounds, slopes = task.slope(after), task.bounds(after), task.bound_slopes(after)
         hessian = _updated(hessian, after - x, slope + slopes.T @ multipliers - before)
         x = after
-        for point in known:
+        for point in stationary:
             if np.abs(x - point).max() < NEAR:
                 return point
     return None

@@ -106,12 +106,14 @@ def _on_bound(problem: DistortionProblem, path: Callable[[float], Floats], width
     return path(low)
 
 
-def _search(problem: DistortionProblem, start: Floats, active: Ints, known: Sequence[Floats]) -> tuple[Floats, Ints]:
+def _search(
+    problem: DistortionProblem, start: Floats, active: Ints, stationary: Sequence[Floats]
+) -> tuple[Floats, Ints]:
     """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one; and the
     bounds that it was given, with those that were active before."""
     chosen, active = start, np.union1d(_worst(problem, start), active)
     for _ in range(ROUNDS):
-        chosen = _solved(problem, chosen, active, known)
+        chosen = _solved(problem, chosen, active, stationary)
         broken = _worst(problem, chosen, above=1 + 1e-7)
         if np.isin(broken, active).all():
             break
@@ -126,10 +128,10 @@ def _worst(problem: DistortionProblem, chosen: Floats, above: float = 0.0) -> In
     return np.sort(worst[excess[worst] > above])
 
 
-def _solved(problem: DistortionProblem, start: Floats, active: Ints, known: Sequence[Floats]) -> Floats:
+def _solved(problem: DistortionProblem, start: Floats, active: Ints, earlier: Sequence[Floats]) -> Floats:
     """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
     task = _task(problem, active)
-    stationary = descend(task, start, known)
+    stationary = descend(task, start, earlier)
     return _by_scipy(task, start) if stationary is None else stationary
 
 

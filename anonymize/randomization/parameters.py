@@ -113,13 +113,13 @@ class Parameters:
 
     def named(self, names: list[str]) -> list[DistortedAttribute]:
         """Some of the attributes. Raises UsageError for one that there is not, or is named twice."""
-        known = {each.name: each for each in self.attributes}
-        wrong = [f"{name!r} is no attribute of the parameters: they have {', '.join(known)}" for name in names]
-        wrong = [text for text, name in zip(wrong, names, strict=True) if name not in known]
+        by_name = {each.name: each for each in self.attributes}
+        wrong = [f"{name!r} is no attribute of the parameters: they have {', '.join(by_name)}" for name in names]
+        wrong = [text for text, name in zip(wrong, names, strict=True) if name not in by_name]
         wrong += [f"{name!r} is named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if wrong:
             raise UsageError(wrong)
-        return [known[name] for name in names]
+        return [by_name[name] for name in names]
 
 
 def _attribute(each: dict[str, Any]) -> DistortedAttribute:

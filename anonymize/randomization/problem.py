@@ -112,26 +112,26 @@ class DistortionProblem:
 
     def excess(self, p: Floats) -> Floats:
         """(bounds,) risk times l of every cell that can bind, one sensitive attribute after the other."""
-        known = self._identification(p).probability
+        probability = self._identification(p).probability
         parts = [
-            known[cells.groups] * cells.exposed * cells.l * cells.reconstructed(each)
+            probability[cells.groups] * cells.exposed * cells.l * cells.reconstructed(each)
             for cells, each in zip(self._bounded, p[self.pi.ndim :], strict=True)
         ]
         return np.concatenate(parts)
 
     def excess_slope(self, p: Floats, numbers: Ints) -> Floats:
         """(at, variables) gradient of some of the bounds."""
-        known = self._identification(p).probability
+        probability = self._identification(p).probability
         slopes = self._identification(p).slopes([axis for axis in self.variables if axis < self.pi.ndim])
         begin, rows = 0, []
         for number, cells in enumerate(self._bounded):
             mine = numbers[(numbers >= begin) & (numbers < begin + len(cells.groups))] - begin
-            rows.append(self._slopes(number, cells, mine, p, known, slopes))
+            rows.append(self._slopes(number, cells, mine, p, probability, slopes))
             begin += len(cells.groups)
         return np.concatenate(rows)
 
     def _slopes(
-        self, number: int, cells: DisclosureCells, mine: Ints, p: Floats, known: Floats, slopes: dict[int, Floats]
+        self, number: int, cells: DisclosureCells, mine: Ints, p: Floats, probability: Floats, slopes: dict[int, Floats]
     ) -> Floats:
         """The gradients of the bounds of one sensitive attribute."""
         own = self.pi.ndim + number
@@ -143,7 +143,7 @@ class DistortionProblem:
                 columns.append(slopes[index][groups] * guessed)
             else:
                 slope = cells.reconstructed_slope(p[own])[mine] if index == own else np.zeros(len(mine))
-                columns.append(known[groups] * slope)
+                columns.append(probability[groups] * slope)
         return weight[:, None] * np.stack(columns, axis=1) if columns else np.zeros((len(mine), 0))
 
     def risk(self, p: Sequence[float] | Floats) -> tuple[float, int]:

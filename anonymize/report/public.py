@@ -142,10 +142,11 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     """The blocks `privacy`, `classes` and `risk`, and null for each requirement that the release does not show."""
     spec = published.spec
     blocks = verdict_blocks(verdict)
-    known = iter(blocks["privacy"]["models"])
+    blocks_of_models = iter(blocks["privacy"]["models"])
     reasons = [_why(spec, each) for each in requirements]
     models = [
-        next(known) if why is None else _unknown(each, why) for each, why in zip(requirements, reasons, strict=True)
+        next(blocks_of_models) if why is None else _unknown(each, why)
+        for each, why in zip(requirements, reasons, strict=True)
     ]
     privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
     if hidden := [each for each in models if each.get("unknown") and not each["achieved"]]:

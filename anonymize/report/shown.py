@@ -97,8 +97,8 @@ def _total(costs: Floats | None, sizes: Ints) -> float | None:
 
 def _sum(parts: Iterable[float | None]) -> float | None:
     """The sum; None where a part is."""
-    known = list(parts)
-    return None if None in known else float(sum(part for part in known if part is not None))
+    figures = list(parts)
+    return None if None in figures else float(sum(part for part in figures if part is not None))
 
 
 def _over(total: float | None, number: int) -> float | None:

@@ -62,13 +62,18 @@ class TextFrequencySet:
         names = [name for columns in attributes for name in columns]
         categories = [pl.Categories.random() for _ in names]
         pairs = enumerate(zip(names, categories, strict=True))
-        query = [_code(name, fill, wild, known).alias(f"c{number}") for number, (name, known) in pairs]
+        query = [
+            _code(name, fill, wild, column_categories).alias(f"c{number}")
+            for number, (name, column_categories) in pairs
+        ]
         if weight is not None:
             query.append(column(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         if normalize:
-            codes = [_tidy(own, known, wild) for own, known in zip(codes, categories, strict=True)]
+            codes = [
+                _tidy(own, column_categories, wild) for own, column_categories in zip(codes, categories, strict=True)
+            ]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
         return _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))

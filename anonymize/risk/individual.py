@@ -94,8 +94,8 @@ def _matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
     keys = pl.DataFrame(dict(zip(columns, frequency.codes, strict=True))).select(
         pl.when(pl.col(name) != 0).then(pl.col(name)).alias(name) for name in columns
     )
-    known = keys.with_row_index("class").with_columns(rows=frequency.counts, weight=frequency.weights)
-    sums = matching(known, columns, ["rows", "weight"])
+    classes = keys.with_row_index("class").with_columns(rows=frequency.counts, weight=frequency.weights)
+    sums = matching(classes, columns, ["rows", "weight"])
     return sums["rows"].to_numpy().astype(np.int64), sums["weight"].to_numpy().astype(np.float64)
 
 

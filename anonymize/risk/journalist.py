@@ -45,15 +45,15 @@ def journalist(table: Text, people: People, threshold: float) -> Journalist:
     """
     texts, sizes = _classes(table)
     own = pl.DataFrame({"size": sizes, "all": people.under(texts)[0]}).sort("size", "all")
-    known, rows = own.filter(pl.col("all") > 0), int(own["size"].sum())
-    risks = 1 / known["all"]
-    at_risk = int(known.filter(risks > threshold)["size"].sum())
+    matched, rows = own.filter(pl.col("all") > 0), int(own["size"].sum())
+    risks = 1 / matched["all"]
+    at_risk = int(matched.filter(risks > threshold)["size"].sum())
     return Journalist(
         population=people.count(),
         journalist_max=float(risks.to_numpy().max(initial=0.0)),
-        marketer=math.fsum(known["size"] / known["all"]) / rows,
+        marketer=math.fsum(matched["size"] / matched["all"]) / rows,
         records_at_risk=at_risk / rows,
-        absent=rows - int(known["size"].sum()),
+        absent=rows - int(matched["size"].sum()),
     )
 
 

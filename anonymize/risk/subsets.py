@@ -184,11 +184,11 @@ class _Walk:
         alone = sizes[labels] == 1
         uniques = group.rows[alone]
         minimal = self._minimal(mask, parent, uniques)
-        known = int(np.count_nonzero(before))
+        unique_before = int(np.count_nonzero(before))
         self.figures[mask] = _Figures(
-            distinct=known + count,
+            distinct=unique_before + count,
             alike=int((sizes * (sizes - 1) // 2).sum()),
-            uniques=known + len(uniques),
+            uniques=unique_before + len(uniques),
             minimal=len(minimal),
         )
         self._credit(mask, minimal)

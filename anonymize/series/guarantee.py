@@ -171,11 +171,11 @@ def _column(own: SensitiveColumn, texts: Sequence[str | None]) -> tuple[Sensitiv
     """A column like tonight's whose values are those of the state, without rows, and its code (texts,) of each."""
     present = [text for text in texts if text is not None]
     if own.hierarchy is not None and own.values is None:
-        known = {text: code for code, text in enumerate(own.texts)}
-        if any(text not in known for text in present) or (None in texts and own.missing is None):
+        codes = {text: code for code, text in enumerate(own.texts)}
+        if any(text not in codes for text in present) or (None in texts and own.missing is None):
             hint = "the hierarchies of a series stay as they are"
             raise UsageError(Problem(f"{own.name}: its hierarchy lacks values that were released before", hint=hint))
-        order, column = known, own
+        order, column = codes, own
     else:
         ordered = sorted(present, key=float) if own.values is not None else sorted(present)
         order = {text: code for code, text in enumerate(ordered)}
@@ -189,11 +189,13 @@ def _column(own: SensitiveColumn, texts: Sequence[str | None]) -> tuple[Sensitiv
     return replace(column, codes=none), np.array(code_of, none.dtype)
 
 
-def released_codes(known: tuple[str | None, ...], column: SensitiveColumn) -> tuple[tuple[str | None, ...], pl.Series]:
+def released_codes(
+    texts_so_far: tuple[str | None, ...], column: SensitiveColumn
+) -> tuple[tuple[str | None, ...], pl.Series]:
     """The values of the state with those of a column, new ones after the others, and the code (rows,) of each row."""
     texts: list[str | None] = [None if code == column.missing else text for code, text in enumerate(column.texts)]
     present = np.bincount(column.codes, minlength=column.size) > 0
-    number: dict[str | None, int] = {text: code for code, text in enumerate(known)}
+    number: dict[str | None, int] = {text: code for code, text in enumerate(texts_so_far)}
     for text, occurs in zip(texts, present.tolist(), strict=True):
         if occurs:
             number.setdefault(text, len(number))

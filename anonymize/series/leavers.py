@@ -56,5 +56,5 @@ def told_by_values(state: State, k: int) -> int:
 def _last_seen(state: State) -> Ints:
     """(P,) the release at whose night each was last in the input; -1 for who is not in the last release."""
     assert state.rows is not None
-    known = state.people.select("person").join(state.rows, on="person", how="left", maintain_order="left")
-    return known["release"].cast(pl.Int64).fill_null(-1).to_numpy()
+    last_rows = state.people.select("person").join(state.rows, on="person", how="left", maintain_order="left")
+    return last_rows["release"].cast(pl.Int64).fill_null(-1).to_numpy()

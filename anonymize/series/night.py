@@ -147,13 +147,13 @@ class Night:
         if request.spec.series.departures != DEFERRED:
             self._settle_what_is_asked(request, table.source)
             self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
-        known = self.base if self.base.releases else None
-        self.tonight = Tonight.of(self.person, known, 0 if self.kept is None else self.kept.height)
+        earlier = self.base if self.base.releases else None
+        self.tonight = Tonight.of(self.person, earlier, 0 if self.kept is None else self.kept.height)
         self.reserve = reserve_of(
-            request.spec.series.reserve, known, self.k, deferred=request.spec.series.departures == DEFERRED
+            request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
-        waiting = self._waiting(known, request.spec.series.wait)
-        search = NightSearch(request, table, requirements, known, self.tonight, self.k, self.reserve, waiting)
+        waiting = self._waiting(earlier, request.spec.series.wait)
+        search = NightSearch(request, table, requirements, earlier, self.tonight, self.k, self.reserve, waiting)
         self.classes = search.classes(run)
         return self.classes.recoding
 
@@ -186,9 +186,9 @@ class Night:
             message = "the input is that of the last release, which cannot be made again after `series undo`"
             raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
 
-    def _waiting(self, known: State | None, wait: int) -> bool:
+    def _waiting(self, earlier: State | None, wait: int) -> bool:
         """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
-        recent = [] if known is None else known.releases[-wait:] if wait else []
+        recent = [] if earlier is None else earlier.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
 
     def named(self, table: Table) -> Table:
@@ -209,8 +209,8 @@ class Night:
         assert isinstance(draft, ClassedDraft)
         presence = Attendance(self.tonight, draft.released.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
-        known = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
-        self.made = self._with_rows(presence.next_state(known, draft.table, self._release(draft, files)), draft)
+        base = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
+        self.made = self._with_rows(presence.next_state(base, draft.table, self._release(draft, files)), draft)
         release = self.made.releases[-1]
         gone = presence.absent(self.base) if self.base.departures == DEFERRED else None
         self.verdict = self._measured(draft, files, gone, *presence.on_record(self.base, draft.written.rows))

@@ -41,11 +41,11 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
     """
     missing = spec.missing(source.format)
     texts = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
-    known = [compared(unnamed(each), missing) for each in texts.iter_columns()]
-    lacking = [name for name, each in zip(names, known, strict=True) if each.null_count()]
+    identifiers = [compared(unnamed(each), missing) for each in texts.iter_columns()]
+    lacking = [name for name, each in zip(names, identifiers, strict=True) if each.null_count()]
     if lacking:
         raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which name nobody then", source.name))
-    people = pl.Series(key.pseudonyms(zip(*(each.to_list() for each in known), strict=True)), dtype=pl.Binary)
+    people = pl.Series(key.pseudonyms(zip(*(each.to_list() for each in identifiers), strict=True)), dtype=pl.Binary)
     repeated = len(people) - people.n_unique()
     if repeated:
         message = f"{repeated} rows are about somebody who has another row: a series has one row a person"
@@ -70,8 +70,8 @@ class Tonight:
         if state is None:
             none = np.full(len(person), -1, np.int64)
             return cls(person, none, np.full(len(person), NEVER, np.int64))
-        known = state.people.select("person").with_row_index("position")
-        looked_up = person.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")
+        positions = state.people.select("person").with_row_index("position")
+        looked_up = person.alias("person").to_frame().join(positions, on="person", how="left", maintain_order="left")
         position = looked_up["position"].cast(pl.Int64).fill_null(-1).to_numpy()
         history = np.where(position < 0, NEVER, state.history_of[position])
         return cls(person, position, history, kept=kept)

@@ -68,8 +68,8 @@ class Attendance:
         here = self._everybody(base, number)
         class_of = np.full(here.height, NOT_THERE, np.int32)
         row = here["row"]
-        known = row.is_not_null().to_numpy()
-        class_of[known] = self.class_of[row.drop_nulls().to_numpy()]
+        in_release = row.is_not_null().to_numpy()
+        class_of[in_release] = self.class_of[row.drop_nulls().to_numpy()]
         longer, history_of = carried_on(base.histories, here["history"].to_numpy(), class_of)
         values, columns = {}, []
         for index, (name, texts) in enumerate(base.values.items()):
@@ -89,11 +89,11 @@ class Attendance:
     def _everybody(self, base: State, number: int) -> pl.DataFrame:
         """The people of the state and those who are new to it, with the `row` of tonight's input of each."""
         own = self.tonight.person.alias("person").to_frame().with_row_index("row")
-        known = base.people.join(own, on="person", how="left", maintain_order="left")
+        everybody_before = base.people.join(own, on="person", how="left", maintain_order="left")
         fresh = own.filter(pl.Series(self.tonight.position < 0)).with_columns(
             pl.lit(0, pl.UInt32).alias("history"), pl.lit(number, pl.UInt32).alias("since")
         )
-        return pl.concat([known, fresh], how="diagonal")
+        return pl.concat([everybody_before, fresh], how="diagonal")
 
     def on_record(self, base: State, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
         """What is known of the people of some rows at earlier releases, and the values of everybody then, as

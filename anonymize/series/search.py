@@ -89,10 +89,10 @@ class NightSearch:
 
     def _known(self) -> Partition:
         """The classes of people who were released before."""
-        known = ~self.tonight.newcomers
+        stays = ~self.tonight.newcomers
         if self.departures is not None:
-            known &= ~self.departures.leaving(self.tonight)
-        rows = np.flatnonzero(known).astype(np.uint32)
+            stays &= ~self.departures.leaving(self.tonight)
+        rows = np.flatnonzero(stays).astype(np.uint32)
         if not len(rows):
             return Partition(NOBODY, np.zeros(1, np.int64))
         histories, labels = np.unique(self.tonight.history[rows], return_inverse=True)
@@ -190,8 +190,8 @@ class NightSearch:
         if self.state is None or self.state.releases[0].levels is None:
             return None if levels is None else np.tile(np.array(levels, np.int16), (self.table.rows, 1))
         tops = tuple(attribute.hierarchy.height for attribute in self.table.attributes)
-        known = [tops if release.levels is None else release.levels for release in self.state.releases]
-        of_release = np.array([*known, tops if levels is None else levels], np.int16)
+        earlier_levels = [tops if release.levels is None else release.levels for release in self.state.releases]
+        of_release = np.array([*earlier_levels, tops if levels is None else levels], np.int16)
         released = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
         first: Ints = released.argmax(axis=1)
         levels_of: NDArray[np.int16] = of_release[first[self.tonight.history]]

@@ -192,9 +192,9 @@ def _state(content: bytes) -> State:
 
 
 def _release(content: Mapping[str, Any]) -> SeriesRelease:
-    known = {each.name: content[each.name] for each in fields(SeriesRelease)}
-    levels = None if known["levels"] is None else tuple(known["levels"])
-    return SeriesRelease(**{**known, "input": TableFile(**content["input"]), "levels": levels})
+    values = {each.name: content[each.name] for each in fields(SeriesRelease)}
+    levels = None if values["levels"] is None else tuple(values["levels"])
+    return SeriesRelease(**{**values, "input": TableFile(**content["input"]), "levels": levels})
 
 
 def _check(state: State) -> None:

@@ -39,10 +39,10 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _roles(spec)
     yield from _attributes(spec)
     yield from _rules(spec)
-    known = expand(spec, _named_elsewhere(spec), lenient=True)
-    yield from _privacy(known)
-    yield from _targets(known)
-    yield from selections(known)
+    expanded = expand(spec, _named_elsewhere(spec), lenient=True)
+    yield from _privacy(expanded)
+    yield from _targets(expanded)
+    yield from selections(expanded)
     yield from _output(spec)
 
 

@@ -43,10 +43,10 @@ def _lengths(lengths: tuple[int, ...]) -> tuple[int, ...]:
     return lengths
 
 
-def _ordered(parts: tuple[str, ...], known: tuple[str, ...]) -> None:
-    ranks = [known.index(part) for part in parts]
+def _ordered(parts: tuple[str, ...], order: tuple[str, ...]) -> None:
+    ranks = [order.index(part) for part in parts]
     if any(after <= before for before, after in pairwise(ranks)):
-        raise ValueError(f"expected parts from fine to coarse, in the order {', '.join(known)}")
+        raise ValueError(f"expected parts from fine to coarse, in the order {', '.join(order)}")
 
 
 def _date_parts(parts: tuple[DatePart, ...]) -> tuple[DatePart, ...]:

@@ -45,15 +45,15 @@ def dotted(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
-def _closest(name: object, known: Iterable[str], likeness: float) -> str | None:
-    lower = {each.lower(): each for each in known}
+def _closest(name: object, names: Iterable[str], likeness: float) -> str | None:
+    lower = {each.lower(): each for each in names}
     close = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=likeness)
     return lower[close[0]] if close else None
 
 
-def nearest(name: object, known: Iterable[str]) -> str | None:
+def nearest(name: object, names: Iterable[str]) -> str | None:
     """A hint with the known name that is most like this one, if one is."""
-    close = _closest(name, known, 0.6)
+    close = _closest(name, names, 0.6)
     return f"did you mean `{close}`?" if close else None
 
 
@@ -68,9 +68,9 @@ def misspelt(keys: Iterable[str]) -> dict[str, str]:
     return {key: close for key, close in meant.items() if list(meant.values()).count(close) == 1}
 
 
-def unknown_key(path: KeyPath, known: Iterable[str]) -> Fault:
+def unknown_key(path: KeyPath, keys: Iterable[str]) -> Fault:
     """A key, the last of the path, that is none of the known ones."""
-    hint = _elsewhere(str(path[-1])) or nearest_or_all(path[-1], known)
+    hint = _elsewhere(str(path[-1])) or nearest_or_all(path[-1], keys)
     return Fault(path, f"unknown key `{path[-1]}`{_within(path[:-1])}", hint, at_key=True)
 
 

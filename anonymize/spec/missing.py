@@ -86,8 +86,8 @@ class Missing:
     @classmethod
     def in_format(cls, texts: tuple[str, ...], form: str, *, normalize: bool = True) -> Missing:
         """In a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`. `texts`: the spec's."""
-        known = tuple(dict.fromkeys([*map(normalized, texts), ""])) if normalize else texts
-        return cls(known, not form.startswith("csv") or "" in known, normalize)
+        compared = tuple(dict.fromkeys([*map(normalized, texts), ""])) if normalize else texts
+        return cls(compared, not form.startswith("csv") or "" in compared, normalize)
 
     def compared(self, text: str) -> str:
         """What a text is compared as."""

@@ -69,8 +69,8 @@ def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec
         origin = dict(_origins(getattr(spec, section), free, present))
         update[section] = _section(getattr(spec, section), origin)
         places |= _places(spec, section, origin)
-    known = explicit.union(*(update[section] for section in SECTIONS))
-    rest = tuple(column for column in columns if column not in known)
+    named = explicit.union(*(update[section] for section in SECTIONS))
+    rest = tuple(column for column in columns if column not in named)
     if rest and spec.others != "error":
         if not lenient:
             _refuse_ambiguous(spec, rest, present)

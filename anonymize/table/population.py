@@ -214,9 +214,9 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     own = attribute.domain
     assert isinstance(own, Taxonomy)
     texts, any_missing = column.distinct()
-    known = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
+    leaves = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
     absent = spec.input.missing_text if any_missing or own.missing is not None else None
-    values = sorted({*texts, *known}) if not isinstance(definition.hierarchy, Path) else texts
+    values = sorted({*texts, *leaves}) if not isinstance(definition.hierarchy, Path) else texts
     common = frequent_in(own) if isinstance(definition.hierarchy, Rare) else ()
     suppressed, normalize = spec.output.suppressed, spec.input.normalize
     wide = build(own.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)

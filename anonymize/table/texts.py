@@ -14,8 +14,8 @@ PROBE = 10_000
 def compared(texts: pl.Series, missing: Missing) -> pl.Series:
     """(n,) what texts are compared as; null where they mean missing. Pass distinct texts where there are many rows."""
     texts = tidy(texts) if missing.normalize else texts
-    known = pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")
-    return texts.to_frame("text").select(known).to_series().alias(texts.name)
+    present = pl.when(~pl.col("text").is_in(list(missing.texts))).then("text")
+    return texts.to_frame("text").select(present).to_series().alias(texts.name)
 
 
 def tidy(texts: pl.Series) -> pl.Series:

@@ -67,13 +67,13 @@ def refuse_uri(path: str, what: str) -> None:
         raise UsageError(f"{path}: the release is {what}")
 
 
-def check_suffix(path: str, what: str, known: Sequence[str]) -> None:
+def check_suffix(path: str, what: str, suffixes: Sequence[str]) -> None:
     """Raises UsageError for a file whose suffix is none of the known ones: it would not be what its name says.
 
     A name without a suffix promises nothing, and neither does that of standard output, a device or a pipe.
     """
-    if Path(path).suffix and not path.lower().endswith(tuple(known)) and not _is_special(Path(path)):
-        raise UsageError(f"{path}: {what} is one of {', '.join(known)} by its suffix")
+    if Path(path).suffix and not path.lower().endswith(tuple(suffixes)) and not _is_special(Path(path)):
+        raise UsageError(f"{path}: {what} is one of {', '.join(suffixes)} by its suffix")
 
 
 @dataclass(frozen=True)

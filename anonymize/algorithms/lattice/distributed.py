@@ -294,8 +294,8 @@ class Distributed:
 
     def run(self) -> None:
         """Searches from the best string that is known, or from the top of the lattice if that is safe."""
-        known = self.strings.successes[:1] or [each for each in (self.top,) if self.strings.check(each).safe]
-        for vector in known:
+        safe_vectors = self.strings.successes[:1] or [each for each in (self.top,) if self.strings.check(each).safe]
+        for vector in safe_vectors:
             chosen = dict(enumerate(vector))
             self.join.known = tuple(
                 (index, chosen[index]) for index in self.join.gains.order if chosen[index] < self.top[index]

@@ -21,15 +21,15 @@ def safe_nodes(checker: Checker) -> Bools:
     """(nodes,) in lexicographic order: which are safe; or, where safety is not monotone, are not ruled out."""
     grid = NodeGrid(checker.lattice)
     alive: Bools = np.zeros(len(grid.vectors), np.bool_)
-    known: Bools = np.zeros(len(grid.vectors), np.bool_)
+    is_safe: Bools = np.zeros(len(grid.vectors), np.bool_)
     for number in _order(grid).tolist():
-        if known[number] or not all(alive[part] for part in _parts(grid, number)):
+        if is_safe[number] or not all(alive[part] for part in _parts(grid, number)):
             continue
         checked = checker.check(grid.vector(number))
         alive[number] = checked.safe if checker.monotone else not checked.hopeless
         if checker.monotone and checked.safe:
             above = grid.above(checked.vector)
-            alive[above] = known[above] = True
+            alive[above] = is_safe[above] = True
         checker.settled(checker.checked)
     return alive
 

@@ -46,8 +46,8 @@ class SplitTree:
     def bound(self) -> int | None:
         """No set costs less; None where none is known to be feasible and none is left."""
         lowest = [entry[0] for entry in self._open[:1]] + [node.bound for node in self._taken[:1]]
-        known = [value for value in (*lowest, self.best.cost) if value is not None]
-        return min(known, default=None)
+        costs = [value for value in (*lowest, self.best.cost) if value is not None]
+        return min(costs, default=None)
 
     def _push(self, node: SplitNode) -> None:
         if not self.best.reached(node.bound):

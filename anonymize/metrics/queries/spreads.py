@@ -55,8 +55,8 @@ class Spreads:
         number = np.empty(len(order), np.int64)
         number[order] = np.cumsum(begins) - 1
         low, high = ordered[:, begins]
-        known = np.isfinite(low)
-        width = np.subtract(high, low, out=np.ones(len(low)), where=known) + (1.0 if whole else 0.0)
+        finite = np.isfinite(low)
+        width = np.subtract(high, low, out=np.ones(len(low)), where=finite) + (1.0 if whole else 0.0)
         flat = width <= 0
         scale = np.divide(1.0, width, out=np.zeros(len(low)), where=~flat)
         rows = np.asarray(np.bincount(number, weights, minlength=len(low)), np.float64)

@@ -141,9 +141,9 @@ class _Application:
         kept, lost = (np.array(part, np.int64) for part in (self.saved.classes, self.saved.suppressed))
         both = np.concatenate((entry, kept, lost), axis=1)
         key, _ = mixed_radix(list(both), [attribute.segments for attribute in self.saved.attributes])
-        rows, known, suppressed = np.split(key, [self.rows, self.rows + kept.shape[1]])
+        rows, kept_keys, suppressed = np.split(key, [self.rows, self.rows + kept.shape[1]])
         is_lost = np.isin(rows, suppressed)
-        return _Fate(rows, is_lost, ~is_lost & ~np.isin(rows, known), entry)
+        return _Fate(rows, is_lost, ~is_lost & ~np.isin(rows, kept_keys), entry)
 
     # --- what is outside ---
 

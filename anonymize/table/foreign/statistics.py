@@ -35,16 +35,16 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
     texts = _distinct(labels)
     if not texts or column.dtype.is_temporal():
         return column
-    known = pl.Series(list(texts), strict=False)
+    coded = pl.Series(list(texts), strict=False)
     if column.dtype == pl.String:
-        values, known = column, known.cast(pl.String)
-    elif known.dtype.is_numeric():
-        values, known = column.cast(pl.Float64), known.cast(pl.Float64)
+        values, coded = column, coded.cast(pl.String)
+    elif coded.dtype.is_numeric():
+        values, coded = column.cast(pl.Float64), coded.cast(pl.Float64)
     else:  # labels of Stata's missing values, .a to .z
         return column
-    if not values.is_in(known.implode()).any():
+    if not values.is_in(coded.implode()).any():
         return column
-    of_cells = values.replace_strict(known, list(texts.values()), default=None, return_dtype=pl.String)
+    of_cells = values.replace_strict(coded, list(texts.values()), default=None, return_dtype=pl.String)
     return pl.select(pl.coalesce(of_cells, column.cast(pl.String))).to_series().alias(column.name)
 
 
