@@ -139,8 +139,8 @@ def _inputs(request: Audit) -> list[object]:
     """The files that are read, but for the baseline, whose place the report may take."""
     tables = [request.path, request.unit_from, request.st, request.against.previous]
     spec = request.spec
-    own = [] if spec is None else [*named_by(spec), *([spec.input.path] if request.path is None else [])]
-    return [*tables, request.link, request.against.previous_link, *own]
+    of_spec = [] if spec is None else [*named_by(spec), *([spec.input.path] if request.path is None else [])]
+    return [*tables, request.link, request.against.previous_link, *of_spec]
 
 
 def _audited(request: Audit) -> AuditResult:
@@ -201,10 +201,10 @@ def _matching(request: Audit, table: Audited, earlier: Audited) -> previous.Matc
     against = request.against
     if request.link is None or against.previous_link is None:
         return previous.Matching() if against.by_position else None
-    own, other = load(request.link), load(against.previous_link)
-    own.check(request.link, input=own.input.sha256, release=table.source.sha256)
-    other.check(against.previous_link, input=own.input.sha256, release=earlier.source.sha256)
-    return previous.Matching((pl.Series(own.rows), pl.Series(other.rows)))
+    link, other = load(request.link), load(against.previous_link)
+    link.check(request.link, input=link.input.sha256, release=table.source.sha256)
+    other.check(against.previous_link, input=link.input.sha256, release=earlier.source.sha256)
+    return previous.Matching((pl.Series(link.rows), pl.Series(other.rows)))
 
 
 # --- what is required ------------------------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ class Partition:
         begins, ranked = starts[:-1][rank], starts_of(size[rank])
         arranged = np.empty_like(order)
         for first, stop in pairwise(_bounds(ranked)):
-            own = slice(first, stop)
-            arranged[ranked[first] : ranked[stop]] = order[concatenated_ranges(begins[own], size[rank[own]])]
+            block = slice(first, stop)
+            arranged[ranked[first] : ranked[stop]] = order[concatenated_ranges(begins[block], size[rank[block]])]
         return cls(arranged, ranked)
 
     @classmethod
@@ -292,7 +292,7 @@ class Runs:
         if len(pieces) == 1:
             return pieces[0]
         columns = ([each.classes, each.codes, each.counts] for each in pieces)
-        return cls(*(np.concatenate(own) for own in zip(*columns, strict=True)))
+        return cls(*(np.concatenate(arrays) for arrays in zip(*columns, strict=True)))
 
 
 def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:

@@ -35,8 +35,8 @@ _COLUMN = "input_row"
 
 def released_row_of(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """(count,) the released row that each row of the input is, -1 for none; `rows`: see `Link`."""
-    row_of, own = np.full(count, -1), np.flatnonzero(rows >= 0)
-    row_of[rows[own]] = own
+    row_of, placed = np.full(count, -1), np.flatnonzero(rows >= 0)
+    row_of[rows[placed]] = placed
     return row_of
 
 
@@ -74,8 +74,8 @@ class Link:
         pairs = {"input": (self.input.sha256, input), "release": (self.release.sha256, release)}
         problems = [
             Problem(f"is about another {name}: its hash is not that of the file", str(path))
-            for name, (own, given) in pairs.items()
-            if own != given
+            for name, (recorded, given) in pairs.items()
+            if recorded != given
         ]
         if problems:
             raise DataError(problems)
@@ -83,11 +83,11 @@ class Link:
 
 def link_of(source: Source, rows: int, release: str, written: NDArray[np.int64]) -> Link:
     """The link of a release with this hash; `written`: which of so many `rows` of the source each of its rows is."""
-    own = rows - len(source.earlier)
-    places = np.flatnonzero(written >= own)
-    earlier = [(int(place), *source.earlier[row]) for place, row in zip(places, written[places] - own, strict=True)]
-    files = LinkedFile(source.sha256, own), LinkedFile(release, len(written))
-    return Link(*files, np.where(written < own, written, -1), earlier)
+    count = rows - len(source.earlier)
+    places = np.flatnonzero(written >= count)
+    earlier = [(int(place), *source.earlier[row]) for place, row in zip(places, written[places] - count, strict=True)]
+    files = LinkedFile(source.sha256, count), LinkedFile(release, len(written))
+    return Link(*files, np.where(written < count, written, -1), earlier)
 
 
 def load(path: str | Path, *, with_earlier: bool = False) -> Link:
@@ -132,11 +132,11 @@ def _link(header: dict[str, Any], numbers: list[int]) -> Link:
     rows = np.array(numbers, np.int64).reshape(-1) - 1
     is_ours = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
     earlier = [(int(place) - 1, str(sha256), int(row) - 1) for place, sha256, row in header.get("earlier", ())]
-    own = rows[rows >= 0]
+    placed = rows[rows >= 0]
     within = min((row for *_, row in earlier), default=0) >= 0
     within &= not len(rows) or (rows.min() >= -1 and rows.max() < files[0].rows)
     fits = np.flatnonzero(rows < 0).tolist() == [place for place, _, _ in earlier]
-    if not is_ours or len(rows) != files[1].rows or not within or len(np.unique(own)) < len(own) or not fits:
+    if not is_ours or len(rows) != files[1].rows or not within or len(np.unique(placed)) < len(placed) or not fits:
         raise ValueError
     return Link(files[0], files[1], rows, earlier)
 

@@ -54,8 +54,8 @@ class Measuring:
     def key(self) -> list[Any]:
         """What the figures follow from, beside the release and its original. Raises OSError for files that the spec
         names and that cannot be read."""
-        own = [] if self.spec is None else [self.spec.model_dump_json(), *map(sha256_of, named_by(self.spec))]
-        return [self.queries, self.model, *own]
+        spec_parts = [] if self.spec is None else [self.spec.model_dump_json(), *map(sha256_of, named_by(self.spec))]
+        return [self.queries, self.model, *spec_parts]
 
     def figures(self, spec: Spec, original: str, released: str, link: str | None) -> dict[str, Any]:
         """`gcp_weighted`, `query_error` and `models` of a release, as far as they were asked for. `spec`: that it was

@@ -106,9 +106,9 @@ def _ranks_by_ends(cells: pl.DataFrame) -> Ints | None:
 
 def rows_ranked(columns: Iterable[NDArray[Any]]) -> Ints:
     """(n,) the dense rank of each of n rows by their ranks (n,) in all columns, of which there is at least one."""
-    own = list(columns)
-    keys = _Keys(np.zeros(len(own[0]), np.uint64), 0)
-    for ranks in own:
+    all_ranks = list(columns)
+    keys = _Keys(np.zeros(len(all_ranks[0]), np.uint64), 0)
+    for ranks in all_ranks:
         size = int(ranks.max(initial=0)) + 1
         keys = keys.with_room(_bits(size)).extended(ranks, size)
     return keys.condensed().keys.astype(np.int64)

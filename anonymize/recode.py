@@ -151,8 +151,8 @@ def _reading(saved: Saved) -> Spec:
 
 def _input(saved: Saved) -> dict[str, Any]:
     table = saved.table
-    own = {name: getattr(table, name) for name in ("separator", "encoding", "normalize")}
-    return own | {"missing": list(table.missing)}
+    settings = {name: getattr(table, name) for name in ("separator", "encoding", "normalize")}
+    return settings | {"missing": list(table.missing)}
 
 
 def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Clock) -> dict[str, Any]:

@@ -271,9 +271,9 @@ def _blank(table: Table) -> Iterator[pl.DataFrame]:
 def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:
     """Columns as they are written, in the input's order: quasi-identifiers among them as far as their codes go, so that
     not even the order of rows is made from what lies beyond."""
-    own, done = {attribute.name: attribute for attribute in table.attributes}, 0
+    attributes, done = {attribute.name: attribute for attribute in table.attributes}, 0
     for frame in table.source.batches(names):
         rows, done = slice(done, done + frame.height), done + frame.height
         columns = [passing_column(column, null) for column in frame.iter_columns()]
-        columns = [cut_off(own[each.name], each, rows) if each.name in own else each for each in columns]
+        columns = [cut_off(attributes[each.name], each, rows) if each.name in attributes else each for each in columns]
         yield pl.DataFrame(columns) if columns else frame

@@ -29,9 +29,9 @@ def scattered(parts: Iterable[Ints], sizes: Ints) -> tuple[NDArray[np.uint32], I
     order, ends, done = np.empty(starts[-1], np.uint32), starts[:-1].copy(), 0
     for part in parts:
         by_part = np.argsort(part, kind="stable")
-        own = np.bincount(part, minlength=len(sizes))
-        within = np.arange(len(part)) - np.repeat(np.cumsum(own) - own, own)
-        order[np.repeat(ends, own) + within] = by_part + done
-        ends += own
+        counts = np.bincount(part, minlength=len(sizes))
+        within = np.arange(len(part)) - np.repeat(np.cumsum(counts) - counts, counts)
+        order[np.repeat(ends, counts) + within] = by_part + done
+        ends += counts
         done += len(part)
     return order, starts

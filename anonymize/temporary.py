@@ -74,8 +74,8 @@ def _remove_left(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
-        own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
-        if own and _lock(descriptor):
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
+        if ours and _lock(descriptor):
             os.unlink(path)
     finally:
         os.close(descriptor)

@@ -103,8 +103,8 @@ class PairCosts:
 
     def labels(self, row: int) -> Labels:
         """What labels above a row there are."""
-        own = {index: self._costs[index](int(self._codes[index][row])) for index in self._labelled}
-        levels = {index: tuple(np.unique(costs).tolist()) for index, costs in own.items()}
+        costs_of = {index: self._costs[index](int(self._codes[index][row])) for index in self._labelled}
+        levels = {index: tuple(np.unique(costs).tolist()) for index, costs in costs_of.items()}
         while prod(map(len, levels.values())) > VECTORS[0]:
             del levels[max(levels, key=lambda index: len(levels[index]))]
         key = tuple(levels.values())
@@ -113,7 +113,7 @@ class PairCosts:
             costs = [(sum(each[place] for each, place in zip(key, vector, strict=True)), vector) for vector in places]
             self._vectors[key] = sorted(costs)[: VECTORS[1] + 1]
         under = [
-            [own[index].take(self._codes[index]) <= most for most in costs[:-1]] for index, costs in levels.items()
+            [costs_of[index].take(self._codes[index]) <= most for most in costs[:-1]] for index, costs in levels.items()
         ]
         others = [index for index in range(len(self._codes)) if index not in levels]
         return Labels(self._vectors[key], under, self._of(row, others))

@@ -200,8 +200,8 @@ def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
 
 
 def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Ints], timely: Callable[[], bool]) -> None:
-    own = ranks[stage.problem.limit]
-    begin(stage.problem, stage.allset, stage.best, own, outlook.within(stage.allset), timely)
+    ranked = ranks[stage.problem.limit]
+    begin(stage.problem, stage.allset, stage.best, ranked, outlook.within(stage.allset), timely)
 
 
 class Budget:

@@ -37,7 +37,7 @@ def attack(scene: Scene) -> list[Success]:
         alone = offered(scene, name)
         shares = alone
         for other in before:
-            shares = [_together(own, old, common) for own, old in zip(shares, offered(other, name), strict=True)]
+            shares = [_together(now, old, common) for now, old in zip(shares, offered(other, name), strict=True)]
         successes.append(guessed(shares, scene.truths(name), alone[0], name))
     return successes
 

@@ -74,9 +74,9 @@ class DistortedRows:
         weights = np.ones((len(codes), len(combinations)))
         for axis, (column, category) in enumerate(zip(self.columns, self.category_of, strict=True)):
             same, other = column.inverse
-            own = np.where(codes[:, axis] < 0, -1, category[codes[:, axis]])
-            factor = np.where(own[:, None] == combinations[None, :, axis], same + other, other)
-            factor[own < 0] = 1.0
+            categories = np.where(codes[:, axis] < 0, -1, category[codes[:, axis]])
+            factor = np.where(categories[:, None] == combinations[None, :, axis], same + other, other)
+            factor[categories < 0] = 1.0
             weights *= factor
         return weights
 

@@ -61,10 +61,11 @@ def guessed(shares: list[Floats], truths: list[Ints], before: Floats, about: str
     """The success of guesses: `shares` and `truths` of the targets, and of the control if there is one. `before`
     (size,): what the baseline guesses by, or (targets, size) where that differs between targets."""
     known = [truth >= 0 for truth in truths]
-    offered, own = shares[0][known[0]], truths[0][known[0]]
+    offered, correct = shares[0][known[0]], truths[0][known[0]]
     earlier = before[known[0]] if before.ndim > 1 else np.broadcast_to(before, offered.shape)
     control = right(shares[1][known[1]], truths[1][known[1]]) if len(shares) > 1 else None
-    return Success(right(offered, own), right(earlier, own), control, about, figures=_figures(offered, earlier, own))
+    figures = _figures(offered, earlier, correct)
+    return Success(right(offered, correct), right(earlier, correct), control, about, figures=figures)
 
 
 def _figures(offered: Floats, before: Floats, truth: Ints) -> dict[str, float | int | None]:
@@ -73,10 +74,10 @@ def _figures(offered: Floats, before: Floats, truth: Ints) -> dict[str, float | 
     every = np.arange(len(truth))
     certain = offered.max(axis=1) >= CERTAIN
     hit = offered.argmax(axis=1) == truth
-    own, common = offered[every, truth], before[every, truth]
-    gain = np.divide(own - common, 1 - common, out=np.zeros_like(own), where=common < 1)
+    of_truth, common = offered[every, truth], before[every, truth]
+    gain = np.divide(of_truth - common, 1 - common, out=np.zeros_like(of_truth), where=common < 1)
     return {
-        "dcap": float(own.mean()),
+        "dcap": float(of_truth.mean()),
         "dcap_baseline": float(common.mean()),
         "weap": float(certain.mean()),
         "tcap": float(hit[certain].mean()) if certain.any() else None,

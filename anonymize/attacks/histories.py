@@ -41,11 +41,11 @@ def attack(scene: Scene) -> list[Success]:
     if not linked or scene.targets.row_of is None or not len(scene.targets):
         return []
     chains = _Chains.of(scene, linked)
-    own = chains.history_of[scene.targets.row_of]
+    true_history = chains.history_of[scene.targets.row_of]
     chances, counts, shares = [], [], {name: [] for name in scene.sensitive}  # type: ignore[var-annotated]
-    for some, fits in chains.fitting(scene, linked, own):
+    for some, fits in chains.fitting(scene, linked, true_history):
         best = np.where(fits, chains.density, -np.inf).argmax(axis=1)
-        chances.append((best == own[some]) / chains.sizes[best])
+        chances.append((best == true_history[some]) / chains.sizes[best])
         counts.append(fits @ chains.sizes)
         weights = np.where(fits, np.exp(chains.density - chains.density.max()), 0)
         for name, size in scene.sensitive.items():
@@ -87,20 +87,23 @@ class _Chains:
         classes, history_of, sizes = np.unique(
             np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True
         )
-        weights = [np.where(own >= 0, of_class[own], 0) for own, of_class in zip(classes.T, density, strict=True)]
+        weights = [
+            np.where(class_of >= 0, of_class[class_of], 0)
+            for class_of, of_class in zip(classes.T, density, strict=True)
+        ]
         return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
 
-    def fitting(self, scene: Scene, linked: list[EarlierRows], own: Ints) -> Iterator[tuple[slice, Bools]]:
-        """For one batch of targets after the other, (targets, histories) which ones could be theirs. `own`: their
-        histories."""
+    def fitting(self, scene: Scene, linked: list[EarlierRows], true_history: Ints) -> Iterator[tuple[slice, Bools]]:
+        """For one batch of targets after the other, (targets, histories) which ones could be theirs. `true_history`
+        (targets,): theirs."""
         releases = [scene.release, *(each.release for each in linked)]
         step = max(CELLS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
-        for start in range(0, len(own), step):
+        for start in range(0, len(true_history), step):
             some = slice(start, start + step)
-            fits = np.ones((len(own[some]), len(self.classes)), np.bool_)
+            fits = np.ones((len(true_history[some]), len(self.classes)), np.bool_)
             for release, classes in zip(releases, self.classes.T, strict=True):
                 could_be = release.candidates(scene.targets.codes[some]).toarray() > 0
-                released = classes[own[some]] >= 0
+                released = classes[true_history[some]] >= 0
                 fits &= np.where(released[:, None], could_be[:, classes] & (classes >= 0), classes < 0)
             yield some, fits
 

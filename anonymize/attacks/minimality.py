@@ -49,11 +49,11 @@ def attack(scene: Scene) -> list[Success]:
 def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fewest: int) -> Success:
     release, people = scene.release, scene.targets
     assert people.row_of is not None
-    own = release.class_of[people.row_of]
-    shares = normalized_counts(release, name, scene.sensitive[name], own)
+    class_of = release.class_of[people.row_of]
+    shares = normalized_counts(release, name, scene.sensitive[name], class_of)
     before, refused = shares.copy(), 0
     generator = scene.generator(ID)
-    classes = np.unique(own)
+    classes = np.unique(class_of)
     if len(classes) > CLASSES:
         classes = np.sort(generator.choice(classes, CLASSES, replace=False))
     for each, members in zip(classes.tolist(), _members(scene, classes), strict=True):
@@ -62,7 +62,7 @@ def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fe
         believed = _believed(values, parts, diversities, generator) if parts and (values >= 0).all() else None
         if believed is None:
             continue
-        targets = np.flatnonzero(own == each)
+        targets = np.flatnonzero(class_of == each)
         places = _places(scene, members, targets)
         known = places >= 0
         shares[targets[known]] = _spread(believed, places[known], scene.sensitive[name])
@@ -87,11 +87,11 @@ def _members(scene: Scene, classes: Ints) -> list[Ints]:
 
 def _places(scene: Scene, members: Ints, targets: Ints) -> Ints:
     """(targets,) where each of them is among the members, by the row that is theirs; -1 for nowhere."""
-    rows, own = scene.everybody.row_of, scene.targets.row_of
-    assert rows is not None and own is not None
+    rows, target_rows = scene.everybody.row_of, scene.targets.row_of
+    assert rows is not None and target_rows is not None
     order = np.argsort(rows[members])
-    place = np.minimum(np.searchsorted(rows[members][order], own[targets]), len(members) - 1)
-    return np.where(rows[members][order][place] == own[targets], order[place], -1)
+    place = np.minimum(np.searchsorted(rows[members][order], target_rows[targets]), len(members) - 1)
+    return np.where(rows[members][order][place] == target_rows[targets], order[place], -1)
 
 
 def _refinements(scene: Scene, members: Ints, fewest: int) -> list[Ints]:
@@ -100,10 +100,10 @@ def _refinements(scene: Scene, members: Ints, fewest: int) -> list[Ints]:
     refinements = []
     for column in range(codes.shape[1]):
         tree = scene.trees[column] if scene.trees else None
-        own = codes[:, column]
-        if (own < 0).any() or own.min() == own.max():
+        column_codes = codes[:, column]
+        if (column_codes < 0).any() or column_codes.min() == column_codes.max():
             continue
-        for part in _branches(tree, own) if tree is not None else _halves(own):
+        for part in _branches(tree, column_codes) if tree is not None else _halves(column_codes):
             if np.bincount(part).min() >= fewest:
                 refinements.append(part)
                 break

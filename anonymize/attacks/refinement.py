@@ -129,8 +129,8 @@ def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
 
 def _guessed(scene: Scene, drawn: PossiblePoints, which: Ints, column: int, figures: dict[str, Any]) -> Success:
     release, people = scene.release, scene.targets
-    own = release.class_of[people.row_of]
-    first, last, truth = release.first[own, column], release.last[own, column], people.codes[:, column]
+    class_of = release.class_of[people.row_of]
+    first, last, truth = release.first[class_of, column], release.last[class_of, column], people.codes[:, column]
     some = (first < last) & (truth >= 0)
     ways = [_likeliest(scene, drawn, column, refined) for refined in (True, False)]
     hits, before = ((way[which] == truth)[some].astype(float) for way in ways)

@@ -33,14 +33,15 @@ def attack(scene: Scene) -> list[Success]:
     rows = np.sort(scene.generator(ID).choice(release.rows, count, replace=False)) if count else np.zeros(0, np.int64)
     classes, which = np.unique(release.class_of[rows], return_inverse=True)
     drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
-    own = _joint([everybody.values[name] for name in scene.sensitive], len(everybody))
+    joint_values = _joint([everybody.values[name] for name in scene.sensitive], len(everybody))
     theirs = _joint([release.values[name] for name in scene.sensitive], release.rows)[rows]
-    codes = np.unique(np.concatenate([own, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
+    codes = np.unique(np.concatenate([joint_values, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
     values = csr_array(
-        (np.ones(len(own)), (np.arange(len(own)), codes[: len(own)])), shape=(len(own), codes.max(initial=0) + 1)
+        (np.ones(len(joint_values)), (np.arange(len(joint_values)), codes[: len(joint_values)])),
+        shape=(len(joint_values), codes.max(initial=0) + 1),
     )
     meeting = (drawn.candidates(everybody.codes).T.tocsr() @ values).tocsr()
-    counts = np.asarray(meeting[which, codes[len(own) :]]).ravel() if count else np.zeros(0)
+    counts = np.asarray(meeting[which, codes[len(joint_values) :]]).ravel() if count else np.zeros(0)
     return [Success((counts == 1).astype(float), by_chance(_weights(scene, rows), len(everybody)))]
 
 

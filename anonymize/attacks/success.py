@@ -67,8 +67,8 @@ def over_control(hits: Floats, control: Floats) -> ExcessEstimate:
         return ExcessEstimate(0.0, 0.0, 0.0)
     left = 1 - other.value
     value = (rate.value - other.value) / left
-    own, theirs = ((each.high - each.low) / 2 for each in (rate, other))
-    error = sqrt((own / left) ** 2 + ((rate.value - 1) * theirs / left**2) ** 2)
+    rate_error, other_error = ((each.high - each.low) / 2 for each in (rate, other))
+    error = sqrt((rate_error / left) ** 2 + ((rate.value - 1) * other_error / left**2) ** 2)
     return ExcessEstimate(value, value - error, min(value + error, 1.0))
 
 

@@ -48,7 +48,7 @@ def _values(scene: Scene) -> list[Ints]:
     """For each sensitive attribute, how many people have each value that the release shows."""
     counts = []
     for name, size in scene.sensitive.items():
-        release, own = scene.release.values[name], scene.everybody.values[name]
+        release, occurring = scene.release.values[name], scene.everybody.values[name]
         present = np.unique(release[release >= 0])
-        counts.append(spanned(own, size, present, present))
+        counts.append(spanned(occurring, size, present, present))
     return counts

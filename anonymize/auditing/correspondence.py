@@ -101,8 +101,8 @@ def _left(may_share: csr_array, old: csr_array, new: csr_array) -> tuple[int, in
         held, mine = (each[:, [value]].toarray().ravel() for each in (old, new))
         having = np.flatnonzero(held)
         sharing = may_share[having]
-        own = sharing.T @ held[having]
+        shared = sharing.T @ held[having]
         among = (sharing.T @ sharing).astype(bool).astype(float) @ mine
-        cracked += np.where(own > 0, np.clip(own - (among - mine), 0, mine), 0)
+        cracked += np.where(shared > 0, np.clip(shared - (among - mine), 0, mine), 0)
     left = np.asarray(new.sum(axis=1)).ravel() - cracked
     return int(common[some].min()), int(left.min())

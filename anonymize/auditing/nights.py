@@ -142,8 +142,8 @@ class SeriesFiles:
                 whose[sha256] = self._pseudonyms(place)
         except (DataError, pl.exceptions.PolarsError):
             return None, ("link",)
-        own = pl.Series(rows.rows).replace(-1, None)
-        people = whose[release.input.sha256].gather(own)
+        row_of = pl.Series(rows.rows).replace(-1, None)
+        people = whose[release.input.sha256].gather(row_of)
         return _filled(people, [(place, whose[sha256][row]) for place, sha256, row in rows.earlier]), ()
 
     def _pseudonyms(self, original: Path) -> pl.Series:
@@ -229,14 +229,14 @@ def _values(columns: list[pl.Series]) -> list[str]:
 def _same_people(read: ReleasedAt, recorded: ReleasedAt) -> bool:
     """Whether those on record are in the release, in classes that part them as the text does, with its values. Those
     who are forgotten are not on record."""
-    own, other = _rows(read), _rows(recorded)
-    both = own.join(other, on="person", suffix=" on record")
+    now, other = _rows(read), _rows(recorded)
+    both = now.join(other, on="person", suffix=" on record")
     if both.height < other.height:
         return False
     parted = [
         both.select(names).n_unique() for names in ([_CLASS], [f"{_CLASS} on record"], [_CLASS, f"{_CLASS} on record"])
     ]
-    values = [name for name in own.columns if name.startswith("value ")]
+    values = [name for name in now.columns if name.startswith("value ")]
     alike = [pl.col(name).eq_missing(pl.col(f"{name} on record")).all() for name in values]
     return len(set(parted)) == 1 and (not alike or all(both.select(alike).row(0)))
 

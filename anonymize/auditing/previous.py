@@ -156,17 +156,17 @@ def _check_positions(now: Audited, before: Audited) -> None:
         )
 
 
-def _result(check: Check, own: Result, compared: Compared, *, units: bool) -> Result:
+def _result(check: Check, result: Result, compared: Compared, *, units: bool) -> Result:
     """What can be said of a requirement by what the classes show: that of the table alone, where classes share their
     rows one to one; else, of k-anonymity, that enough are in common for certain; else nothing."""
-    if own.satisfied is None or compared.one_to_one:
-        return own
+    if result.satisfied is None or compared.one_to_one:
+        return result
     certain, k = compared.bounds.certain, check.parameters.get("k")
     if check.model == "k-anonymity" and not units and certain is not None and k is not None and certain >= k:
-        reached = own.achieved["k"]
+        reached = result.achieved["k"]
         assert isinstance(reached, int)
-        return replace(own, achieved={"k": min(certain, reached)})
-    return replace(own, achieved={}, satisfied=None, failing_classes=0, failing_rows=0, unknown=NOT_MATCHED)
+        return replace(result, achieved={"k": min(certain, reached)})
+    return replace(result, achieved={}, satisfied=None, failing_classes=0, failing_rows=0, unknown=NOT_MATCHED)
 
 
 def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float, matching: Matching) -> Verdict:
@@ -175,11 +175,11 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     Rows of this release that are about nobody of the earlier one show nothing there.
     """
     sensitive = [column(name) for name in now.spec.sensitive if name not in now.columns]
-    own, others = now.source.scan(), before.source.scan()
+    released_rows, others = now.source.scan(), before.source.scan()
     # Both releases have columns of the same names; no column is called what these are.
     names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
     kept = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
-    first = own.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
+    first = released_rows.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
     if matching.individuals is not None:
         mine, theirs = matching.individuals

@@ -105,7 +105,7 @@ class Audited:
     def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
         called = dict(zip(self.columns, columns or self.columns, strict=False))
-        return {name: [called[column] for column in own] for name, own in self.columns_of.items()}
+        return {name: [called[column] for column in names] for name, names in self.columns_of.items()}
 
 
 def with_trees(spec: Spec, checks: Sequence[Check], frame: pl.LazyFrame) -> list[Check]:
@@ -210,10 +210,10 @@ def released_as(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     for name, attribute in spec.quasi_identifiers.items():
         bounds = [column for column in (f"{name}_low", f"{name}_high") if column in present and column not in roles]
         beside = [column for column in (f"{name}_missing",) if column in present and column not in roles]
-        own = [name] if name in present else []
+        same_name = [name] if name in present else []
         declared = attribute.type == "numeric" and spec.path is not None
-        as_bounds = declared or (not own and len(bounds) == 2)
-        columns_of[name] = [*own, *bounds, *(beside if len(bounds) == 2 else [])] if as_bounds else own
+        as_bounds = declared or (not same_name and len(bounds) == 2)
+        columns_of[name] = [*same_name, *bounds, *(beside if len(bounds) == 2 else [])] if as_bounds else same_name
     lacking = [name for name, columns in columns_of.items() if name not in columns and len(columns) not in (2, 3)]
     lacking += [name for name in spec.sensitive if name not in present]
     if lacking:

@@ -43,8 +43,8 @@ def columns(context: click.Context) -> list[str]:
         if context.params.get(name):
             return _header(str(context.params[name]))
     content, folder = _spec(context)
-    own = content.get("input")
-    path = own.get("path") if isinstance(own, dict) else None
+    input_section = content.get("input")
+    path = input_section.get("path") if isinstance(input_section, dict) else None
     from pathlib import Path
 
     header = _header(str(Path(folder) / str(path))) if path else []

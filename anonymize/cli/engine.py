@@ -60,16 +60,16 @@ def audit_there(spec: Any, path: str | None, master: str | None, given: Mapping[
     from anonymize import spec as specs
 
     changed = specs.override(spec, **{name: given.get(name) for name in ("k", "l", "t")})
-    own = {name: given[name] for name in ("threshold", "reports", "force") if name in given}
-    return files.audit_files(files.EngineCheck(changed, path, **own), files.Engine(master))
+    settings = {name: given[name] for name in ("threshold", "reports", "force") if name in given}
+    return files.audit_files(files.EngineCheck(changed, path, **settings), files.Engine(master))
 
 
 def recode_there(master: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Recodes a table on an engine; returns the report. `given`: the options of `recode`."""
     files = _files()
     _refuse_others(given, RECODED, "recode the table on one machine")
-    own = {name: given[name] for name in RECODED}
-    report: dict[str, Any] = files.recode_files(files.EngineRecode(**own), files.Engine(master))
+    settings = {name: given[name] for name in RECODED}
+    report: dict[str, Any] = files.recode_files(files.EngineRecode(**settings), files.Engine(master))
     return report
 
 

@@ -167,14 +167,14 @@ def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str 
 def _protocol(given: dict[str, Any], threads: int) -> Any:
     """How models are made, None for none; takes what is about models out of `given`. Raises UsageError for options of
     models without --models."""
-    own = {name: given.pop(name) for name in ("algorithm", "folds", "test_share", "projection")}
+    settings = {name: given.pop(name) for name in ("algorithm", "folds", "test_share", "projection")}
     pairs, chosen, wanted = given.pop("pairs"), given.pop("chosen"), given.pop("models")
     if not wanted:
         flags = {
-            "--algorithm": own["algorithm"],
+            "--algorithm": settings["algorithm"],
             "--option": pairs,
             "--model": chosen,
-            "--projection": own["projection"],
+            "--projection": settings["projection"],
         }
         stray = [flag for flag, value in flags.items() if value]
         if stray:
@@ -183,13 +183,13 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
     from anonymize.algorithms import ALGORITHMS, parse_options
     from anonymize.modelling.protocol import Protocol
 
-    name = own["algorithm"]
+    name = settings["algorithm"]
     if name is not None and name not in ALGORITHMS:
         raise UsageError(f"--algorithm {name}: is none of {', '.join(ALGORITHMS)}")
     if name is None and pairs:
         raise UsageError("--option: is about an algorithm, give --algorithm")
     options = None if name is None else parse_options(ALGORITHMS[name], pairs)
-    return Protocol(**own, options=options, seed=given["seed"], models=chosen, threads=threads)
+    return Protocol(**settings, options=options, seed=given["seed"], models=chosen, threads=threads)
 
 
 def _json(report: dict[str, Any]) -> None:

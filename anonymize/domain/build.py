@@ -141,11 +141,11 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
         raise SpecError(Problem(f"hierarchy of {numeric.name!r}: {NUMBERS}", file=str(path), hint="leave them out"))
     numbers = [None if code == taxonomy.missing else _number(text) for code, text in enumerate(taxonomy.leaf_text())]
     leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
-    own = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
-    if -1 in own:
-        message = f"column {numeric.name!r}: {own.count(-1)} of {len(own)} distinct numbers are no leaf"
+    leaf_codes = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
+    if -1 in leaf_codes:
+        message = f"column {numeric.name!r}: {leaf_codes.count(-1)} of {len(leaf_codes)} distinct numbers are no leaf"
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
-    leaves = np.array([*own, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
+    leaves = np.array([*leaf_codes, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     values = np.array([np.nan if number is None else number for number in numbers], np.float64)
     return Generalization(numeric, taxonomy, leaves, values, _widths(taxonomy, interval))
 

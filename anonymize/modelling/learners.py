@@ -166,15 +166,15 @@ def _auc(model: Any, x: Floats, truth: NDArray[Any]) -> float | None:
         decided = np.stack([-decided, decided], axis=1)
     areas, weights = [], []
     for index, label in enumerate(labels):
-        own = truth == label
-        if 0 < own.sum() < len(own):
-            areas.append(area(decided[:, index], own))
-            weights.append(int(own.sum()))
+        is_label = truth == label
+        if 0 < is_label.sum() < len(is_label):
+            areas.append(area(decided[:, index], is_label))
+            weights.append(int(is_label.sum()))
     return float(np.average(areas, weights=weights)) if areas else None
 
 
-def area(score: Floats, own: NDArray[np.bool_]) -> float:
+def area(score: Floats, is_label: NDArray[np.bool_]) -> float:
     """The probability that a row of the label has a higher score than another; a tie counts half. Both (rows,)."""
     from sklearn.metrics import roc_auc_score
 
-    return float(roc_auc_score(own, score))
+    return float(roc_auc_score(is_label, score))

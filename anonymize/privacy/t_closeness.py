@@ -81,9 +81,9 @@ def equal(histogram: Histogram) -> base.Measured:
 
 def protected_equal(histogram: Histogram, values: tuple[str, ...]) -> base.Measured:
     """(C,) the equal distance where all values that are not protected are one."""
-    held, own = histogram.protected(values), histogram.whole.shares
-    excess = np.maximum(histogram.shares() - own[histogram.codes], 0)
-    others = own[histogram.whole.protected(values)].sum() - histogram.sum(np.where(held, histogram.shares(), 0))
+    held, overall = histogram.protected(values), histogram.whole.shares
+    excess = np.maximum(histogram.shares() - overall[histogram.codes], 0)
+    others = overall[histogram.whole.protected(values)].sum() - histogram.sum(np.where(held, histogram.shares(), 0))
     return np.asarray(histogram.sum(np.where(held, excess, 0)) + np.maximum(others, 0))
 
 

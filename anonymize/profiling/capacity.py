@@ -47,13 +47,13 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     """
     source_of = spec.input.model_copy(update={"path": None, "separator": ",", "encoding": "utf8"})
     rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
-    own = spec.model_copy(update={"input": source_of, **rest})
+    reduced = spec.model_copy(update={"input": source_of, **rest})
     sampled = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
-    with _as_file(sampled) as path, Source.open(own, path) as source:
-        table = read(own, source)
+    with _as_file(sampled) as path, Source.open(reduced, path) as source:
+        table = read(reduced, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []
     for k in [k for k in ks if k <= table.rows] or ([NO_LESS] if table.rows >= NO_LESS else []):
-        required = requirements(override(own, k=k))
+        required = requirements(override(reduced, k=k))
         result = algorithm.run(table, required, algorithm.Options(), Context(threads=1))
         assert isinstance(result, Recoding)
         sizes = result.partition.sizes

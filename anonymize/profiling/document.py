@@ -215,8 +215,8 @@ def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
         names = ", ".join(map(_comment, single.columns))
         lines.append(f"# {single.share:.1%} of the {proposal.rows:,} rows are alone by {names}.")
     if proposal.all_together is not None:
-        own, passing = proposal.all_together
-        lines.append(f"# {own:.1%} are alone by all of them, {passing:.1%} by these and what passes through.")
+        by_these, passing = proposal.all_together
+        lines.append(f"# {by_these:.1%} are alone by all of them, {passing:.1%} by these and what passes through.")
     lines.append("quasi_identifiers:")
     for entry, guess, group in _entries(proposal, groups, "quasi-identifier"):
         settings = proposal.settings.get(guess.name, {})
@@ -250,8 +250,8 @@ def _privacy(proposal: Proposal) -> list[str]:
     alike = "rows that" if proposal.unit is None else f"individuals (by {proposal.unit.name}) whose rows"
     lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} {alike} read alike, at least{few}"))
     if proposal.names("sensitive"):
-        own = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
-        lines.append(_line(f"  {own}", "values of each sensitive column in each class"))
-    own = "# suppression: 0.01" if proposal.suppression is None else f"suppression: {proposal.suppression:g}"
-    lines.append(_line(f"  {own}", "the share of rows that may be suppressed"))
+        entry = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
+        lines.append(_line(f"  {entry}", "values of each sensitive column in each class"))
+    entry = "# suppression: 0.01" if proposal.suppression is None else f"suppression: {proposal.suppression:g}"
+    lines.append(_line(f"  {entry}", "the share of rows that may be suppressed"))
     return lines

@@ -134,15 +134,15 @@ class DistortionProblem:
         self, number: int, cells: DisclosureCells, mine: Ints, p: Floats, probability: Floats, slopes: dict[int, Floats]
     ) -> Floats:
         """The gradients of the bounds of one sensitive attribute."""
-        own = self.pi.ndim + number
-        guessed, groups = cells.reconstructed(p[own])[mine], cells.groups[mine]
+        place = self.pi.ndim + number
+        guessed, groups = cells.reconstructed(p[place])[mine], cells.groups[mine]
         weight = cells.exposed[mine] * cells.l[mine]
         columns = []
         for index in self.variables:
             if index < self.pi.ndim:
                 columns.append(slopes[index][groups] * guessed)
             else:
-                slope = cells.reconstructed_slope(p[own])[mine] if index == own else np.zeros(len(mine))
+                slope = cells.reconstructed_slope(p[place])[mine] if index == place else np.zeros(len(mine))
                 columns.append(probability[groups] * slope)
         return weight[:, None] * np.stack(columns, axis=1) if columns else np.zeros((len(mine), 0))
 

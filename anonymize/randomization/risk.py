@@ -82,8 +82,8 @@ class DisclosureCells:
         seen = (p - q) * self.shares + q
         slope = (1 - c) * self.shares + c
         rest = 2 * q * c * self._sum(1 / seen) - q * q * self._sum(slope / seen**2) + c * self.absent
-        own = (2 * p - 2 * q * c) / seen - (p * p - q * q) * slope / seen**2
-        return self.shares * (own + rest[self.owner])
+        of_cell = (2 * p - 2 * q * c) / seen - (p * p - q * q) * slope / seen**2
+        return self.shares * (of_cell + rest[self.owner])
 
     def _sum(self, entries: Floats) -> Floats:
         return np.add.reduceat(entries, self.starts)

@@ -38,8 +38,8 @@ class ReleasedLines:
         groups: list[list[ReleasedColumn] | str] = []
         for _, group in groupby(self.columns, key=lambda column: isinstance(column, str)):
             members = list(group)
-            own = [each for each in members if isinstance(each, ReleasedColumn)]
-            groups += [own] if own else [each for each in members if isinstance(each, str)]
+            released = [each for each in members if isinstance(each, ReleasedColumn)]
+            groups += [released] if released else [each for each in members if isinstance(each, str)]
         return groups
 
     @cached_property

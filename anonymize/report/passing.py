@@ -42,7 +42,7 @@ class PassingText:
             return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most, sets=nothing)
         text = TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
         numbers = numbers_of(text, columns)
-        codes = pl.DataFrame([own.of_row.alias(name) for name, own in numbers.passing.items()])
+        codes = pl.DataFrame([column.of_row.alias(name) for name, column in numbers.passing.items()])
         sets = singling_out(codes.lazy(), columns.passing, units=self.units)
         return replace(uniqueness(numbers, columns, self.units), sets=sets)
 

@@ -87,10 +87,10 @@ def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
         "original": "the same of the guess from the original table",
     }
     rows = [
-        (f"{name}: {guess}", figure(own[guess]), meaning)
-        for name, own in block.items()
+        (f"{name}: {guess}", figure(guesses[guess]), meaning)
+        for name, guesses in block.items()
         for guess, meaning in meanings.items()
-        if own is not None
+        if guesses is not None
     ]
     return Section("Named correctly by an ordinary attacker (share of people)", ("guess", "figure", "meaning"), rows)
 

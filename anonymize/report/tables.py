@@ -36,11 +36,11 @@ def parameters(values: dict[str, Any]) -> str:
 
 def _privacies(report: dict[str, Any]) -> list[Section]:
     block = report["privacy"]
-    own = _privacy("Privacy, measured from the table as written", block["models"])
+    measured = _privacy("Privacy, measured from the table as written", block["models"])
     if "wildcard" not in block:
-        return [own]
+        return [measured]
     title = "The same where a missing or suppressed cell matches anything, by which the table is judged"
-    return [own, _privacy(title, block["wildcard"]["models"])]
+    return [measured, _privacy(title, block["wildcard"]["models"])]
 
 
 def _privacy(title: str, models: list[dict[str, Any]]) -> Section:

@@ -97,9 +97,9 @@ def _firsts(labels: Ints, count: int) -> Ints:
 
 def _tidy(codes: NDArray[np.uint32], categories: pl.Categories, wild: Sequence[str]) -> NDArray[np.uint32]:
     """The codes of a column with one for all texts that are compared as the same one."""
-    own = categories.to_series().cast(pl.String)
-    texts = tidy(own)
-    if texts.equals(own):
+    plain = categories.to_series().cast(pl.String)
+    texts = tidy(plain)
+    if texts.equals(plain):
         return codes
     number = {text: code for code, text in reversed(list(enumerate(texts.to_list(), 1)))} | dict.fromkeys(wild, 0)
     return np.array([0, *(number[text] for text in texts.to_list())], np.uint32)[codes]

@@ -44,8 +44,8 @@ def journalist(table: Text, people: People, threshold: float) -> Journalist:
     counted.
     """
     texts, sizes = _classes(table)
-    own = pl.DataFrame({"size": sizes, "all": people.under(texts)[0]}).sort("size", "all")
-    matched, rows = own.filter(pl.col("all") > 0), int(own["size"].sum())
+    classes = pl.DataFrame({"size": sizes, "all": people.under(texts)[0]}).sort("size", "all")
+    matched, rows = classes.filter(pl.col("all") > 0), int(classes["size"].sum())
     risks = 1 / matched["all"]
     at_risk = int(matched.filter(risks > threshold)["size"].sum())
     return Journalist(

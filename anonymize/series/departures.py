@@ -59,11 +59,11 @@ class Departures:
 
     def exposed(self, tonight: Tonight, released: Bools) -> Bools:
         """(rows,) who of those that are `released` (rows,) has a history of which some are not, and too few."""
-        history, own = self.state.history_of, tonight.position[released & ~tonight.newcomers]
+        history, positions = self.state.history_of, tonight.position[released & ~tonight.newcomers]
         stays = np.zeros(len(history), np.bool_)
-        stays[own] = True
+        stays[positions] = True
         in_part = np.zeros(len(self.state.histories), np.bool_)
-        in_part[history[own]] = True
+        in_part[history[positions]] = True
         in_part[NEVER] = False
         rest = np.flatnonzero(~stays & in_part[history])
         histories, labels = np.unique(history[rest], return_inverse=True)

@@ -106,8 +106,8 @@ def earlier_releases(
         return []
     columns = _judged_columns(table, requirements)
     values = [released_codes(state.values[each.name], each)[1].to_numpy().astype(np.int64) for each in columns]
-    own = [(np.ones(table.rows, np.bool_), values)]
-    return _earlier(state, table, requirements, (tonight.history, tonight.position), own)
+    current = [(np.ones(table.rows, np.bool_), values)]
+    return _earlier(state, table, requirements, (tonight.history, tonight.position), current)
 
 
 def releases_of_people(state: State, table: Table, requirements: Sequence[Requirement]) -> list[Earlier]:
@@ -158,32 +158,32 @@ def _same(present: Bools, values: Sequence[Ints], before: Bools, judged: Sequenc
 
 
 def _then(
-    state: State, number: int, own: SensitiveColumn, values: Ints, present: Bools
+    state: State, number: int, now: SensitiveColumn, values: Ints, present: Bools
 ) -> tuple[SensitiveColumn, Whole]:
     """A sensitive attribute with the values (rows,) of an earlier release, and how they were spread in that release."""
-    column, code_of = _column(own, state.values[own.name])
-    released = _values(state, number, own.name)
+    column, code_of = _column(now, state.values[now.name])
+    released = _values(state, number, now.name)
     everybody = replace(column, codes=code_of[released[released >= 0]])
     return replace(column, codes=code_of[np.where(present, values, 0)]), Whole.of(everybody)
 
 
-def _column(own: SensitiveColumn, texts: Sequence[str | None]) -> tuple[SensitiveColumn, Codes]:
+def _column(now: SensitiveColumn, texts: Sequence[str | None]) -> tuple[SensitiveColumn, Codes]:
     """A column like tonight's whose values are those of the state, without rows, and its code (texts,) of each."""
     present = [text for text in texts if text is not None]
-    if own.hierarchy is not None and own.values is None:
-        codes = {text: code for code, text in enumerate(own.texts)}
-        if any(text not in codes for text in present) or (None in texts and own.missing is None):
+    if now.hierarchy is not None and now.values is None:
+        codes = {text: code for code, text in enumerate(now.texts)}
+        if any(text not in codes for text in present) or (None in texts and now.missing is None):
             hint = "the hierarchies of a series stay as they are"
-            raise UsageError(Problem(f"{own.name}: its hierarchy lacks values that were released before", hint=hint))
-        order, column = codes, own
+            raise UsageError(Problem(f"{now.name}: its hierarchy lacks values that were released before", hint=hint))
+        order, column = codes, now
     else:
-        ordered = sorted(present, key=float) if own.values is not None else sorted(present)
+        ordered = sorted(present, key=float) if now.values is not None else sorted(present)
         order = {text: code for code, text in enumerate(ordered)}
         size = len(texts)
-        numbers = None if own.values is None else np.array([float(text) for text in ordered] + [np.nan])[:size]
+        numbers = None if now.values is None else np.array([float(text) for text in ordered] + [np.nan])[:size]
         missing = size - 1 if None in texts else None
         names = (*ordered, *([""] if missing is not None else []))
-        column = replace(own, size=size, missing=missing, values=numbers, texts=names, hierarchy=None)
+        column = replace(now, size=size, missing=missing, values=numbers, texts=names, hierarchy=None)
     code_of = [column.missing if text is None else order[text] for text in texts]
     none = np.empty(0, code_type(column.size))
     return replace(column, codes=none), np.array(code_of, none.dtype)

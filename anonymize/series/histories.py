@@ -68,8 +68,8 @@ def renumbered(state: State) -> State:
     """The same state with each history once, and none but NEVER without people."""
     columns = [column.astype(np.int64) - NOT_THERE for column in state.histories.T]
     keys, _ = mixed_radix(columns, [int(column.max(initial=0)) + 1 for column in columns])
-    own = keys[state.history_of]
-    _, first, number = np.unique(np.append(own, keys[NEVER]), return_index=True, return_inverse=True)
+    key_of_person = keys[state.history_of]
+    _, first, number = np.unique(np.append(key_of_person, keys[NEVER]), return_index=True, return_inverse=True)
     source = np.append(state.history_of, NEVER)[first]
     people = state.people.with_columns(pl.Series("history", number[:-1].astype(np.uint32)))
     return replace(state, people=people, histories=state.histories[source])

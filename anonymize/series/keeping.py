@@ -129,14 +129,14 @@ def forget(
     """
     with locked(Path(path)):
         series = state.load(path)
-        own = key.load_for(key_path, series.key)
+        series_key = key.load_for(key_path, series.key)
         if series.departures == DEFERRED and not force:
             message = "departures are deferred: from the next release on, that somebody who is forgotten is gone shows"
             hint = "--force forgets them all the same; what was promised of those who leave is not kept for them then"
             raise UsageError(Problem(message, str(path), hint=hint))
         if any(len(person) != len(series.person) for person in people):
             raise UsageError(f"a person is named by {', '.join(series.person)}, in this order")
-        gone = set(own.pseudonyms([[normalized(text) for text in person] for person in people]))
+        gone = set(series_key.pseudonyms([[normalized(text) for text in person] for person in people]))
         forgotten = np.array([person in gone for person in series.people["person"]], np.bool_)
         lacking = len(gone) - int(forgotten.sum())
         if lacking:

@@ -25,8 +25,8 @@ def deferred_counts(
     assert base.rows is not None
     last, size = len(base.releases) - 1, len(base.histories)
     released = np.zeros(base.people.height, np.bool_)
-    own = tonight.position[class_of >= 0]
-    released[own[own >= 0]] = True
+    positions = tonight.position[class_of >= 0]
+    released[positions[positions >= 0]] = True
     out = (base.histories[base.history_of, -1] >= 0) & ~released
     company = np.bincount(base.history_of[out], minlength=size)[base.history_of]
     since = _last_seen(base)

@@ -54,12 +54,12 @@ def night_of(request: Request) -> Iterator[Night]:
     _check(request)
     with locked(path) as journal, ExitStack() as stack:
         before = state.load(path) if request.after is not None else None
-        own = key.load(str(request.key)) if before is None else key.load_for(str(request.key), before.key)
+        series_key = key.load(str(request.key)) if before is None else key.load_for(str(request.key), before.key)
         if before is None and path.exists() and not request.force:
             raise UsageError(f"{path}: exists already (--after continues it; --force starts a new series)")
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
-        yield Night(request, journal, own, before, output, stack)
+        yield Night(request, journal, series_key, before, output, stack)
 
 
 def _check(request: Request) -> None:
@@ -130,13 +130,13 @@ class Night:
         check_columns(spec, source)
         source.check()
         self._settle_what_is_asked(replace(self.request, spec=spec), source)
-        own = pseudonyms(spec, source, self.base.person, self.key)
+        present = pseudonyms(spec, source, self.base.person, self.key)
         rows = self.base.rows
-        kept = None if rows is None else rows.filter(~pl.col("person").is_in(own.implode()))
+        kept = None if rows is None else rows.filter(~pl.col("person").is_in(present.implode()))
         if kept is None or not kept.height:
-            self.person = own
+            self.person = present
             return source
-        self.kept, self.person = kept, own.append(kept["person"])
+        self.kept, self.person = kept, present.append(kept["person"])
         inputs = [release.input.sha256 for release in self.base.releases]
         return self.stack.enter_context(continued(source, self.base.person, kept, inputs))
 

@@ -34,8 +34,8 @@ class FixedTails(Tails):
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
         """See `Tails`."""
-        own = super().window(codes, rows, count)
-        return Window(max(own.low, self.fixed.low), min(own.high, self.fixed.high))
+        narrow = super().window(codes, rows, count)
+        return Window(max(narrow.low, self.fixed.low), min(narrow.high, self.fixed.high))
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def levels_around(table: Table, partition: Partition, wished: NDArray[np.int16])
         leaves = attribute.generalization.leaf_of(attribute.codes[partition.order])
         unsettled = np.ones(partition.count, np.bool_)
         for level, nodes in enumerate(attribute.hierarchy.levels):
-            own = nodes[leaves]
-            low, high = (each.reduceat(own, partition.starts[:-1]) for each in (np.minimum, np.maximum))
+            node_of = nodes[leaves]
+            low, high = (each.reduceat(node_of, partition.starts[:-1]) for each in (np.minimum, np.maximum))
             settled = unsettled & (low == high)
             levels[settled, index] = np.maximum(levels[settled, index], level)
             unsettled &= ~settled

@@ -88,9 +88,9 @@ class Attendance:
 
     def _everybody(self, base: State, number: int) -> pl.DataFrame:
         """The people of the state and those who are new to it, with the `row` of tonight's input of each."""
-        own = self.tonight.person.alias("person").to_frame().with_row_index("row")
-        everybody_before = base.people.join(own, on="person", how="left", maintain_order="left")
-        fresh = own.filter(pl.Series(self.tonight.position < 0)).with_columns(
+        people = self.tonight.person.alias("person").to_frame().with_row_index("row")
+        everybody_before = base.people.join(people, on="person", how="left", maintain_order="left")
+        fresh = people.filter(pl.Series(self.tonight.position < 0)).with_columns(
             pl.lit(0, pl.UInt32).alias("history"), pl.lit(number, pl.UInt32).alias("since")
         )
         return pl.concat([everybody_before, fresh], how="diagonal")
@@ -120,12 +120,12 @@ class Attendance:
 def _recorded(base: State, history: Ints, position: Ints) -> pl.DataFrame:
     """The classes and values of some people at earlier releases; `position` -1 for who is new."""
     columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(base.histories[history].T)]
-    own = pl.Series(position, dtype=pl.Int64).replace(-1, None)
+    rows = pl.Series(position, dtype=pl.Int64).replace(-1, None)
     for number in range(len(base.releases)):
         for index, texts in enumerate(base.values.values()):
             codes = base.people[value_column(number, index)]
             columns.append(
-                pl.Series(texts, dtype=pl.String).gather(codes.gather(own)).alias(value_column(number, index))
+                pl.Series(texts, dtype=pl.String).gather(codes.gather(rows)).alias(value_column(number, index))
             )
     return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(position))
 

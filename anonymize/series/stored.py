@@ -47,9 +47,9 @@ def next_rows(
 ) -> pl.DataFrame:
     """Those who are `released` (rows,) at release `number`. `cells`: of all rows, of which the last are of people
     who were `kept`."""
-    own = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
+    row_numbers = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
     night = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")
-    frame = pl.DataFrame([person.alias("person"), night, own]).hstack(cells)
+    frame = pl.DataFrame([person.alias("person"), night, row_numbers]).hstack(cells)
     if kept is not None:
         others = kept.select(list(KEYS)).hstack(cells.tail(kept.height))
         frame = pl.concat([frame.head(frame.height - kept.height), others])

@@ -227,11 +227,11 @@ def _protected(spec: Spec, path: KeyPath, values: object) -> Iterator[Fault]:
 def _targets(spec: Spec) -> Iterator[Fault]:
     types = enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True))
     for position, (name, given) in types:
-        own = spec.quasi_identifiers.get(name)
-        if own is not None and given is not None and given != own.type:
+        quasi_identifier = spec.quasi_identifiers.get(name)
+        if quasi_identifier is not None and given is not None and given != quasi_identifier.type:
             path: KeyPath = ("workload", "targets", position, name, "type")
             hint = "a quasi-identifier's type is given where it is listed"
-            yield Fault(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {own.type}", hint)
+            yield Fault(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {quasi_identifier.type}", hint)
 
 
 def selections(spec: Spec) -> Iterator[Fault]:

@@ -309,9 +309,9 @@ class Spec(Entry):
 
     def targets(self) -> dict[str, Kind]:
         """The type of every target: a quasi-identifier's own, else the one that is given, else categorical."""
-        own = {name: attribute.type for name, attribute in self.quasi_identifiers.items()}
+        types = {name: attribute.type for name, attribute in self.quasi_identifiers.items()}
         given = zip(self.workload.target_names, self.workload.target_types, strict=True)
-        return {name: own.get(name) or kind or "categorical" for name, kind in given}
+        return {name: types.get(name) or kind or "categorical" for name, kind in given}
 
     def located(
         self,

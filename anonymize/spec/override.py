@@ -59,9 +59,9 @@ def _replaced(given: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 def _privacy(privacy: Privacy, given: dict[str, Any], problems: list[Problem]) -> Privacy:
-    own = {name: value for name, value in given.items() if name in ("k", "l", "suppression")}
-    fresh = _validated(Privacy, own, problems)
-    update: dict[str, Any] = {name: getattr(fresh, name) for name in own} if fresh is not None else {}
+    thresholds = {name: value for name, value in given.items() if name in ("k", "l", "suppression")}
+    fresh = _validated(Privacy, thresholds, problems)
+    update: dict[str, Any] = {name: getattr(fresh, name) for name in thresholds} if fresh is not None else {}
     if "t" in given:
         update["models"] = _with_t(privacy.models, given["t"], problems)
     return privacy.model_copy(update=update)

@@ -84,8 +84,8 @@ def _origins(names: Collection[str], free: Sequence[str], present: Collection[st
     """Each column of a section with the entry that names it: its own, or the first pattern that matches it."""
     taken: set[str] = set()
     for name in names:
-        own = [name] if name in present or not is_pattern(name) else [each for each in free if matches(name, each)]
-        for column in own or [name]:
+        columns = [name] if name in present or not is_pattern(name) else [each for each in free if matches(name, each)]
+        for column in columns or [name]:
             if column not in taken:
                 taken.add(column)
                 yield column, name

@@ -57,13 +57,13 @@ def _entries(models: Mapping[str, type[BaseModel]], definitions: dict[str, Any])
 def _alternative(
     name: str, model: type[BaseModel], shared: dict[str, Any], definitions: dict[str, Any]
 ) -> dict[str, Any]:
-    own = model.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
-    definitions.update({f"{name}.{key}": value for key, value in own.pop("$defs", {}).items()})
+    parameters = model.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
+    definitions.update({f"{name}.{key}": value for key, value in parameters.pop("$defs", {}).items()})
     return {
-        "description": own.get("description") or _summary(model) or name,
+        "description": parameters.get("description") or _summary(model) or name,
         "type": "object",
-        "properties": {**shared, "model": {"const": name}, **own.get("properties", {})},
-        "required": ["model", *own.get("required", [])],
+        "properties": {**shared, "model": {"const": name}, **parameters.get("properties", {})},
+        "required": ["model", *parameters.get("required", [])],
         "additionalProperties": False,
     }
 

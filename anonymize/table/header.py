@@ -53,10 +53,10 @@ def named(names: Sequence[str]) -> list[str]:
     """
     if len(names) < 2 or names[0]:
         return list(names)
-    own = ROW_NAMES
-    while own in names:
-        own = f"{own}_"
-    return [own, *names[1:]]
+    row_names = ROW_NAMES
+    while row_names in names:
+        row_names = f"{row_names}_"
+    return [row_names, *names[1:]]
 
 
 def check_names(names: Sequence[str], name: str, line: int | None = None) -> None:

@@ -136,8 +136,8 @@ def _groups() -> Iterator[int]:
 
 
 def _upwards(root: Path, place: str, limit: str, usage: str) -> Iterator[int]:
-    own = root / place.lstrip("/")
-    for folder in (own, *own.parents):
+    innermost = root / place.lstrip("/")
+    for folder in (innermost, *innermost.parents):
         if not folder.is_relative_to(root):
             return
         with suppress(OSError, ValueError):  # absent, or "max"

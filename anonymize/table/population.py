@@ -53,8 +53,8 @@ class PopulationAxis:
 
     def leaf_of(self, leaves: Ints) -> Ints:
         """(n,) the leaf of the wide hierarchy that each leaf (n,) of the table's hierarchy is."""
-        own = self.attribute.generalization
-        if own.leaves is not None:
+        generalization = self.attribute.generalization
+        if generalization.leaves is not None:
             return leaves  # of a file, which both have
         wide: Ints = self.wide.leaf_of(self.place[leaves])
         return wide
@@ -181,7 +181,7 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
     frame = pl.DataFrame({str(index): axis.codes for index, axis in enumerate(axes)})
     distinct = frame.group_by(pl.all()).len().sort(pl.all())
     codes = [distinct[str(index)].to_numpy().astype(np.int64) for index in range(len(axes))]
-    distinct_axes = tuple(replace(axis, codes=own) for axis, own in zip(axes, codes, strict=True))
+    distinct_axes = tuple(replace(axis, codes=axis_codes) for axis, axis_codes in zip(axes, codes, strict=True))
     return Population(distinct_axes, distinct["len"].to_numpy().astype(np.int64))
 
 
@@ -196,14 +196,14 @@ def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
 
 
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:
-    own = attribute.domain
-    assert isinstance(own, Numeric)
-    values, codes, missing = coded(own.coding, *column.encode())
-    both = np.union1d(values, own.values)
-    absent = spec.input.missing_text if missing is not None or own.missing is not None else None
-    wide = Numeric(own.name, both, absent, tuple(own.taken), own.coding)
+    domain = attribute.domain
+    assert isinstance(domain, Numeric)
+    values, codes, missing = coded(domain.coding, *column.encode())
+    both = np.union1d(values, domain.values)
+    absent = spec.input.missing_text if missing is not None or domain.missing is not None else None
+    wide = Numeric(domain.name, both, absent, tuple(domain.taken), domain.coding)
     last = [len(both)]  # the code of missing, if there is any
-    place = np.append(np.searchsorted(both, own.values), last * (own.missing is not None))
+    place = np.append(np.searchsorted(both, domain.values), last * (domain.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
     output = spec.output
     hierarchy = numeric_hierarchy(definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize)
@@ -211,16 +211,16 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
 
 
 def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> PopulationAxis:
-    own = attribute.domain
-    assert isinstance(own, Taxonomy)
+    domain = attribute.domain
+    assert isinstance(domain, Taxonomy)
     texts, any_missing = column.distinct()
-    leaves = [text for code, text in enumerate(own.leaf_text()) if code != own.missing]
-    absent = spec.input.missing_text if any_missing or own.missing is not None else None
+    leaves = [text for code, text in enumerate(domain.leaf_text()) if code != domain.missing]
+    absent = spec.input.missing_text if any_missing or domain.missing is not None else None
     values = sorted({*texts, *leaves}) if not isinstance(definition.hierarchy, Path) else texts
-    common = frequent_in(own) if isinstance(definition.hierarchy, Rare) else ()
+    common = frequent_in(domain) if isinstance(definition.hierarchy, Rare) else ()
     suppressed, normalize = spec.output.suppressed, spec.input.normalize
-    wide = build(own.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
+    wide = build(domain.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
-    place = [wide.missing if code == own.missing else code_of[text] for code, text in enumerate(own.leaf_text())]
+    place = [wide.missing if code == domain.missing else code_of[text] for code, text in enumerate(domain.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)
     return PopulationAxis(attribute, Generalization.plain(wide), codes, np.array(place, np.int64))

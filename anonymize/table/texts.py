@@ -27,8 +27,8 @@ def tidy(texts: pl.Series) -> pl.Series:
     odd = plain.str.contains(ODD).fill_null(False)
     if not odd.any():
         return texts
-    own = pl.Series([normalized(text) for text in plain.filter(odd)], dtype=pl.String)
-    return plain.clone().scatter(odd.arg_true(), own).alias(texts.name)
+    mended = pl.Series([normalized(text) for text in plain.filter(odd)], dtype=pl.String)
+    return plain.clone().scatter(odd.arg_true(), mended).alias(texts.name)
 
 
 def warnings_of(name: str, texts: list[str]) -> list[str]:

@@ -83,13 +83,13 @@ class LocalSearch:
 
     def _moves(self, vector: Vector, held: int | None, shuffled: bool) -> Iterator[tuple[float, Vector]]:
         """The strings where one attribute is at any lower level, with what they gain."""
-        own = self._worth(vector)
+        worth = self._worth(vector)
         for index, level in enumerate(vector):
             for lower in self.choices[index] if index != held else ():
                 if lower < level:
                     move = (*vector[:index], lower, *vector[index + 1 :])
                     noise = 1 + NOISE * (2 * self._random.random() - 1) if shuffled else 1.0
-                    yield (self._worth(move) - own) * noise, move
+                    yield (self._worth(move) - worth) * noise, move
 
     def _exchanged(self, vector: Vector) -> Vector:
         """The best that comes of taking one attribute to its root, as long as that is better than what there was."""

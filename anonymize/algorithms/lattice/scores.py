@@ -269,7 +269,7 @@ class Scorer:
         """Per attribute and level the sum over all rows, whatever the factor is."""
         bottom = self.checker.bottom
         columns = zip(self._ladders, bottom.columns, strict=True)
-        return [self._of_levels(ladder, _counted(own, bottom.counts, ladder.sizes[0])) for ladder, own in columns]
+        return [self._of_levels(ladder, _counted(column, bottom.counts, ladder.sizes[0])) for ladder, column in columns]
 
     @property
     def _most(self) -> list[float]:

@@ -93,10 +93,10 @@ class Diversity:
 
     def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes: by the values of its class alone."""
-        own = codes[self.index]
+        attribute_codes = codes[self.index]
         if self.model == DISTINCT:
-            return self._open(step, own)
-        pairs = self._pairs(step, own)
+            return self._open(step, attribute_codes)
+        pairs = self._pairs(step, attribute_codes)
         return pairs.all_of(pairs.unrevealing(np.zeros_like(pairs.present), self.diversity), step.parts)
 
     def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
@@ -137,8 +137,8 @@ class Diversity:
         top = _most_frequent(around, step.classes)
         filling = (blank + top(least - 1))[step.whole]
         others = (filling - 1 >= sizes).astype(np.int64)
-        own = (blank + top(max(least - 2, 0)) + top(least) - top(least - 1))[step.whole] >= sizes
-        enough = own | (step.of_class(others)[step.whole] > others)
+        enough_of_one = (blank + top(max(least - 2, 0)) + top(least) - top(least - 1))[step.whole] >= sizes
+        enough = enough_of_one | (step.of_class(others)[step.whole] > others)
         never = step.of_class((filling >= sizes).astype(np.int64)) == 0
         return np.asarray((never | (step.of_class((~enough).astype(np.int64)) == 0))[step.whole])
 

@@ -117,10 +117,10 @@ class Annealed(LocalWalk):
     def _beside(self, split: int) -> int:
         """A split of the same attribute a few places on, among those that there are; the last one where these end."""
         owner = self.problem.splits.attribute
-        own = self._others[owner[self._others] == owner[split]]
+        of_attribute = self._others[owner[self._others] == owner[split]]
         step = int(self._random.choice((-1, 1)) * self._random.integers(1, NEAR + 1))
-        place = int(np.searchsorted(own, split)) + step
-        return int(own[min(max(place, 0), len(own) - 1)])
+        place = int(np.searchsorted(of_attribute, split)) + step
+        return int(of_attribute[min(max(place, 0), len(of_attribute) - 1)])
 
     def _settled(self, mask: Bools) -> tuple[int, Bools]:
         """A set with the best cut through the attribute that is set aside, and what it costs; it is offered. BIG where

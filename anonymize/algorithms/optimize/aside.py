@@ -58,9 +58,9 @@ class SetAside:
         that would be too large a table."""
         key, size = self.places[self.attribute], self.span
         for other in range(len(self.cells.places)):
-            own = mask[self.splits(other)]
-            if other != self.attribute and own.any():
-                number = np.concatenate(([0], np.cumsum(own)))
+            chosen = mask[self.splits(other)]
+            if other != self.attribute and chosen.any():
+                number = np.concatenate(([0], np.cumsum(chosen)))
                 key = key + number[self.places[other]] * size
                 size *= int(number[-1]) + 1
         if size > TABLE:

@@ -91,12 +91,12 @@ class LineBlocks(LocalWalk):
     def _settled(self, mask: Bools, attribute: int, rules: SizeRules | None = None) -> tuple[Bools, int]:
         """The best cut through an attribute, by other rules than the problem's where they are given, and the cost; BIG
         where there is none, and the set is as it was."""
-        own = self._choice[self._owner[self._choice] == attribute]
+        of_attribute = self._choice[self._owner[self._choice] == attribute]
         free = mask.copy()
-        free[own] = True
+        free[of_attribute] = True
         cells = self._cells.joined(free)[0]
         head = mask.copy()
-        head[own] = False
+        head[of_attribute] = False
         line = Line.of(rules or self.problem.rules, cells, head, attribute)
         self.best.work += len(self._cells.counts) * len(self._cells.places) + (0 if line is None else line.rows.size)
         if line is None:

@@ -142,19 +142,19 @@ class Subtree:
         of it, which are branched at only where no others are left."""
         owner = self.problem.splits.attribute
         attribute = int(np.bincount(owner[tail]).argmax())
-        own = owner == attribute
+        of_attribute = owner == attribute
         line = None if cells is None else Line.of(self.problem.rules, cells, head, attribute)
         if line is None:
             return bound, np.zeros_like(tail)
         cost, splits = line.best()
         if not self.best.reached(cost) and cost < BIG:
-            mask = head & ~own
+            mask = head & ~of_attribute
             mask[splits] = True
             chosen = self.problem.view(mask, mask)
             if chosen.suppressed <= self.problem.allowed:
                 self.best.offer(chosen.cost, mask)
-        alone = not (tail & ~own).any()
-        return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else own
+        alone = not (tail & ~of_attribute).any()
+        return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else of_attribute
 
     def _forced(self, tail: Bools, without: Ints) -> Bools:
         """(splits,) those without which no set is better."""

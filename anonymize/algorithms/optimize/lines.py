@@ -67,10 +67,10 @@ class Line(Arcs):
     @classmethod
     def of(cls, rules: SizeRules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
         """That of a node; None where its tables would be too large."""
-        own = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
-        span = len(own) + 1
+        splits = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
+        span = len(splits) + 1
         free = np.ones_like(head)
-        free[own] = False
+        free[splits] = False
         others, cell_of = cells.joined(free)
         classes, class_of = others.joined(head & free)
         uneven = np.flatnonzero(~rules.cost.linear(others.counts, others.labels))
@@ -84,10 +84,10 @@ class Line(Arcs):
         parts, part_labels = placed.sums(number[cell_of], len(uneven))
         np.add.at(least, class_of[uneven], rules.cost.least(parts, part_labels) - rules.cost.single * parts)
         begin, end = _ends(span)
-        fixed = np.concatenate(([0], np.cumsum(head[own]), [0]))
+        fixed = np.concatenate(([0], np.cumsum(head[splits]), [0]))
         return cls(
             rules=rules,
-            splits=own,
+            splits=splits,
             rows=rows,
             labels=labels,
             counts=np.bincount(class_of, minlength=len(classes.counts)),

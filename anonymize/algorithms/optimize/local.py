@@ -44,15 +44,15 @@ class Local(LocalWalk):
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
         every = self.problem.view(self.mask, self.allset)
-        own = self.problem.view(self.mask, self.mask, cells_of(every))
-        self.best.work += every.work + own.work
+        here = self.problem.view(self.mask, self.mask, cells_of(every))
+        self.best.work += every.work + here.work
         self.idle += 1
-        self._offer(own, 0, 0, self.mask)
+        self._offer(here, 0, 0, self.mask)
         if not len(self._choice):
             return
-        (added, lost), (removed, freed) = every.changes(), own.removals()
-        cost = own.cost + np.where(self.mask, removed, added)
-        suppressed = own.suppressed + np.where(self.mask, freed, lost)
+        (added, lost), (removed, freed) = every.changes(), here.removals()
+        cost = here.cost + np.where(self.mask, removed, added)
+        suppressed = here.suppressed + np.where(self.mask, freed, lost)
         self._go(cost, np.maximum(suppressed - self.problem.allowed, 0))
 
     def _go(self, cost: Ints, excess: Ints) -> None:

@@ -31,8 +31,8 @@ class Outlook:
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
         per_level = [
             [
-                np.isin(own, places)
-                for own, places in zip(splits.places, Splits.of_table(table, spot).places, strict=True)
+                np.isin(of_attribute, places)
+                for of_attribute, places in zip(splits.places, Splits.of_table(table, spot).places, strict=True)
             ]
             for spot in range(highest, level - 1, -1)
         ]
@@ -46,7 +46,7 @@ class Outlook:
     def within(self, allset: Bools) -> list[list[Bools]]:
         """The levels that have no splits beyond a set."""
         none = np.zeros_like(allset)
-        return [[none, *(mask for mask in own if mask.any() and not (mask & ~allset).any())] for own in self.levels]
+        return [[none, *(mask for mask in masks if mask.any() and not (mask & ~allset).any())] for masks in self.levels]
 
 
 def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits: Splits, limit: int) -> Ints:

@@ -110,10 +110,10 @@ class SizedView:
     @cached_property
     def floor(self) -> int:
         """No set below costs less."""
-        own = self.cost if self.suppressed <= self.rules.allowed else MOST
+        cost = self.cost if self.suppressed <= self.rules.allowed else MOST
         tail = self._in_allset(self.allset & ~self.head)
         further = np.min(self.within[tail], initial=MOST)
-        return max(int(self.floor_of.sum()), min(own, int(further)))
+        return max(int(self.floor_of.sum()), min(cost, int(further)))
 
     @cached_property
     def within(self) -> Ints:

@@ -108,7 +108,9 @@ def vectors(
         return
     vector = [0] * len(levels)
     while nearest := [_lowered(vector, spot) for spot in range(len(levels)) if vector[spot] + 1 < len(levels[spot])]:
-        masks = [np.logical_or.reduce([own[spot] for own, spot in zip(levels, each, strict=True)]) for each in nearest]
+        masks = [
+            np.logical_or.reduce([level[spot] for level, spot in zip(levels, each, strict=True)]) for each in nearest
+        ]
         for mask in masks:
             if not goes_on():
                 return

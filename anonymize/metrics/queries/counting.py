@@ -59,9 +59,9 @@ def _size(column: Integers) -> int:
 def _in_table(columns: Sequence[Integers], queries: Queries, inside: Bools, few: Bools) -> Ints:
     """(boxes inside,) rows of the boxes that restrict nothing but these few attributes."""
     chosen = np.flatnonzero(few)
-    own = [columns[index] for index in chosen.tolist()]
-    shape = [_size(column) for column in own]
-    table = np.bincount(mixed_radix(own, shape)[0], minlength=int(np.prod(shape))).reshape(shape)
+    chosen_columns = [columns[index] for index in chosen.tolist()]
+    shape = [_size(column) for column in chosen_columns]
+    table = np.bincount(mixed_radix(chosen_columns, shape)[0], minlength=int(np.prod(shape))).reshape(shape)
     boxes = int(inside.sum())
     part = replace(
         queries,

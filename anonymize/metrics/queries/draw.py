@@ -123,10 +123,10 @@ def _of_seed(table: Table, plan: QueryPlan, allowed: Ints, seed: int) -> tuple[B
 
 def _points(random: np.random.Generator, codes: Integers, rows: Ints, size: int) -> Ints:
     """(queries,) the leaves of some rows; of others where they have none."""
-    own: Ints = codes[rows].astype(np.int64)
-    absent = np.flatnonzero(own >= size)
-    own[absent] = random.choice(codes[codes < size], len(absent))
-    return own
+    points: Ints = codes[rows].astype(np.int64)
+    absent = np.flatnonzero(points >= size)
+    points[absent] = random.choice(codes[codes < size], len(absent))
+    return points
 
 
 def _ranges(random: np.random.Generator, size: int, selectivity: float | None, dimensions: Ints) -> tuple[Ints, Ints]:

@@ -38,8 +38,8 @@ class ItemEnds:
         both = np.concatenate([queries.last[:, index] + 1, queries.first[:, index]])
         thresholds, of_boxes = thresholds_of(both, np.tile(queries.restricted[:, index], 2))
         until, begin = np.split(of_boxes, 2)
-        own = ranks(leaves, thresholds)
-        return cls(own, own, (len(thresholds), len(thresholds)), until, begin)
+        leaf_ranks = ranks(leaves, thresholds)
+        return cls(leaf_ranks, leaf_ranks, (len(thresholds), len(thresholds)), until, begin)
 
     @classmethod
     def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:

@@ -61,8 +61,8 @@ def _numbers(attribute: NumericAttribute, column: DistinctValues) -> Places:
         beyond = (values < attribute.low) | (values > attribute.high)
     position = values.astype(np.float64)
     if column.missing is not None:
-        own = UNKNOWN if attribute.missing is None else attribute.missing
-        segment = np.append(segment, 0 if attribute.any else own)
+        missing_segment = UNKNOWN if attribute.missing is None else attribute.missing
+        segment = np.append(segment, 0 if attribute.any else missing_segment)
         position, beyond = np.append(position, MISSING), np.append(beyond, False)
     return Places(segment, position, position, beyond, np.zeros_like(beyond), np.full(len(segment), -1))
 
@@ -77,10 +77,10 @@ def _segments(attribute: NumericAttribute, values: NDArray[np.float64 | np.int64
         return np.zeros(len(values), np.int64)
     if attribute.ranges is not None:
         low, high = (np.array([getattr(each, end) for each in attribute.ranges]) for end in ("low", "high"))
-        own = np.array([each.segment for each in attribute.ranges] + [UNKNOWN])
+        segment_of = np.array([each.segment for each in attribute.ranges] + [UNKNOWN])
         index = np.searchsorted(low, values, side="right") - 1
         inside = (index >= 0) & (values <= np.append(high, 0)[index])
-        return np.asarray(own[np.where(inside, index, -1)])
+        return np.asarray(segment_of[np.where(inside, index, -1)])
     if attribute.low is None:
         return np.full(len(values), UNKNOWN)
     return np.searchsorted(np.array(attribute.cuts), values, side="right").astype(np.int64)
@@ -103,9 +103,9 @@ def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Plac
         low[unknown] = np.where(node[unknown] < 0, UNKNOWN, first[node[unknown]])
         high[unknown] = np.where(node[unknown] < 0, UNKNOWN, last[node[unknown]])
     if column.missing is not None:
-        own = UNKNOWN if attribute.missing is None else attribute.missing
-        own = 0 if attribute.any and own == UNKNOWN else own
-        low, high = np.append(low, own), np.append(high, own)
+        missing_place = UNKNOWN if attribute.missing is None else attribute.missing
+        missing_place = 0 if attribute.any and missing_place == UNKNOWN else missing_place
+        low, high = np.append(low, missing_place), np.append(high, missing_place)
     segment = np.searchsorted(np.array(attribute.cuts, np.int64), low, side="right")
     segment = np.where(low < 0, UNKNOWN, segment)
     none = np.zeros(len(low), np.bool_)
