@@ -44,7 +44,9 @@ from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
 ID = "bug"
-NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True)
+NEEDS = Needs(
+    family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
     distinct = DistinctRows.of_table(table, requirements, leaves, sizes)
     ladders = [
-        NodeLadder(attribute.hierarchy, LabelCounts.of(leaf, size, targets, distinct.rows))
+        NodeLadder(attribute.hierarchy, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     climb = Climb(distinct, ladders, requirements)
@@ -157,11 +159,11 @@ class Climb:
     def safe(self, limit: int) -> bool:
         """Whether the rows of classes that fail are within the limit, and rows are left."""
         small = self.counts[self.counts < self._minimum].sum()
-        if small > limit or small == len(self.distinct.rows):
+        if small > limit or small == self.distinct.total:
             return False
         class_of, kept = self.classes()
         lost = self.distinct.counts[~kept[class_of]].sum()
-        return bool(lost <= limit and lost < len(self.distinct.rows))
+        return bool(lost <= limit and lost < self.distinct.total)
 
     def classes(self) -> tuple[Ints, Bools]:
         """(m,) the class of each distinct row, numbered anew, and (classes,) whether each meets the requirements."""
@@ -221,7 +223,7 @@ class Climb:
         others = alive.copy()
         others[rows] = False
         sizes = self._together(rows, into)
-        return int(min(sizes[sizes > 0].min(), self.sizes[others].min(initial=self.distinct.table.rows)))
+        return int(min(sizes[sizes > 0].min(), self.sizes[others].min(initial=self.distinct.total)))
 
     def _together(self, rows: Ints, into: Ints) -> Ints:
         """The sizes of what some classes become, at the number that each goes `into`; 0 elsewhere."""

@@ -49,7 +49,9 @@ from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
 ID = "tds"
-NEEDS = Needs(family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True)
+NEEDS = Needs(
+    family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     sizes = [attribute.domain.size for attribute in table.attributes]
     distinct = DistinctRows.of_table(table, requirements, leaves, sizes, rows)
     sides = [
-        AttributeCut(attribute.domain, LabelCounts.of(attribute.codes, attribute.domain.size, targets, distinct.rows))
-        for attribute in table.attributes
+        AttributeCut(attribute.domain, LabelCounts.of(codes, size, targets, distinct.rows, table.counts))
+        for attribute, codes, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     search = SpecializationSearch(distinct, sides, requirements)
     while (best := search.best(options.score)) is not None:
@@ -175,7 +177,7 @@ class SpecializationSearch:
     @property
     def anonymity(self) -> int:
         """The size of the smallest class."""
-        return int(self.sizes.min(initial=len(self.distinct.rows)))
+        return int(self.sizes.min(initial=self.distinct.total))
 
     def best(self, score: str) -> tuple[int, int] | None:
         """Attribute and interval of the specialization to carry out; None where none is valid and beneficial."""
@@ -239,7 +241,7 @@ class SpecializationSearch:
         sizes[filled] = groups.sizes
         passed = np.ones(classes * width, np.bool_)
         passed[filled] = check(groups, self.requirements)
-        smallest = np.where(sizes > 0, sizes, len(self.distinct.rows)).reshape(classes, width).min(axis=1)
+        smallest = np.where(sizes > 0, sizes, self.distinct.total).reshape(classes, width).min(axis=1)
         return smallest, np.asarray(passed.reshape(classes, width).all(axis=1))
 
     def _groups(self, rows: Ints, key: Ints, filled: Ints, sizes: Ints) -> Groups:

@@ -35,15 +35,16 @@ class Window:
 @dataclass(frozen=True)
 class Tails:
     """Whom the rows of a table are about (rows,), None where each is about somebody else; and how many of them have to
-    be at or beyond an end."""
+    be at or beyond an end. `counts` (rows,): how many rows each stands for; None: itself alone."""
 
     units: Codes | None
     least: int
+    counts: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, table: Table) -> Tails:
         """Those of a table."""
-        return replace(cls.of_k(table.largest_k), units=table.units)
+        return replace(cls.of_k(table.largest_k), units=table.units, counts=table.counts)
 
     @classmethod
     def of_k(cls, largest_k: int | None) -> Tails:
@@ -55,7 +56,8 @@ class Tails:
         numbers."""
         present = codes[rows]
         lowest, highest = (present, present) if self.units is None else _extremes(present, self.units[rows], count)
-        return self.of_counts(_counts(lowest, count), _counts(highest, count))
+        weights = None if self.counts is None else self.counts[rows]
+        return self.of_counts(_counts(lowest, count, weights), _counts(highest, count, weights))
 
     def of_counts(self, lowest: NDArray[np.int64], highest: NDArray[np.int64]) -> Window:
         """The window of a column by how many individuals have each code (count,) as their lowest, and as their
@@ -64,8 +66,8 @@ class Tails:
         return Window(int(np.searchsorted(below, self.least)), int(np.count_nonzero(above >= self.least)) - 1)
 
 
-def _counts(codes: Integers, count: int) -> NDArray[np.int64]:
-    return np.bincount(codes, minlength=count + 1)[:count]
+def _counts(codes: Integers, count: int, weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return np.bincount(codes, weights, minlength=count + 1)[:count].astype(np.int64)
 
 
 def _extremes(codes: Codes, units: Codes, count: int) -> tuple[Integers, Integers]:

@@ -30,7 +30,7 @@ NOBODY = np.empty(0, np.uint32)
 class FixedTails(Tails):
     """Tails whose window is never wider than what `fixed` says."""
 
-    fixed: Window
+    fixed: Window = field(kw_only=True)
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
         """See `Tails`."""
@@ -65,7 +65,7 @@ def _fixed(tails: Tails, attribute: Attribute, edges: Edges) -> Tails:
     ends = edges[attribute.name]
     nothing = Window(len(domain.values), -1)
     window = nothing if ends is None else Window(*_within(domain, *ends))
-    return FixedTails(tails.units, tails.least, window)
+    return FixedTails(tails.units, tails.least, tails.counts, fixed=window)
 
 
 def _within(domain: Numeric, low: float, high: float) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonymize.errors import DataError, Problem, UsageError
@@ -25,6 +26,9 @@ CHUNK = 1 << 20
 """Rows that a worker works on at once."""
 PIECE_ROWS = 1 << 18
 """Rows of a piece of a release that is in order, about."""
+NO_TEXT = "\uffff"
+"""What a null is hashed as: no character, which no text has."""
+CHANCE = "chance"
 
 
 def require() -> None:
@@ -54,17 +58,40 @@ def read_otherwise() -> DataError:
     return DataError("the rows of the DataFrame were others when they were read again: write them to a table")
 
 
-def in_order(df: DataFrame, row_order: str, released: Sequence[str], rows: int) -> DataFrame:
-    """The rows in an order that follows from what they show in the columns that are `released`, or from nothing.
+def hash_of(columns: Sequence[str], salt: str = "") -> str:
+    """An expression: a hash of 64 bits of what some columns show, as texts; another one with another `salt`. A null
+    counts as a text that is none: left out, as engines leave it, rows that are null in different columns would be
+    alike."""
+    texts = [f"coalesce(cast({name} as string), '{NO_TEXT}')" for name in columns]
+    salts = [f"'{salt}'"] if salt else []
+    return f"xxhash64({', '.join(salts + texts)})"
 
-    Those that show something come in as many pieces as so many `rows` make, by a hash of these columns, and sorted in
-    each: for ranges of them, Spark would make all rows once more to look where the ranges are.
+
+def in_order(df: DataFrame, row_order: str, groups: Sequence[Sequence[str]], rows: int) -> DataFrame:
+    """The rows in an order that follows from what they show in some groups of columns, or from a secret. None is drawn
+    for a row: a worker in the place of one that was lost would draw anew, and rows would come twice, or be lost.
+
+    Those that show something come in as many pieces as so many `rows` make, by a hash of each group, the first before
+    the others: rows of a class stay together. To compare the texts took an engine as long as to make the rows; and for
+    ranges of them, Spark would make all rows once more to look where the ranges are.
     """
-    from pyspark.sql import functions
-
+    keys = {f"key{place}": hash_of(group) for place, group in enumerate(groups) if group}
+    keyed = df.selectExpr("*", *(f"{key} as {name}" for name, key in keys.items()))
+    by = list(keys)
     if row_order == "shuffle":
-        return df.orderBy(functions.rand())
-    return df.repartition(max(-(-rows // PIECE_ROWS), 1), *released).sortWithinPartitions(*released)
+        keyed, by = _by_chance(keyed, by, df.columns), [CHANCE]
+    pieces = max(-(-rows // PIECE_ROWS), 1)
+    return keyed.repartition(pieces, *by).sortWithinPartitions(*by).select(*df.columns)
+
+
+def _by_chance(keyed: DataFrame, keys: Sequence[str], columns: Sequence[str]) -> DataFrame:
+    """The rows with a `CHANCE` each, a keyed hash of what they show, and of a number where several show the same. Such
+    rows may differ in `columns` that nobody is shown, which then number them."""
+    twin = f"row_number() over (partition by {', '.join(keys)} order by {hash_of(columns)}) as twin"
+    texts = ", ".join(f"cast({name} as string)" for name in (*keys, "twin"))
+    return keyed.selectExpr("*", twin).selectExpr(
+        "*", f"sha2(concat_ws(':', '{token_hex(16)}', {texts}), 256) as {CHANCE}"
+    )
 
 
 def arrow_of(schema: Any) -> pa.Schema:

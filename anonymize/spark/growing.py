@@ -63,7 +63,7 @@ class PartRegions(Regions):
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
         """See `Recoding`."""
         pairs = zip(table.attributes, self.windows, strict=True)
-        return [region_appearance(a, self.partition, output, KnownTails(None, 0, window)) for a, window in pairs]
+        return [region_appearance(a, self.partition, output, KnownTails(None, 0, known=window)) for a, window in pairs]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,12 @@ class EngineColumns:
     def released(self) -> list[int]:
         """The places of the columns of a release; a quasi-identifier stays one column."""
         return [place for place, name in enumerate(self.names) if self.roles[name] not in WITHHELD]
+
+    @property
+    def groups(self) -> tuple[list[str], list[str]]:
+        """The columns of a release by their places: the quasi-identifiers, and what passes through."""
+        passing = set(self.passing)
+        return [f"c{place}" for place in self.released if place not in passing], [f"c{place}" for place in self.passing]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""Full-domain generalization of a DataFrame: the engine counts combinations, one machine searches, workers look up.
+"""Recoding that treats all rows of a DataFrame alike, full-domain or single-dimensional: the engine counts
+combinations, one machine searches, workers look up.
 
 What a row reads follows from the codes of its quasi-identifiers, so that no row is moved before the last sort. Where
-all classes are at the same levels, the codes are taken as the nodes of these levels, of which there are fewer
-combinations.
+all classes are at the same levels, or show intervals of the same cuts, the codes are taken as the nodes of these
+levels, or as these intervals, of which there are fewer combinations.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import polars as pl
 
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.classes import Codes, Ints
+from anonymize.domain.numeric import Numeric
 from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
-from anonymize.recoding import Levels, Released, render
+from anonymize.recoding import Levels, Recoding, Released, SingleDimensional, render
 from anonymize.spark.distinct import distinct_rows
 from anonymize.spark.engine import DataFrame, chunks, read_otherwise
 from anonymize.spark.growing import EngineColumns, as_released, released_schema
+from anonymize.spark.labels import targets_of, with_targets
 from anonymize.spark.learned import CodeBook
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.table import Attribute, Table
@@ -35,7 +38,7 @@ CLASS = "class"
 
 @dataclass(frozen=True)
 class FullDomain:
-    """A full-domain search. `options`: the algorithm's own. `most`: combinations that the driver takes."""
+    """A search on counted combinations. `options`: the algorithm's own. `most`: combinations that the driver takes."""
 
     drops: ClassVar[bool] = True
     seed: ClassVar[None] = None
@@ -49,26 +52,32 @@ class FullDomain:
     def outcome(self, rows: DataFrame, known: EngineFrame) -> EngineOutcome:
         """What it finds. Raises InfeasibleError where no node is safe, and as `distinct_rows` does."""
         spec, learned, requirements = known.spec, known.learned, known.requirements
-        table = distinct_rows(rows, learned, [each.attribute for each in requirements], self.most)
+        targets = targets_of(spec, self.algorithm, self.options)
+        looked_at = [*(each.attribute for each in requirements), *targets]
+        table = with_targets(distinct_rows(rows, learned, looked_at, self.most), targets)
         output = spec.output
         limit = suppression_limit(spec, learned.rows)
         context = Context(
             limit, suppressed=output.suppressed, published=output.suppressed_rows == "keep", output=output
         )
-        levels = ALGORITHMS[self.algorithm].run(table, requirements, self.options, context)
-        assert isinstance(levels, Levels)
-        drop = must_drop(spec, table, levels, requirements)
-        book = ClassBook.of(table, levels, render(levels, table, output, drop=drop), learned.books)
+        found = ALGORITHMS[self.algorithm].run(table, requirements, self.options, context)
+        assert isinstance(found, Levels | SingleDimensional)
+        drop = must_drop(spec, table, found, requirements)
+        released = render(found, table, output, drop=drop)
+        book = ClassBook.of(table, found, released, learned.books)
         schema = released_schema(rows, known.layout)
         made = rows.mapInArrow(partial(_released, book, known.layout), schema)
-        return EngineOutcome(made, asdict(self.options), levels.summary(), _shared(levels, table))
+        assert table.counts is not None
+        left_out = int(table.counts[released.class_of < 0].sum())
+        shared = _shared(found, table)
+        return EngineOutcome(made, asdict(self.options), found.summary(), shared, left_out, found.labelled)
 
 
-def _shared(levels: Levels, table: Table) -> list[tuple[int, int]] | None:
+def _shared(found: Recoding, table: Table) -> list[tuple[int, int]] | None:
     """(level, height) of each quasi-identifier, where all classes are at the same levels."""
-    if levels.vector is None:
+    if found.vector is None:
         return None
-    return [(level, own.hierarchy.height) for level, own in zip(levels.vector, table.attributes, strict=True)]
+    return [(level, own.hierarchy.height) for level, own in zip(found.vector, table.attributes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -85,11 +94,10 @@ class ClassBook:
     released: Released
 
     @classmethod
-    def of(cls, table: Table, levels: Levels, released: Released, books: Sequence[CodeBook]) -> ClassBook:
+    def of(cls, table: Table, found: Recoding, released: Released, books: Sequence[CodeBook]) -> ClassBook:
         """That of what was found on a table of distinct rows."""
-        vector = levels.vector
         count = len(table.attributes)
-        nodes = [_nodes(own, None if vector is None else vector[place]) for place, own in enumerate(table.attributes)]
+        nodes = [_nodes(found, own, place) for place, own in enumerate(table.attributes)]
         columns = [pl.Series(f"n{place}", nodes[place][own.codes]) for place, own in enumerate(table.attributes)]
         frame = pl.DataFrame([*columns, pl.Series(CLASS, released.class_of)]).unique()
         return cls(books[:count], nodes, frame, replace(released, class_of=np.zeros(0, np.int32)))
@@ -106,11 +114,16 @@ class ClassBook:
         return classes.to_numpy()
 
 
-def _nodes(attribute: Attribute, level: int | None) -> Codes:
-    """(size,) the node of each code at a level, numbered from 0; without one the code itself."""
+def _nodes(found: Recoding, attribute: Attribute, place: int) -> Codes:
+    """(size,) what each code of an attribute is taken as, numbered from 0: the interval of its cut, or its node at the
+    level of all classes; without either the code itself."""
     codes = np.arange(attribute.domain.size)
-    if level is not None:
-        nodes = attribute.hierarchy.levels[level, attribute.generalization.leaf_of(codes)]
+    if isinstance(found, SingleDimensional):
+        cut = found.cuts[attribute.name]
+        by_leaf = cut.labelled and isinstance(attribute.domain, Numeric)
+        codes = cut.interval_of(attribute.generalization.leaf_of(codes) if by_leaf else codes)
+    elif found.vector is not None:
+        nodes = attribute.hierarchy.levels[found.vector[place], attribute.generalization.leaf_of(codes)]
         codes = np.unique(nodes, return_inverse=True)[1]
     return np.asarray(codes.astype(np.min_scalar_type(max(int(codes.max(initial=0)), 0))))
 

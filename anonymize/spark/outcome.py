@@ -28,12 +28,15 @@ class EngineOutcome:
     """What was found. `rows`: the released rows, in any order, their columns by their places.
 
     `options`, `recoding`: what the report says of the search, and of what it found. `levels`: the pairs (level, height)
-    of a generalization that is the same for all rows. `as_one_class`: the rows as one class, where that is released
-    instead once too many read as suppressed.
+    of a generalization that is the same for all rows. `left_out`: rows of the input that are not among those of the
+    release. `labelled`: numbers are shown as labels of their hierarchy. `as_one_class`: the rows as one class, where
+    that is released instead once too many read as suppressed.
     """
 
     rows: DataFrame
     options: Mapping[str, Any]
     recoding: Mapping[str, Any]
     levels: Sequence[tuple[int, int]] | None = None
+    left_out: int = 0
+    labelled: bool = False
     as_one_class: Callable[[], DataFrame] | None = None

@@ -24,6 +24,8 @@ from anonymize.spark.learned import Learned
 from anonymize.spark.local import LOCAL_ROWS, PartSearch
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 
+WORKER_ROWS = 2 * PART_ROWS
+"""Rows that a worker grows at once, at most: every level of upper cuts that this saves is a pass over all rows."""
 AUTO = "auto"
 RULE = CANDIDATES[0]
 
@@ -55,7 +57,7 @@ class Parted:
     @property
     def rows(self) -> int:
         """Rows of a part at most."""
-        return self.part_rows or (PART_ROWS if self.exact else LOCAL_ROWS)
+        return self.part_rows or (WORKER_ROWS if self.exact else LOCAL_ROWS)
 
     def check(self) -> None:
         """Raises UsageError for a rule that looks at more than one attribute at a time."""

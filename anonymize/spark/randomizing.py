@@ -25,6 +25,7 @@ from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
 from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
 from anonymize.spark.growing import EngineColumns
+from anonymize.spark.identity import check_rows
 from anonymize.spark.learned import learn
 from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import EngineTask, check_columns
@@ -71,7 +72,7 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
     with clock("write"):
         run = uuid4().hex
         drawn = held(drawn_rows(rows, columns, released), request.checkpoint, f"drawn-{run}")
-        ordered = in_order(drawn, spec.output.row_order, released, learned.rows)
+        ordered = in_order(drawn, spec.output.row_order, layout.groups, learned.rows)
         written = held(ordered, request.checkpoint, f"release-{run}")
     parameters = json.loads(json.dumps(result.parameters(learned.rows, spec.input.separator)))
     with clock("verify"):
@@ -81,6 +82,8 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
         verdict = replace(verdict, passing=passing_of(written, spec, reading, names))
     if verdict.rows != learned.rows:
         raise read_otherwise()
+    distorted = {column.place for column in columns if column.texts is not None}
+    check_rows(rows, written, [place for place in released if place not in distorted])
     refuse_unsafe(verdict, allow_unsafe=request.allow_unsafe)
     report = _report(spec, df, request, result, verdict, clock)
     visible = written.select(*released).toDF(*(layout.names[place] for place in layout.released))

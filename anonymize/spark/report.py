@@ -15,7 +15,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
 from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
-from anonymize.recoding import Levels, Regions
+from anonymize.recoding import Regions
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import (
@@ -98,7 +98,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
         "risk": {**blocks["risk"], "before": None},
         "utility": utility(_view(facts, marginals)),
         "recoding": _recoding(facts),
-        "codebook": codebook(spec, facts.known.layout.names, {}, labels=facts.outcome.recoding["kind"] == Levels.KIND),
+        "codebook": codebook(spec, facts.known.layout.names, {}, labels=facts.outcome.labelled),
         **foot(facts.df, clock),
         "warnings": [*unused, *verdict.remarks, *verdict.cautions],
     }

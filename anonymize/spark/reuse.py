@@ -50,7 +50,9 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
         shape = shape.add(f"c{place}", kind)
     recoded = rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape)
     report = _report(rows, saved, names)
-    ordered = in_order(recoded, spec.output.row_order, recoded.columns, report["output"]["rows"])
+    kept = [f"c{place}" for place, name in enumerate(columns) if name in passing]
+    groups = [name for name in recoded.columns if name not in kept], kept
+    ordered = in_order(recoded, spec.output.row_order, groups, report["output"]["rows"])
     return ordered.toDF(*columns), report
 
 

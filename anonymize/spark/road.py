@@ -16,11 +16,21 @@ from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
-from anonymize.spark.engine import DataFrame, held, in_order, named_by_place, places_of, polars_schema
+from anonymize.spark.engine import (
+    DataFrame,
+    held,
+    in_order,
+    named_by_place,
+    places_of,
+    polars_schema,
+    read_otherwise,
+)
 from anonymize.spark.growing import EngineColumns
+from anonymize.spark.identity import check_rows
+from anonymize.spark.labels import coded, targets_of
 from anonymize.spark.learned import MOST_VALUES, learn
 from anonymize.spark.measured import measured
-from anonymize.spark.outcome import EngineFrame
+from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec, resolve
@@ -53,13 +63,15 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     spec = resolve(request.spec, df.columns)
     requirements = privacy.requirements(spec)
     check_columns(spec, df)
-    refuse(_beyond(spec, requirements, drops=request.search.drops), "make the release on one machine")
+    targets = targets_of(spec, request.search.algorithm, request.search.options)
+    own = _beyond(spec, requirements, drops=request.search.drops, targets=targets)
+    refuse(own, "make the release on one machine")
     check_needs(Request(spec, request.search.algorithm, request.search.options))
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
     places, rows = places_of(df.columns), named_by_place(df)
     with clock("read"):
-        learned = learn(rows, places, spec, requirements, request.most_values)
+        learned = learn(rows, places, coded(spec, targets), requirements, request.most_values)
     with clock("search"):
         known = EngineFrame(spec, learned, requirements, layout)
         outcome = request.search.outcome(rows, known)
@@ -67,6 +79,7 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     made = _made(outcome.rows, known, request, clock)
     if outcome.as_one_class is not None and made.suppressed_of(learned.rows) > limit:
         made = _made(outcome.as_one_class(), known, request, clock)
+    _check_all_there(rows, made, outcome, layout, learned.rows)
     _check(made, learned.rows, request, limit)
     facts = EngineFacts(known, df, request.search, outcome, made.verdict, made.sizes, made.reading)
     report = release_report(facts, made.written, clock)
@@ -90,7 +103,7 @@ class Made:
 
 def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock: Clock) -> Made:
     with clock("write"):
-        ordered = in_order(released, request.spec.output.row_order, released.columns, known.learned.rows)
+        ordered = in_order(released, request.spec.output.row_order, known.layout.groups, known.learned.rows)
         written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
         return _measured(written, known)
@@ -112,14 +125,17 @@ def check_columns(spec: Spec, df: DataFrame) -> None:
         raise DataError([f"column {name!r} is of a type that is not supported" for name in nested])
 
 
-def _beyond(spec: Spec, requirements: Sequence[Requirement], *, drops: bool) -> Mapping[str, object]:
-    """What a spec may ask for and an engine does not do. `drops`: suppressed rows can be left out."""
+def _beyond(
+    spec: Spec, requirements: Sequence[Requirement], *, drops: bool, targets: Sequence[str]
+) -> Mapping[str, object]:
+    """What a spec may ask for and an engine does not do. `drops`: suppressed rows can be left out; `targets`: those
+    that the search looks at."""
     definitions = {**spec.quasi_identifiers, **spec.sensitive}
     models = [(MODELS[each.model], each.parameters) for each in requirements]
     return {
         **beyond(spec),
         "weights: correlation": spec.weights == "correlation",
-        "workload": spec.workload.targets or spec.workload.selections,
+        "workload": (spec.workload.targets and not targets) or spec.workload.selections,
         "risk: attacks": spec.risk.attacks,
         "a population": any(each.population is not None for each in requirements),
         "a model that asks something of the table as a whole": any(m.asks_table(given) for m, given in models),
@@ -128,6 +144,15 @@ def _beyond(spec: Spec, requirements: Sequence[Requirement], *, drops: bool) -> 
         f"output.categorical: {spec.output.categorical}": spec.output.categorical == "bounds",
         "output.suppressed_rows: drop": not drops and spec.output.suppressed_rows == "drop",
     }
+
+
+def _check_all_there(rows: DataFrame, made: Made, outcome: EngineOutcome, layout: EngineColumns, count: int) -> None:
+    """Raises DataError where the release has not every row of the input once, but for those that the search has left
+    out. `count`: of the rows of the input."""
+    if made.verdict.rows != count - outcome.left_out:
+        raise read_otherwise()
+    if not outcome.left_out:
+        check_rows(rows, made.written, layout.groups[1])
 
 
 def _check(made: Made, rows: int, request: EngineRequest, limit: int) -> None:

@@ -19,7 +19,7 @@ RANDOMIZE = "randomize"
 MULTIDIMENSIONAL, LOCAL = "multidimensional", "local"
 """Families that work by parts."""
 INSTEAD = {
-    "single-dimensional": "incognito treats all rows alike as well, and mondrian loses less",
+    "single-dimensional": "incognito, tds and bug treat all rows alike as well, and mondrian loses less",
     "bucketization": "mondrian meets the same models of sensitive values",
 }
 """What to take in place of families that an engine does not have."""

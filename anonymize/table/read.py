@@ -280,11 +280,11 @@ def _targets(
     spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
 ) -> tuple[TargetColumn, ...]:
     """The targets of the workload, in its order."""
-    own = {attribute.name: _as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    own = {attribute.name: as_target(attribute) for attribute in attributes if attribute.name in kinds}
     return tuple(own.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
 
 
-def _as_target(attribute: Attribute) -> TargetColumn:
+def as_target(attribute: Attribute) -> TargetColumn:
     """A quasi-identifier as a target: its own codes."""
     domain, values = attribute.domain, None
     if isinstance(domain, Numeric):

@@ -119,3 +119,51 @@ def test_refusals(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
     with pytest.raises(UsageError, match="--metric has to be one of"):
         spark.release(df, SPEC, metric="none", **asked)
     assert not list(tmp_path.glob("release-*"))
+
+
+PREDICTED = {**SPEC, "quasi_identifiers": {**SPEC["quasi_identifiers"], "job": {}}}
+SINGLE: list[tuple[str, dict[str, Any], list[Any], dict[str, Any]]] = [
+    ("tds", {"k": 6}, ["kind"], {}),
+    ("tds", {"k": 4, "models": MODELS}, ["kind", {"job": {}}], {"score": "2007"}),
+    ("bug", {"k": 6, "suppression": 0.05}, ["kind"], {}),
+    ("bug", {"k": 4, "models": MODELS}, ["job"], {}),
+]
+
+
+@pytest.mark.parametrize(("name", "privacy", "targets", "options"), SINGLE)
+@pytest.mark.parametrize("output", [{}, {"edges": "tight", "categorical": "set"}])
+def test_targets_are_counted(
+    frame_of: Any,
+    tmp_path: Path,
+    people: pl.DataFrame,
+    name: str,
+    privacy: dict[str, Any],
+    targets: list[Any],
+    options: dict[str, Any],
+    output: dict[str, Any],
+) -> None:
+    """Targets that pass through, or are quasi-identifiers; of people who come in groups of equals."""
+    kind = pl.when(pl.col("age").fill_null(0) + pl.col("id") % 30 < 55).then(pl.lit("young")).otherwise(pl.lit("old"))
+    alike = people.select(pl.exclude("id", "cost", "name")).head(300)
+    table = (
+        pl.concat([alike, alike, people.select(alike.columns)])
+        .with_row_index("id")
+        .with_columns(pl.col("id").cast(int))
+    )
+    table = table.with_columns(
+        kind=kind, cost=pl.col("id") % 8 * 100, name=pl.col("id").cast(pl.String), age=pl.col("age") // 3
+    )
+    spec = {**PREDICTED, "privacy": privacy, "workload": {"targets": targets}, "output": output}
+    if "kind" not in targets:
+        spec |= {"insensitive": ["id", "kind"]}
+    report = check_same(frame_of, tmp_path, table, spec, name, **options)
+    assert report["recoding"]["intervals"]["age"] > 1 or name == "bug"
+    assert report["privacy"]["satisfied"]
+
+
+def test_a_workload_that_nothing_looks_at(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    spec = {**SPEC, "workload": {"targets": ["job"]}}
+    with pytest.raises(UsageError, match="workload: not on an engine"):
+        spark.release(frame_of(people), spec, checkpoint=str(tmp_path), algorithm="incognito")
+    with pytest.raises(UsageError, match="tds needs a target"):
+        spark.release(frame_of(people), SPEC, checkpoint=str(tmp_path), algorithm="tds")

@@ -60,6 +60,11 @@ class DistinctRows:
         """(m,) rows of each combination."""
         return self.tally.counts
 
+    @property
+    def total(self) -> int:
+        """Rows of all of them."""
+        return int(self.counts.sum())
+
     def recoding(
         self, cuts: Sequence[Cut], class_of: Ints, kept: Bools, chosen: Mapping[str, Any]
     ) -> SingleDimensional:

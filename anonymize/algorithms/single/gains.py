@@ -37,11 +37,18 @@ class LabelCounts:
 
     @classmethod
     def of(
-        cls, leaves: Codes | Ints, size: int, targets: Iterable[TargetColumn], rows: NDArray[np.uint32]
+        cls,
+        leaves: Codes | Ints,
+        size: int,
+        targets: Iterable[TargetColumn],
+        rows: NDArray[np.uint32],
+        counts: Ints | None = None,
     ) -> LabelCounts:
-        """The counts for some rows, given the leaves (all rows,) of one attribute, each below `size`."""
+        """The counts for some rows, given the leaves (all rows,) of one attribute, each below `size`. `counts` (all
+        rows,): how many rows each stands for; None: itself alone."""
         leaf = np.asarray(leaves)[rows].astype(np.int64)
-        return cls(tuple(_before(leaf, size, target, rows) for target in targets))
+        weights = None if counts is None else counts[rows]
+        return cls(tuple(_before(leaf, size, target, rows, weights) for target in targets))
 
     def rows(self, start: int, stop: int) -> int:
         """Rows of an interval of leaves."""
@@ -76,8 +83,8 @@ def children(taxonomy: Taxonomy, start: int, stop: int) -> Ints:
     return np.concatenate(([start], inner, [stop]))
 
 
-def _before(leaf: Ints, size: int, target: TargetColumn, rows: NDArray[np.uint32]) -> Ints:
-    counts = np.bincount(leaf * target.size + target.codes[rows], minlength=size * target.size)
+def _before(leaf: Ints, size: int, target: TargetColumn, rows: NDArray[np.uint32], weights: Ints | None) -> Ints:
+    counts = np.bincount(leaf * target.size + target.codes[rows], weights, minlength=size * target.size)
     before = np.zeros((size + 1, target.size), np.int64)
     np.cumsum(counts.reshape(size, target.size), axis=0, out=before[1:])
     return before

@@ -1,0 +1,41 @@
+"""Whether a release has every row of its input, and once: engines make rows again where a worker is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anonymize.spark.engine import DataFrame, collected, hash_of, read_otherwise
+
+OF_ONE_TEXT = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "date"})
+"""Types of which no two values have the same text, nor one value two."""
+LOW_BITS = (1 << 28) - 1
+"""Of hashes that are added: 2 ** 35 of them fit into 64 bits."""
+
+
+@dataclass(frozen=True)
+class RowSum:
+    """What rows come to in any order: how many there are, and their hashes put together in two ways: by exclusive or
+    (`mixed`), which does not see a row that comes twice more, and added (`total`), of which most bits are left out."""
+
+    rows: int
+    mixed: int | None = None
+    total: int | None = None
+
+    @classmethod
+    def of(cls, df: DataFrame, columns: Sequence[str]) -> RowSum:
+        """That of the rows of a frame, by some of its columns; without any, their number."""
+        if not columns:
+            return cls(int(df.count()))
+        sums = "count(1) as rows", "bit_xor(hash) as mixed", f"sum(hash & {LOW_BITS}) as total"
+        (row,) = collected(df.selectExpr(f"{hash_of(columns)} as hash").selectExpr(*sums)).to_dicts()
+        return cls(**row)
+
+
+def check_rows(df: DataFrame, written: DataFrame, passing: Sequence[str]) -> None:
+    """Raises DataError where the rows that were written are not those of the input. `passing`: the columns that both
+    have as they are; of them those are compared that read alike in any file."""
+    before, after = dict(df.dtypes), dict(written.dtypes)
+    alike = [name for name in passing if before[name] == after[name] and before[name] in {"string", *OF_ONE_TEXT}]
+    if RowSum.of(df, alike) != RowSum.of(written, alike):
+        raise read_otherwise()
