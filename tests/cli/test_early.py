@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -43,3 +45,30 @@ def test_linear_algebra_has_one_thread() -> None:
     bare = {name: value for name, value in os.environ.items() if name not in early.ONE_THREAD}
     done = subprocess.run([sys.executable, "-c", WORKING], env=bare, capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """What becomes of signals is as it was, after the test."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_both_signals_end_the_process_from_the_first_moment_on() -> None:
+    early.install()
+    assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT) is early.end
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.usefixtures("handlers")
+def test_an_interrupt_that_is_ignored_is_kept_from_libraries_as_well() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    early.install()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert signal.getsignal(signal.SIGTERM) is early.end

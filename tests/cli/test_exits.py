@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
+import click
 import pytest
 
-from anonymize.cli.exits import outcome
+from anonymize.cli.exits import outcome, reporting
 from anonymize.errors import DataError, OwnNote
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+def broken_by_rich() -> SystemExit:
+    """What rich makes of a broken pipe: an exit with a code of its own."""
+    error = SystemExit(1)
+    error.__context__ = BrokenPipeError()
+    return error
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), DataError("out of order")])
@@ -13,9 +31,56 @@ def test_what_a_library_notes_of_an_error_is_not_shown(error: BaseException, cap
     error.add_note("while processing 'secret'")
     error.add_note(OwnNote("the best so far"))
 
-    def fail() -> None:
-        raise error
-
-    assert outcome(fail) != 0
+    assert outcome(raising(error)) != 0
     lines = capfd.readouterr().err.splitlines()
     assert lines[1:] == ["the best so far"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (click.exceptions.Exit(4), 4, None),
+        (click.UsageError("no such option"), 2, "Error: no such option"),
+        (click.Abort(), 130, "interrupted; nothing was written"),
+        (MemoryError(), 71, "error: the memory did not suffice; nothing was written"),
+        (RuntimeError("Cannot allocate memory for a"), 71, "error: the memory did not suffice; nothing was written"),
+        (OSError(28, "No space left", "out.csv"), 74, "error: out.csv: No space left"),
+        (OSError(), 74, "error: input or output: OSError"),
+        (BrokenPipeError(), 141, None),
+        (broken_by_rich(), 141, None),
+        (ValueError("CANARY"), 70, "error: ValueError: this is a bug of anonymize; nothing was written"),
+    ],
+    ids=repr,
+)
+def test_every_error_has_its_code_and_its_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    line: str | None,
+) -> None:
+    own = sys.stdout
+    monkeypatch.setattr(sys, "stdout", own)  # what cannot be written to is replaced; here, until the test ends
+    assert outcome(raising(error)) == code
+    if sys.stdout is not own:
+        sys.stdout.close()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:1] == ([] if line is None else [line]) and "CANARY" not in "".join(lines)
+
+
+def test_a_bug_is_told_with_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(raising(KeyError("CANARY"))) == 70
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.endswith(" in fail") and __file__ in last
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(5, "Input/output error"), broken_by_rich()])
+def test_a_message_that_cannot_be_written_changes_no_outcome(error: BaseException) -> None:
+    with reporting():
+        raise error
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("x")])
+def test_anything_else_that_happens_while_a_message_is_written_is_raised(error: BaseException) -> None:
+    with pytest.raises(type(error)), reporting():
+        raise error

@@ -23,6 +23,16 @@ def test_the_report_has_it_beside_the_loss() -> None:
     assert block["above"] == pytest.approx(utility["gcp"] / block["gcp"] - 1)
 
 
+def test_it_is_lower_where_rows_may_be_suppressed() -> None:
+    """One row that lies far from all others costs less suppressed than released with them."""
+    people = PEOPLE.vstack(pl.DataFrame({"age": [90], "job": ["c"], "ill": ["flu"]}))
+    bounds = []
+    for suppression in (0, 0.2):
+        spec = SPEC | {"privacy": {"k": 3, "suppression": suppression}}
+        bounds.append(anonymize.release(people, spec, "mondrian", bound=True).report["utility"]["bound"])
+    assert bounds[0]["floor"] == bounds[1]["floor"] < bounds[1]["gcp"] < bounds[0]["gcp"]
+
+
 def test_every_form_of_the_report_shows_it() -> None:
     report = anonymize.release(PEOPLE, SPEC | {"privacy": {"k": 3}}, "mondrian", bound=True).report
     for suffix in (".md", ".json"):

@@ -13,7 +13,7 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
-from anonymize.report.data import order_warnings, required_k, unused, verdict_blocks
+from anonymize.report.data import order_warnings, required_k, unused, verdict_blocks, with_heights
 from anonymize.report.head import Clock
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make
@@ -138,6 +138,18 @@ def test_classes_that_share_their_levels_have_a_precision(tmp_path: Path) -> Non
     assert report_of(tmp_path, "privacy: {k: 2}\n")["utility"]["precision"] == 1
 
 
+def test_levels_stand_beside_the_heights_of_hierarchies(tmp_path: Path) -> None:
+    recoding = report_of(tmp_path, "privacy: {k: 2}\n")["recoding"]
+    assert recoding["levels"] == {"age": 0, "sex": 0} and recoding["heights"] == {"age": 1, "sex": 1}
+    regions = {"kind": "regions", "regions": 7}
+    assert with_heights([], regions) == regions
+
+
+def test_the_risk_of_the_input_stands_beside_that_of_the_release(tmp_path: Path) -> None:
+    risk = report_of(tmp_path, "privacy: {k: 4}\n")["risk"]
+    assert (risk["prosecutor_max"], risk["before"]["prosecutor_max"]) == (0.25, 0.5)
+
+
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     models = "[{model: t-closeness, t: 0.9}, {model: t-closeness, attribute: ill, t: 0.8}]"
     settings = report_of(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
@@ -192,10 +204,10 @@ def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
 def test_the_peak_of_memory_is_in_megabytes_and_above_the_limit_a_warning(tmp_path: Path) -> None:
     report = report_of(tmp_path, "privacy: {k: 2}\n")
     assert 30 < report["memory"]["peak_mb"] < 30_000
-    for limit in (180_000_000, 10**13):
+    for limit, shown in ((180_140_000, 180.1), (10**13, 10**7)):
         report = report_of(tmp_path, "privacy: {k: 2}\n", memory_limit=limit)
         memory, warned = report["memory"], any("--memory-limit: the process" in each for each in report["warnings"])
-        assert memory["limit_mb"] == limit / 1e6 and warned is (memory["peak_mb"] > memory["limit_mb"])
+        assert memory["limit_mb"] == shown and warned is (memory["peak_mb"] > memory["limit_mb"])
 
 
 @pytest.mark.parametrize("is_sorted", [True, False])

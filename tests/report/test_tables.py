@@ -34,6 +34,21 @@ def test_releases_compared_have_their_figures_or_why_there_is_none() -> None:
     assert section.names == 2 and len(section.header) == len(section.rows[0])
 
 
+def test_what_was_measured_beside_the_reports_has_columns_of_its_own() -> None:
+    accuracy = {"figure": "balanced_accuracy", "original": 0.9, "released": 0.75}
+    compared = [
+        {"label": "mondrian", "k": 5, "code": 0, "efficient": True, "query_error": 0.5, "models": {"ill": accuracy}},
+        {"label": "samarati", "k": 5, "code": 4, "error": ["no level is safe"]},
+    ]
+    section = only({"comparison": compared})
+    beside = ("query error", "ill: balanced accuracy, original", "ill: balanced accuracy, released", "efficient")
+    assert section.header[-4:] == beside
+    assert [row[-4:] for row in section.rows] == [
+        ("0.5", "0.9", "0.75", "yes"),
+        ("-", "-", "-", "exit 4: no level is safe"),
+    ]
+
+
 def test_privacy_where_missing_is_anything_stands_beside_that_of_the_text() -> None:
     weaker = MODEL | {"achieved": {"k": 4}, "satisfied": False}
     own, wildcard = sections({"privacy": {"models": [MODEL], "wildcard": {"models": [weaker]}}})
