@@ -76,16 +76,29 @@ def test_without_links_classes_are_not_compared_where_people_were_forgotten(tmp_
 
 def test_rows_of_an_earlier_original_are_about_its_people(tmp_path: Path, stack: ExitStack) -> None:
     """Who has left the table may stay in a release for some time: the link says in which original the row stands."""
-    state = laid_out(tmp_path, GOOD)
-    link, first = load_link(tmp_path / "link.1.json"), sha256_of(tmp_path / "in.0.csv")
+    moved = {who: (shown, {"x": "y", "y": "x"}[value]) for who, (shown, value) in GOOD[1].items()}
+    state = laid_out(tmp_path, [*GOOD, moved])
+    link, before = load_link(tmp_path / "link.2.json"), sha256_of(tmp_path / "in.1.csv")
     rows = link.rows.copy()
-    rows[4], left = -1, (4, first, int(link.rows[4]))
-    written = dataclasses.replace(link, rows=rows, earlier=[left]).text("link.1.json")
-    (tmp_path / "link.1.json").write_text(written)
-    kept = retraced(tmp_path, state, stack)[1]
+    left = (4, before, int(rows[4]))
+    rows[4] = -1
+    (tmp_path / "link.2.json").write_text(dataclasses.replace(link, rows=rows, earlier=[left]).text("link.2.json"))
+    kept = retraced(tmp_path, state, stack)[2]
     assert (kept.people.origin, kept.matches, kept.lacking) == ("original", True, ())
-    (tmp_path / "in.0.csv").unlink()
-    assert retraced(tmp_path, state, stack)[1].lacking == ("original",)
+    (tmp_path / "in.1.csv").unlink()
+    assert retraced(tmp_path, state, stack)[2].lacking == ("original",)
+
+
+def test_a_value_that_is_missing_is_on_record_as_missing(tmp_path: Path, stack: ExitStack) -> None:
+    values = ["x", "", "x", "y", "x", "y", "x", "y", "x"]
+    state = laid_out(tmp_path, [dict(zip(PEOPLE, zip("AAAAAABBB", values, strict=True), strict=True))])
+    empty = state.values["ill"].index("")
+    code = pl.col("value_0_0")
+    people = state.people.with_columns(pl.when(code != empty).then(code).alias("value_0_0"))
+    [read] = retraced(tmp_path, dataclasses.replace(state, people=people), stack)
+    assert read.matches is True
+    [read] = retraced(tmp_path, dataclasses.replace(state, people=people.with_columns(code.fill_null(1))), stack)
+    assert read.matches is False
 
 
 def test_classes_that_part_people_otherwise_than_the_state_do_not_match(tmp_path: Path, stack: ExitStack) -> None:
