@@ -13,13 +13,16 @@ import pytest
 
 from anonymize import privacy
 from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking
+from anonymize.auditing.pseudonyms import FollowedRows
+from anonymize.link import LinkedFile
 from anonymize.link import load as load_link
 from anonymize.series.histories import without_people
 from anonymize.series.key import Key
-from anonymize.series.state import State
+from anonymize.series.state import SeriesRelease, State
 from anonymize.spec import load
 from anonymize.table.files import sha256_of
-from tests.auditing.nights import laid_out, night
+from anonymize.verify.pseudonyms import published
+from tests.auditing.nights import laid_out, night, state_of
 
 KEY = Key(bytes(range(32)))
 PEOPLE = "abcdefghi"
@@ -118,3 +121,65 @@ def test_a_release_has_all_people_on_record_and_may_have_more(tmp_path: Path, st
     unknown = pl.Series([*state.people["person"][:-1], b"\0" * 16], dtype=pl.Binary)
     [read] = retraced(tmp_path, dataclasses.replace(state, people=state.people.with_columns(person=unknown)), stack)
     assert read.matches is False
+
+
+# --- pseudonyms by which recipients follow people --------------------------------------------------------------------
+
+
+def followable(folder: Path, release: SeriesRelease, key: Key, series: str) -> SeriesRelease:
+    """The release with a column `p` of the pseudonyms that its people have under a key."""
+    path, link = folder / release.path, load_link(folder / str(release.link))
+    people = pl.Series(key.pseudonyms([[PEOPLE[row]] for row in link.rows]), dtype=pl.Binary)
+    column = published(people, key.secret, series).alias("p")
+    pl.read_csv(path, infer_schema=False).with_columns(column).write_csv(path)
+    file = LinkedFile(sha256_of(path), release.rows)
+    (folder / str(release.link)).write_text(dataclasses.replace(link, release=file).text(str(release.link)))
+    return dataclasses.replace(release, sha256=file.sha256)
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> tuple[State, Key]:
+    """Two releases with pseudonyms, between which the key was rotated."""
+    laid = laid_out(tmp_path, GOOD)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text().replace("row_order: sorted", "row_order: sorted, pseudonym: p"))
+    rotated = Key(bytes(range(1, 33)), before=KEY.secrets)
+    keys = zip(laid.releases, (KEY, rotated), strict=True)
+    releases = [followable(tmp_path, release, key, laid.series) for release, key in keys]
+    return dataclasses.replace(state_of(GOOD, rotated, releases), series=laid.series), rotated
+
+
+def of_key(folder: Path, state: State, key: Key, stack: ExitStack) -> list[FollowedRows | None]:
+    files = SeriesFiles(load(folder / "spec.yaml", privacy.PARAMETERS), state, key.secrets, folder)
+    return [each.followed for each in files.releases(stack)]
+
+
+def test_pseudonyms_are_right_under_the_key_that_a_release_was_made_with(
+    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+) -> None:
+    assert of_key(tmp_path, *followed, stack) == [FollowedRows("p", 0)] * 2
+
+
+def test_the_column_of_pseudonyms_is_that_of_the_state_where_the_spec_names_none(
+    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+) -> None:
+    state, key = followed
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text().replace(", pseudonym: p", ""))
+    assert of_key(tmp_path, state, key, stack) == [None, None]
+    named = dataclasses.replace(state, fixed={"output": {"pseudonym": "p"}})
+    assert of_key(tmp_path, named, key, stack) == [FollowedRows("p", 0)] * 2
+    other = dataclasses.replace(state, fixed={"output": {"pseudonym": "q"}})
+    assert of_key(tmp_path, other, key, stack) == [FollowedRows("q", 9)] * 2
+
+
+def test_without_links_pseudonyms_are_held_against_those_on_record(
+    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+) -> None:
+    state, key = followed
+    for number in range(2):
+        (tmp_path / f"link.{number}.json").unlink()
+    assert of_key(tmp_path, state, key, stack) == [FollowedRows("p", None)] * 2
+    alone = dataclasses.replace(state_of(GOOD, KEY, state.releases), series=state.series)
+    first, second = of_key(tmp_path, alone, KEY, stack)
+    assert (first, second) == (FollowedRows("p", None), FollowedRows("p", 9))
