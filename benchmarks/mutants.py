@@ -46,8 +46,8 @@ from reached import FAILED, PYTEST, STORE, cpu, forked, measured, module_of, rel
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 PRELOADED = ["numpy", "polars", "pydantic", "click", "rich.table", "jinja2", "scipy.optimize", "hypothesis", "yaml"]
 SURVIVED, KILLED, UNSWAPPED = 0, FAILED, 3
-QUICK = 0.25
-"""Seconds that a test of one part takes at most; one of a whole command takes longer."""
+QUICK = 1.0
+"""Seconds that a test of the file's own takes at most to be tried before all others."""
 
 
 def alarm(seconds: float) -> None:
