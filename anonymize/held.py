@@ -12,11 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
-from anonymize.order import ComparedTexts, RankedColumn, SortColumn, most_differ
+from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
 from anonymize.table import Codes
 from anonymize.table.lines import quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
 
+PIECE = 1 << 17
+"""Rows that are looked at together."""
 COMBINATIONS = 1 << 14
 """Of cells of columns that are written as one: at most so many, so that their texts stay in the cache."""
 
@@ -27,7 +29,7 @@ class HeldColumn:
     of them each row has."""
 
     cells: pl.Series
-    codes: Codes | None = None
+    codes: Codes | Combinations | None = None
 
     def of(self, rows: NDArray[np.integer[Any]]) -> HeldColumn:
         """The column of some rows."""
@@ -63,40 +65,74 @@ HeldColumns: TypeAlias = Mapping[str, HeldColumn]
 
 
 @dataclass(frozen=True)
-class NeighbouringColumns:
-    """Columns of a CSV that stand side by side, as one. `cells`: what each combination of their cells shows, those of
-    the last column changing first."""
+class Combinations:
+    """(rows,) which combination of the cells of several columns each row has, those of the last column changing first:
+    worked out for the rows that are asked for. The columns have codes."""
 
     columns: Sequence[HeldColumn]
-    cells: pl.Series
+
+    def __getitem__(self, rows: slice | NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
+        own = [column.codes[rows] for column in self.columns if column.codes is not None]
+        combinations = own[0].astype(np.uint32)
+        for column, codes in zip(self.columns[1:], own[1:], strict=True):
+            combinations *= np.uint32(len(column.cells))
+            combinations += codes
+        return combinations
+
+    def of_rows(self, rows: int) -> Codes:
+        """Those of all rows, in few bytes, worked out piece by piece."""
+        most = math.prod(len(column.cells) for column in self.columns) - 1
+        combinations = np.empty(rows, np.min_scalar_type(most))
+        for start in range(0, rows, PIECE):
+            combinations[start : start + PIECE] = self[start : start + PIECE]
+        return combinations
+
+
+@dataclass(frozen=True)
+class NeighbouringColumns:
+    """Columns that stand side by side, as one. `codes` (rows,): which combination of their cells each row has."""
+
+    columns: Sequence[HeldColumn]
+    codes: Codes | Combinations
 
     @classmethod
-    def of(cls, columns: Sequence[HeldColumn], separator: str) -> NeighbouringColumns:
-        """That of quoted columns, which have codes."""
-        sizes = [len(column.cells) for column in columns]
-        places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-        cells = [cells_at(column.cells, own) for column, own in zip(columns, places, strict=True)]
-        return cls(columns, side_by_side(cells, separator))
+    def of(cls, columns: Sequence[HeldColumn], rows: int | None) -> NeighbouringColumns:
+        """That of columns which have codes. `rows`: how many there are, and the combinations are held in memory; None:
+        they are worked out whenever they are asked for."""
+        combinations = Combinations(columns)
+        return cls(columns, combinations if rows is None else combinations.of_rows(rows))
 
-    def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
-        """The cells of some rows."""
-        combinations = np.zeros(len(rows), np.uint32)
+    def quoted(self, separator: str | None) -> HeldColumn:
+        """The column of texts as a CSV has it."""
+        assert separator is not None
+        sizes = [len(column.cells) for column in self.columns]
+        places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+        spelled = [column.quoted(separator).cells for column in self.columns]
+        cells = [cells_at(column, own) for column, own in zip(spelled, places, strict=True)]
+        return HeldColumn(side_by_side(cells, separator), self.codes)
+
+    def sorting(self, written: CellFormat | None = None) -> SortColumn:
+        """The columns as they are compared, one after the other. `written`: see `HeldColumn.sorting`."""
+        ranks, size = np.zeros(1, np.int64), 1
         for column in self.columns:
-            assert column.codes is not None
-            combinations *= np.uint32(len(column.cells))
-            combinations += column.codes[rows]
-        return cells_at(self.cells, combinations)
+            own = cell_ranks(column.cells, written)
+            ranks = (ranks[:, np.newaxis] * len(own) + own).ravel()
+            size *= len(own)
+        return RankedColumn(ranks.astype(np.min_scalar_type(size)), size, self.codes)
+
+
+PassingColumns: TypeAlias = Mapping[str, HeldColumn | NeighbouringColumns]
 
 
 def neighbours_as_one(
-    columns: HeldColumns, neighbours: Iterable[Sequence[str]], separator: str | None
+    columns: HeldColumns, neighbours: Iterable[Sequence[str]], rows: int | None
 ) -> dict[str, HeldColumn | NeighbouringColumns]:
-    """Quoted columns of a CSV, `neighbours` of few texts as one under the name of the first: the writer copies one text
-    in place of several."""
+    """Columns of a CSV, `neighbours` of few texts as one under the name of the first: rows are compared by one number
+    in place of several, and the writer copies one text. `rows`: see `NeighbouringColumns.of`."""
     made: dict[str, HeldColumn | NeighbouringColumns] = dict(columns)
     for names in _of_few_combinations(columns, neighbours):
-        if separator is not None and len(names) > 1:
-            made[names[0]] = NeighbouringColumns.of([columns[name] for name in names], separator)
+        if len(names) > 1:
+            made[names[0]] = NeighbouringColumns.of([columns[name] for name in names], rows)
             for name in names[1:]:
                 del made[name]
     return made

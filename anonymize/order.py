@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,12 @@ TOGETHER = 1 << 20
 """Rows that are sorted at once, about; more where they have the same rank in the first column."""
 
 
+class CodesOfRows(Protocol):
+    """An array (rows,), or what else knows a whole number of every row."""
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
 @dataclass(frozen=True)
 class RankedColumn:
     """A column whose cells have been ranked: `ranks`, each below `size`, equal for equal texts. `codes` (rows,): whose
@@ -42,10 +48,10 @@ class RankedColumn:
 
     ranks: NDArray[Any]
     size: int
-    codes: NDArray[Any] | None = None
+    codes: CodesOfRows | None = None
 
     @classmethod
-    def of(cls, codes: NDArray[Any], texts: pl.Series, written: CellFormat | None = None) -> RankedColumn:
+    def of(cls, codes: CodesOfRows, texts: pl.Series, written: CellFormat | None = None) -> RankedColumn:
         """That of cells (rows,) that show `texts[codes]`, of distinct texts; see `cell_ranks`."""
         return cls(cell_ranks(texts, written).astype(np.min_scalar_type(len(texts))), len(texts), codes)
 

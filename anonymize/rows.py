@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
-from anonymize.held import HeldColumn, HeldColumns, as_written, hold, neighbours_as_one
+from anonymize.held import HeldColumn, HeldColumns, PassingColumns, as_written, hold, neighbours_as_one
 from anonymize.order import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
@@ -67,9 +67,9 @@ def frames(
     withheld = {*WITHHELD, "quasi-identifier"}
     passing = [name for name in table.columns if roles[name] not in withheld]
 
-    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
         yield reading.ranked(comparing(request.spec))
-        yield from (held[name].sorting() for name in passing)
+        yield from (held[name].sorting() for name in passing if name in held)
         if table.pseudonym is not None:
             yield HeldColumn(table.pseudonym).sorting()
 
@@ -197,8 +197,9 @@ class Piece:
     frame: pl.DataFrame
 
 
-Sorting: TypeAlias = Callable[["HeldColumns"], Iterable[SortColumn]]
-"""The columns of a release in the order in which they are compared, made from those that pass through."""
+Sorting: TypeAlias = Callable[[PassingColumns], Iterable[SortColumn]]
+"""The columns of a release in the order in which they are compared, made from those that pass through, of
+which `neighbours` (see `pieces`) may be there as one."""
 
 
 def comparing(spec: Spec) -> CellFormat:
@@ -233,12 +234,12 @@ def pieces(
         return
     read = hold(_passing(table, further, null)) if further else {}
     held = {name: kept[name] if name in kept else read[name] for name in passing}
+    joined = neighbours_as_one(held, neighbours, None if table.in_files else table.rows)
     if request.spec.output.row_order == "sorted":
-        arranged = sorted_rows(sorting(held), table.rows)
+        arranged = sorted_rows(sorting(joined), table.rows)
     else:
         arranged = iter([np.random.default_rng(request.seed).permutation(np.arange(table.rows, dtype=np.uint32))])
-    spelled = {name: column.quoted(separator) for name, column in held.items()}
-    texts = neighbours_as_one(spelled, neighbours, separator)
+    texts = {name: column.quoted(separator) for name, column in joined.items()}
     for order in arranged:
         for start in range(0, len(order), PIECE):
             rows = order[start : start + PIECE]

@@ -16,7 +16,7 @@ from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
-from anonymize.held import HeldColumns, hold_column
+from anonymize.held import PassingColumns, hold_column
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.order import RankedColumn, SortColumn
@@ -130,7 +130,7 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
     mixed = np.maximum(buckets.mixed, 0)
     texts = hold_column(passing_column(_sensitive_texts(table), null)) if buckets.joined else None
 
-    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
         quasi = request.spec.quasi_identifiers
         yield RankedColumn((buckets.group < 0).astype(np.uint8), 2)  # rows that are left out come last
         yield from (held[name].sorting(comparing(request.spec)) for name in released if name in quasi)

@@ -14,7 +14,7 @@ from anonymize.algorithms.base import Found
 from anonymize.errors import UnsafeError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
-from anonymize.held import HeldColumns
+from anonymize.held import PassingColumns
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
@@ -153,7 +153,7 @@ def _frames(
     released = [name for name in table.columns if name not in request.spec.identifiers]
     quasi, written_as = request.spec.quasi_identifiers, comparing(request.spec)
 
-    def sorting(held: HeldColumns) -> Iterator[SortColumn]:
+    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
         for name in sorted(released, key=lambda name: name not in quasi):
             template = written_as if name in quasi else None
             if name in changed:

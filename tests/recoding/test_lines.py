@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from anonymize.held import COMBINATIONS, HeldColumn, neighbours_as_one
+from anonymize.order import sorted_rows
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.lines import ReleasedLines
 from anonymize.rows import ReleasedRows
@@ -74,13 +75,17 @@ def held(rng: np.random.Generator, texts: list[str | None], rows: int) -> HeldCo
     return HeldColumn(pl.Series(texts, dtype=pl.String), rng.integers(0, len(texts), rows).astype(np.uint8))
 
 
-def test_neighbours_of_few_texts_are_one_text_of_the_same_line() -> None:
+@pytest.mark.parametrize("rows_held", [300, None])
+def test_neighbours_of_few_texts_are_one_text_of_the_same_line(rows_held: int | None) -> None:
     rng, rows = np.random.default_rng(3), np.arange(299, -1, -1)
-    columns = {name: held(rng, TEXTS, 300).quoted(",") for name in "abc"}
+    columns = {name: held(rng, TEXTS, 300) for name in "abc"}
     columns["d"] = HeldColumn(pl.Series(map(str, range(300))))
-    made = neighbours_as_one(columns, ["ab", "cd"], ",")
+    made = neighbours_as_one(columns, ["ab", "cd"], rows_held)
     assert list(made) == ["a", "c", "d"]
-    parts = [pl.DataFrame([own.gather(rows).alias(name) for name, own in some.items()]) for some in (columns, made)]
+    parts = [
+        pl.DataFrame([own.quoted(",").gather(rows).alias(name) for name, own in some.items()])
+        for some in (columns, made)
+    ]
     separate, joined = (part.write_csv(include_header=False, quote_style="never") for part in parts)
     assert separate == joined
 
@@ -89,10 +94,15 @@ def test_so_many_combinations_of_texts_are_held_at_most() -> None:
     rng = np.random.default_rng(3)
     sizes = {"a": 128, "b": 128, "c": 2, "d": 5}
     columns = {name: held(rng, [str(n) for n in range(size)], 9) for name, size in sizes.items()}
-    made = neighbours_as_one(columns, ["abcd"], ",")
-    assert {name: len(own.cells) for name, own in made.items()} == {"a": COMBINATIONS, "c": 10}
+    made = neighbours_as_one(columns, ["abcd"], 9)
+    assert {name: len(own.quoted(",").cells) for name, own in made.items()} == {"a": COMBINATIONS, "c": 10}
 
 
-def test_what_is_no_line_comes_column_by_column() -> None:
-    columns = {name: held(np.random.default_rng(3), TEXTS, 9) for name in "ab"}
-    assert neighbours_as_one(columns, ["ab"], None) == columns
+@pytest.mark.parametrize("rows_held", [300, None])
+def test_neighbours_are_compared_one_after_the_other(rows_held: int | None) -> None:
+    rng = np.random.default_rng(5)
+    columns = {name: held(rng, [*TEXTS, "10", "9"], 300) for name in "abc"}
+    made = neighbours_as_one(columns, ["ab", "c"], rows_held)
+    assert list(made) == ["a", "c"]
+    separate, joined = (sorted_rows([own.sorting() for own in some.values()], 300) for some in (columns, made))
+    assert np.array_equal(np.concatenate(list(separate)), np.concatenate(list(joined)))

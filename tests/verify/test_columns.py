@@ -63,7 +63,9 @@ def test_the_first_row_that_shows_something(rows: list[Row], batch: int) -> None
 
 
 def test_neighbours_that_are_alike_are_one_run() -> None:
-    rows: list[Row] = [("a", "b", None)] * 5 + [("a", None, None)] * 3 + [("a", "b", None)] * 4
+    both: list[Row] = [("a", "b", None)]
+    one: list[Row] = [("a", None, None)]
+    rows = both * 5 + one * 3 + both * 4
     shown = read(rows, 100)[0]
     assert [len(column.numbers.of_row) for column in shown.of_runs] == [3, 3]
     assert shown.together.counts is not None
@@ -71,7 +73,9 @@ def test_neighbours_that_are_alike_are_one_run() -> None:
 
 
 def test_no_runs_are_looked_for_where_hardly_any_neighbours_are_alike() -> None:
-    rows: list[Row] = [("a", "b", None), ("b", "a", None)] * 5 + [("a", "b", None)] * 10
+    one: list[Row] = [("a", "b", None)]
+    other: list[Row] = [("b", "a", None)]
+    rows = (one + other) * 5 + one * 10
     shown = read(rows, 10)[0]
     assert shown.begins is None
     assert shown.together.counts is not None
