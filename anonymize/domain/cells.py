@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -106,6 +107,10 @@ class ReadCells:
     def numeric(self) -> NDArray[np.bool_]:
         """(n,) whether each cell shows a number or an interval."""
         return self.of_kind(*NUMERIC)
+
+    def at(self, places: NDArray[np.integer[Any]]) -> ReadCells:
+        """Those at some places."""
+        return ReadCells(self.kind[places], self.low.gather(places), self.high.gather(places), self.maybe[places])
 
     @property
     def ends(self) -> tuple[pl.Series, pl.Series]:

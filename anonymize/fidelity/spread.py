@@ -50,35 +50,35 @@ class ColumnCells:
     of_class: Integers
     spec: Spec
     leaves: Ints
+    read: ReadCells
+    """The cells as what they are."""
 
     @classmethod
     def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
         """Those that a release shows."""
         columns = released.columns_of(attribute.name)[:2]
         leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
-        if len(columns) == 1:
-            return cls(attribute, columns[0].texts, columns[0].texts, columns[0].of_class, spec, leaves)
-        pairs = np.column_stack([each.of_class for each in columns])
-        distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
-        low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
-        return cls(attribute, low, high, of_class.reshape(-1), spec, leaves)
+        low = high = columns[0].texts
+        of_class = columns[0].of_class
+        if len(columns) > 1:
+            pairs = np.column_stack([each.of_class for each in columns])
+            distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
+            low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
+        written = CellFormat.of(spec.output, spec.input.missing)
+        read = read_cells(low, high, written, numeric=isinstance(attribute.domain, Numeric))
+        return cls(attribute, low, high, of_class.reshape(-1), spec, leaves, read)
 
     def of_classes(self, classes: Ints) -> ColumnCells:
         """The cells that some classes (m,) show, with which of them each of these does."""
         cells, of_class = np.unique(self.of_class[classes], return_inverse=True)
-        return replace(self, low=self.low.gather(cells), high=self.high.gather(cells), of_class=of_class)
+        low, high, read = self.low.gather(cells), self.high.gather(cells), self.read.at(cells)
+        return replace(self, low=low, high=high, of_class=of_class, read=read)
 
     def over(self, bins: Bins) -> Spread:
         """How the cells lie over bins."""
         shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
         total = shares.sum(axis=1, keepdims=True)
         return Spread(np.divide(shares, total, out=shares, where=total > 0), total[:, 0] == 0)
-
-    @cached_property
-    def read(self) -> ReadCells:
-        """The cells as what they are."""
-        written = CellFormat.of(self.spec.output, self.spec.input.missing)
-        return read_cells(self.low, self.high, written, numeric=isinstance(self.attribute.domain, Numeric))
 
     # --- numbers ---
 
