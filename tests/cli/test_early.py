@@ -60,6 +60,7 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("handlers")
 def test_both_signals_end_the_process_from_the_first_moment_on() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     early.install()
     assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT) is early.end
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 
@@ -62,10 +63,30 @@ def test_every_error_has_its_code_and_its_line(
     own = sys.stdout
     monkeypatch.setattr(sys, "stdout", own)  # what cannot be written to is replaced; here, until the test ends
     assert outcome(raising(error)) == code
+    assert (sys.stdout is not own) is (code in (74, 141))
     if sys.stdout is not own:
         sys.stdout.close()
     lines = capsys.readouterr().err.splitlines()
     assert lines[:1] == ([] if line is None else [line]) and "CANARY" not in "".join(lines)
+
+
+class Closed(io.StringIO):
+    """A standard output whose reader has gone away."""
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def test_what_is_written_last_may_meet_a_closed_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert outcome(lambda: None) == 141
+    sys.stdout.flush()  # as the interpreter does at its end
+    sys.stdout.close()
+
+
+def test_a_process_may_have_no_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert outcome(lambda: None) == 0
 
 
 def test_a_bug_is_told_with_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
