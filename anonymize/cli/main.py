@@ -100,8 +100,9 @@ class LazyGroup(click.Group):
         for group in COMMANDS.values():
             if cmd_name in group:
                 module, _, attribute = group[cmd_name][0].partition(":")
-                made = getattr(importlib.import_module(f"anonymize.cli.{module}"), attribute)
-                command = made if isinstance(made, click.Command) else made(cmd_name)
+                with early.without_collecting():
+                    made = getattr(importlib.import_module(f"anonymize.cli.{module}"), attribute)
+                    command = made if isinstance(made, click.Command) else made(cmd_name)
                 assert isinstance(command, click.Command)
                 return command
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.classes import Codes, Floats, Ints, Partition
+from anonymize.classes import Codes, Floats, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.recoding.columns import ReleasedColumn
 from anonymize.spec import Output
 
@@ -48,9 +48,8 @@ class InRegions(Appearance):
     output: Output
 
     def _distinct(self) -> tuple[Ints, Ints, Ints]:
-        """The ends of the distinct regions, and which of them each class has.
-
-        Codes fit into 32 bits, so that a pair of them is one number of 64 bits and one sort finds the distinct pairs.
-        """
-        keys, of_class = np.unique(self.low.astype(np.uint64) << np.uint64(32) | self.high, return_inverse=True)
-        return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64), of_class
+        """The ends of the distinct regions, and which of them each class has."""
+        size = int(self.high.max(initial=0)) + 1
+        groups = KeyGroups.of(*mixed_radix((self.low, self.high), (size, size)))
+        first = groups.first
+        return self.low[first].astype(np.int64), self.high[first].astype(np.int64), groups.group

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
+from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.domain.cells import BLANK
 from anonymize.domain.numeric import Numeric
 from anonymize.recoding.window import Window
@@ -81,10 +81,9 @@ class Spans:
         flags = [self.below, self.above, self.missing, self.empty]
         size = max(len(self.domain.values), 1)
         columns = [self.low, self.high, *(flag.astype(np.int64) for flag in flags)]
-        keys, _ = mixed_radix(columns, [size, size, 2, 2, 2, 2])
-        _, first, of_class = np.unique(keys, return_index=True, return_inverse=True)
+        groups = KeyGroups.of(*mixed_radix(columns, [size, size, 2, 2, 2, 2]))
         parts = ("low", "high", "below", "above", "missing", "empty")
-        return replace(self, **{name: getattr(self, name)[first] for name in parts}), of_class
+        return replace(self, **{name: getattr(self, name)[groups.first] for name in parts}), groups.group
 
     def costs(self, *, rounded: bool = False) -> Floats:
         """NCP of each class: of the interval as far as it goes, and a leaf's share more where values may be missing; 1

@@ -73,3 +73,24 @@ def test_an_interrupt_that_is_ignored_is_kept_from_libraries_as_well() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     assert signal.getsignal(signal.SIGTERM) is early.end
+
+
+def test_garbage_is_not_looked_for_while_commands_are_imported() -> None:
+    """In a process of its own: what is frozen stays so."""
+    line = (
+        "import gc; from anonymize.cli import early; from anonymize.cli.main import cli\n"
+        "with early.without_collecting(): assert not gc.isenabled()\n"
+        "assert gc.isenabled() and gc.get_freeze_count() > 1000\n"
+        "gc.unfreeze(); assert cli.get_command(None, 'audit') is not None\n"
+        "assert gc.isenabled() and gc.get_freeze_count() > 1000"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)
+
+
+def test_garbage_is_looked_for_again_where_an_import_fails() -> None:
+    line = (
+        "import gc; from anonymize.cli import early\n"
+        "try:\n    with early.without_collecting(): import no_such_module\n"
+        "except ImportError: assert gc.isenabled()\nelse: assert False"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)

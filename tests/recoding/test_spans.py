@@ -102,3 +102,12 @@ def test_a_window_has_enough_people_at_or_beyond_its_ends(values: list[int], lea
     low = [code for code in range(len(distinct)) if len({*units[codes <= code]}) >= least]
     high = [code for code in range(len(distinct)) if len({*units[codes >= code]}) >= least]
     assert (window.low, window.high) == (min(low, default=len(distinct)), max(high, default=-1))
+
+
+def test_spans_that_are_alike_are_one() -> None:
+    low, high = np.array([1, 0, 1, 4, 0, 1]), np.array([2, 4, 2, 4, 3, 3])
+    spans = Spans.of(ages(), low, high, highest=np.array([2, 3, 2, 4, 3, 3]))
+    different, of_class = spans.distinct()
+    assert len(different.low) == 5 and of_class[0] == of_class[2]
+    for name in ("low", "high", "below", "above", "missing", "empty"):
+        assert getattr(different, name)[of_class].tolist() == getattr(spans, name).tolist()
