@@ -217,7 +217,7 @@ class _Making:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of those that it has waited for, as user and as system."""
+    """The seconds of this process and of those that it has waited for, as user and as system."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

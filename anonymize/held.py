@@ -20,7 +20,7 @@ from anonymize.table.named import cells_at, unnamed
 PIECE = 1 << 17
 """Rows that are looked at together."""
 COMBINATIONS = 1 << 14
-"""Of cells of columns that are written as one: at most so many, so that their texts stay in the cache."""
+"""Cells of columns that are written as one: at most so many, so that their texts stay in the cache."""
 
 
 @dataclass(frozen=True)

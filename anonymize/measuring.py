@@ -19,7 +19,7 @@ from anonymize.spec import Spec
 from anonymize.table.files import sha256_of
 
 TEST_SHARE = 0.3
-"""Of the rows, on which a model is tested and not trained."""
+"""The share of the rows on which a model is tested and not trained."""
 
 
 @dataclass(frozen=True)

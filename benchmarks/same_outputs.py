@@ -99,8 +99,8 @@ def _other_commands() -> Iterator[Case]:
     randomized = "anonymize randomize {root}/configs/survey.yaml --seed 3 -q -o released.csv"
     yield Case("reconstruct survey", f"{randomized}; anonymize reconstruct released.csv --json")
     yield Case("hierarchy show", "anonymize hierarchy show {root}/hierarchies/patients/diagnosis.yaml")
-    yield Case("generate agrawal", "anonymize generate agrawal 500 --seed 1 -o table.csv --spec spec.yaml")
-    yield Case("generate census", "anonymize generate census 500 --seed 1 -o table.csv --spec spec.yaml")
+    yield Case("generate agrawal", "anonymize generate agrawal --rows 500 --seed 1 -o table.csv --spec spec.yaml")
+    yield Case("generate census", "anonymize generate census --rows 500 --seed 1 -o table.csv --spec spec.yaml")
     yield Case("validate", f"anonymize validate {spec}")
     yield Case("schema", "anonymize schema")
     yield Case("infeasible", f"anonymize mondrian {spec} -k 5000 -o out.csv")

@@ -110,6 +110,6 @@ def _pool(facts: ColumnFacts) -> dict[str, Any]:
 
 
 def _label(facts: ColumnFacts) -> str | None:
-    """A label that is no value of the column, in whatever case the sample has it; None where all are."""
+    """A label that is not a value of the column, in whatever case the sample has it; None where all are."""
     taken = {text.strip().lower() for text in facts.texts}
     return next((label for label in LABELS if label.lower() not in taken and not facts.holds(label)), None)

@@ -56,7 +56,7 @@ class ColumnFacts:
 
     `missing`: rows without a value. `distinct`, `singles`: its values, and the rows that are alone with theirs; exact.
     `counts` ascending, the rows of each value. `texts`: distinct values of the sample, in no particular order. `bad`:
-    values that are no numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
+    values that are not numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
     `ascending`: the numbers of the sample never fall from row to row. `values`: hashes of all values, ascending.
     """
 

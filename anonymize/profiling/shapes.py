@@ -80,7 +80,7 @@ def shape_of(texts: Sequence[str]) -> TextShape | None:
 
 
 def _share(texts: Sequence[str], fits: Callable[[str], object]) -> float:
-    """Of texts that have a form, and of the first ones where these have none."""
+    """The share of texts that have a form; 0 where most of the first ones have none."""
     first = texts[:20]
     if sum(bool(fits(text)) for text in first) < 0.5 * len(first):
         return 0.0

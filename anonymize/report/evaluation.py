@@ -46,7 +46,7 @@ def _task(utility: Mapping[str, Any]) -> Section:
 
 
 def _queries(utility: Mapping[str, Any]) -> Section:
-    """Of all queries, and by how many attributes they restrict."""
+    """The errors of all queries, and those by how many attributes they restrict."""
     block = utility.get("query_error")
     if not block:
         return Section("", (), [])

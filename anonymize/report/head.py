@@ -24,7 +24,7 @@ class TableSource(Protocol):
 
     @property
     def sha256(self) -> str | None:
-        """Of its bytes; None where it has none."""
+        """The hash of its bytes; None where it has none."""
 
     @property
     def columns(self) -> Sequence[str]:

@@ -123,7 +123,7 @@ def _summary(report: Report) -> str:
 
 
 def _least(report: Report) -> Iterator[str]:
-    """Of releases that were compared, which loses least at each k."""
+    """Which of the releases that were compared loses least at each k."""
     for k, results in by_k(report).items():
         chosen = least(results)
         place = "" if k is None else f"At k = {k:,}, "

@@ -71,7 +71,7 @@ def _without_paths(options: Any) -> dict[str, Any]:
 
 
 def _classed(published: Published) -> Blocks:
-    """Of a release with equivalence classes."""
+    """The report of a release with equivalence classes."""
     requirements = privacy.requirements(published.spec)
     classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
@@ -188,7 +188,7 @@ def _why(spec: Spec, requirement: Requirement) -> str | None:
 
 
 def _bucketized(published: Published) -> Blocks:
-    """Of a release in groups: the quasi-identifiers lose nothing."""
+    """The report of a release in groups: its quasi-identifiers lose nothing."""
     spec, files, options = published.spec, published.files, published.options
     requirements = diversities(spec)
     texts = [each.text for each in files]
@@ -224,7 +224,7 @@ def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
 
 
 def _randomized(published: Published) -> Blocks:
-    """Of distorted values. What they disclose depends on the original, so that nothing of it is measured here."""
+    """The report of distorted values. What they disclose depends on the original, and is not measured here."""
     spec = published.spec
     requirements = disclosures(spec)
     rows = int(published.table.text.select(pl.len()).collect(engine="streaming").item())

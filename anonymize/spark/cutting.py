@@ -103,7 +103,7 @@ class EngineRows:
         }
 
     def _counted(self, classes: Ints, columns: Sequence[int], steps: Sequence[UpperStep]) -> tuple[Runs, ...]:
-        """Of some columns, how many rows of each class have each code."""
+        """How many rows of each class have each code, for some columns."""
         cells = CountedCells.of(columns, len(classes), self.learned.sizes)
         work = partial(_count, self.learned.without_codes(), tuple(steps), classes, cells)
         rows = self.df.select(*self.learned.columns)

@@ -2,7 +2,7 @@
 
 What is drawn is drawn once: it is written before anything else looks at it, since a worker that is lost and replaced
 would draw anew. Beside the distorted columns stand the original categories, `o0`, `o1`, ..., so that the distortion can
-be counted in what was written; they are no part of what is returned.
+be counted in what was written; they are not part of what is returned.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DrawnColumn:
 
     @classmethod
     def of(cls, column: Distorted, book: CodeBook) -> DrawnColumn:
-        """Of a column, and the p that was chosen for it."""
+        """How a column is drawn, by the p that was chosen for it."""
         of_code = np.maximum(column.categories.of_code, 0).astype(np.min_scalar_type(max(column.size - 1, 0)))
         if column.released is None:
             return cls(book.column, book, of_code, 1.0, None)

@@ -54,7 +54,7 @@ def places_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def read_otherwise() -> DataError:
-    """Of a DataFrame that is not the same in every pass."""
+    """The error for a DataFrame that is not the same in every pass."""
     return DataError("the rows of the DataFrame were others when they were read again: write them to a table")
 
 

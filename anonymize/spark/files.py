@@ -1,7 +1,7 @@
 """Releases, checks and recodings on an engine from files to files, as commands ask for them: Parquet in, and a folder
 of Parquet files out.
 
-The engine writes a release beside its target, or, where that is no folder of this machine, into it; what is published
+The engine writes a release beside its target, or, where that is not a folder here, into it; what is published
 has been measured before, from the checkpoint. Reports come first and the release last, as on one machine.
 """
 

@@ -122,7 +122,7 @@ class Plan:
 
 
 def boxes_of(parts: Ints, runs: Sequence[Runs]) -> dict[int, list[Ints]]:
-    """Of some parts, by their numbers, the codes that occur in each attribute. `runs`: the counts of each attribute."""
+    """The codes of each attribute that occur in some parts, by their numbers. `runs`: the counts of each attribute."""
     return {number: [own.codes[own.classes == place] for own in runs] for place, number in enumerate(parts.tolist())}
 
 

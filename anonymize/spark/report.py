@@ -140,7 +140,7 @@ def _recoding(facts: EngineFacts) -> dict[str, Any]:
 
 
 def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
-    """Of each quasi-identifier its released texts, and the rows that have each (`count`)."""
+    """The released texts of each quasi-identifier, and the rows that have each (`count`)."""
     return [collected(written.groupBy(name).count()) for name in facts.reading.quasi_identifiers]
 
 

@@ -113,7 +113,7 @@ def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock
 
 
 def check_columns(spec: Spec, df: DataFrame) -> None:
-    """Raises DataError for columns without a role, for those that are not there, and for types that are no values."""
+    """Raises DataError for columns without a role, for those that are not there, and for types that are not values."""
     lacking = [name for name in spec.roles() if name not in df.columns]
     strange = [name for name in df.columns if name not in spec.roles()]
     if lacking or strange:

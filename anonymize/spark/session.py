@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 SAIL = "sail"
 REMOTE = "SPARK_REMOTE"
 PORT = 15002
-"""Of Spark Connect, where an address names none."""
+"""The port of Spark Connect, where an address names none."""
 
 LEAVE_TAKING = 15.0
 """Seconds that an engine has to end a session: a client of Spark Connect waits ten for what it has released."""

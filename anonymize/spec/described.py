@@ -24,7 +24,7 @@ def descriptions(model: type, root: type) -> dict[str, str]:
 
 @cache
 def _documented(module: str) -> dict[str, dict[str, str]]:
-    """Of the classes at the top of a module, the docstrings of their attributes; none where there is no source."""
+    """Class -> attribute -> docstring, for the classes at the top of a module; none where there is no source."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError):

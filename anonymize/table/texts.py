@@ -8,7 +8,7 @@ from anonymize.spec.missing import ODD, UNKNOWN, Missing, normalized, remarks
 from anonymize.table.named import unnamed
 
 PROBE = 10_000
-"""Of so many first rows the distinct ones say whether a column has few, which are looked at in place of all rows."""
+"""The distinct texts of so many first rows say whether a column has few, which are looked at in place of all rows."""
 
 
 def compared(texts: pl.Series, missing: Missing) -> pl.Series:

@@ -1,4 +1,4 @@
-"""What may be wrong with the columns of an input: types that cannot be used, and values that are no numbers."""
+"""What may be wrong with the columns of an input: types that cannot be used, and values that are not numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anonymize.table.grouping import grouped
 from anonymize.table.source import Source
 
 LINES = 10
-"""Columns of which the line of the first value that is no number is looked up, for which the file is read."""
+"""Columns of which the line of the first value that is not a number is looked up, for which the file is read."""
 
 
 def check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
@@ -37,7 +37,7 @@ def _type_name(field: Field) -> str:
 
 
 def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColumn]) -> None:
-    """Raises DataError for numeric columns with values that are no numbers, or that cannot all be held exactly."""
+    """Raises DataError for numeric columns with values that are not numbers, or that cannot all be held exactly."""
     numeric = {name: encoder for name, encoder in encoders.items() if isinstance(encoder, NumberColumn)}
     wrong = {name: column for name, column in numeric.items() if column.bad.count}
     lines = {name: source.line_of(column.bad.row or 0) for name, column in [*wrong.items()][:LINES]}

@@ -165,7 +165,7 @@ def hierarchical(entries: pl.DataFrame, overall: pl.DataFrame, paths: Sequence[S
 
 
 def _moved_under(own: pl.DataFrame, tree: pl.DataFrame, h: int) -> pl.DataFrame:
-    """Of each class, what goes from child to child under the nodes of a height (`class`, `moved`)."""
+    """What goes from child to child under the nodes of a height, in each class (`class`, `moved`)."""
     child, node, extra = f"n{h - 1}", f"n{h}", pl.col("share") - pl.col("table")
     table = tree.group_by(child).agg(table=summed(pl.col("share")))
     whole = tree.group_by(node).agg(table=summed(pl.col("share")))

@@ -6,7 +6,7 @@ How far a frequency may be off follows from the Chernoff bound, n KL(k / n, p), 
 of these together are broken by a sound release once in 10^8. *The risk*: Pr(S | QI) by its definition, from the
 original's joint table and the written parameters, by sums over groups of cells.
 
-A risk is no property of the written text alone, as equivalence classes are: it depends on the original, and is the
+A risk is not a property of the written text alone, as equivalence classes are: it depends on the original, and is the
 average over what the text could have been. Nothing is imported from the rooms that choose and draw.
 """
 
@@ -200,7 +200,7 @@ def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], or
 
 
 def _largest_ratio(p: float, size: int) -> float:
-    """Of one value that is shown, the probability with the value that shows it most, over that with the least."""
+    """The probability of one shown value with the value that shows it most, over that with the least."""
     if size == 1:
         return 1.0
     chances = (p, (1 - p) / (size - 1))

@@ -205,7 +205,7 @@ class Followed:
 
     @cached_property
     def row_of(self) -> list[pl.Series]:
-        """Of each release (people,) the row of each, null for who is not in it."""
+        """(people,) for each release, the row of each person, null for who is not in it."""
         numbers = pl.concat([each.people for each in self.releases]).rank("dense").cast(pl.UInt32) - 1
         everybody, start, rows_of = whole(numbers.max()) + 1, 0, []
         for release in self.releases:
@@ -226,7 +226,7 @@ class Followed:
 
     @cached_property
     def histories(self) -> list[Numbering]:
-        """Of each release (people,) a number for the history of each up to it."""
+        """(people,) for each release, a number for the history of each person up to it."""
         everybody = len(self.row_of[0])
         history = Numbering(pl.repeat(0, everybody, dtype=pl.UInt32, eager=True), 1)
         histories = []

@@ -277,7 +277,7 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
     """How often each present value of a sensitive attribute occurs in each class: `class`, `value`, `count`.
 
     In the order of classes, then of values. A value is a number, or the rank of a text. Raises DataError for texts of a
-    numeric attribute that are no numbers.
+    numeric attribute that are not numbers.
     """
     attribute, numeric = subject
     column = rows.values[attribute or ""]
@@ -334,7 +334,7 @@ def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
 
 
 def _ranks(column: NumberedColumn, missing: Sequence[str], attribute: str) -> pl.DataFrame:
-    """Of each number of a column, the `rank` of its text among the present ones, from 1; 0 where it is missing."""
+    """The `rank` of each number's text among the present ones of a column, from 1; 0 where it is missing."""
     texts = pl.DataFrame({"text": pl.concat([pl.Series([None], dtype=pl.String), column.texts])})
     present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text"))
     return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))

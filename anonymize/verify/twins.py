@@ -36,17 +36,17 @@ def guarded(given: Given) -> pl.Expr:
 
 
 def _most(given: Given) -> pl.Expr:
-    """Of one class, the rows of its most frequent protected value."""
+    """The rows of the most frequent protected value of one class."""
     return COUNT.filter(guarded(given)).max().fill_null(0)
 
 
 def crowd(given: Given) -> pl.Expr:
-    """Of one class, the people of the population under what it shows."""
+    """The people of the population under what one class shows."""
     return pl.col(f"{PEOPLE}{given['population']}")
 
 
 def people_like(given: Given) -> pl.Expr:
-    """Of one class, the people of the population under what it shows, or as many as its rows let expect."""
+    """The people of the population under what one class shows, or as many as its rows let expect."""
     if "fraction" not in given:
         return crowd(given)
     fraction, estimator = float(given["fraction"]), str(given.get("estimator", "zero-truncated"))
@@ -60,7 +60,7 @@ def people_like(given: Given) -> pl.Expr:
 
 
 def _uniques(given: Given) -> pl.Expr:
-    """Of the table, the share of its population that is unique."""
+    """The share of the table's population that is unique."""
 
     def share(columns: Sequence[pl.Series]) -> pl.Series:
         sizes = estimates.sizes_of(columns[0], columns[1])

@@ -17,7 +17,7 @@ Figures = dict[str, float | int | None]
 Parameters = dict[str, float | int | str | list[str] | None]
 Given = Mapping[str, Any]
 Tree = Mapping[str, tuple[str, ...]]
-"""Of each leaf of a hierarchy, in their order, the labels from itself to the root. Of numbers, leaves are numbers."""
+"""The labels from each leaf of a hierarchy to the root, leaf by leaf in their order; leaves of numbers are numbers."""
 Subject = tuple[str | None, bool]
 """A sensitive attribute (None: no attribute), and whether its values are numbers."""
 

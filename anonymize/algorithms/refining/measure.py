@@ -99,7 +99,7 @@ class NumericAxis:
         return out
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
-        """Of any length, short ones more often; and now and then the whole of [low, high]."""
+        """Ranges of any length, short ones more often; and now and then the whole of [low, high]."""
         length = (high - low) * rng.random(places.shape, np.float32) ** np.float32(1.5)
         left = places - length * rng.random(places.shape, np.float32)
         whole = rng.random(places.shape) < WHOLE

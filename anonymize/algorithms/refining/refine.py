@@ -67,7 +67,7 @@ EXCHANGES = (16, 40, 200)
 A_SWEEP = 50
 """One more for so many rows, of small tables."""
 EXCHANGED = 100_000_000
-"""Of large ones, so many that about this many rows are gone through in total."""
+"""Sweeps of large tables: so many that about this many rows are gone through in total."""
 CYCLES = 4
 """How many times passes and exchanges take turns, where there are passes for that."""
 A_CYCLE = 7

@@ -25,7 +25,8 @@ _MADE = datetime.datetime(2000, 1, 1)
 
 
 def read(path: Path, name: str) -> pl.DataFrame:
-    """The first sheet. Raises DataError for a file that is no workbook, or columns without a name or with the same."""
+    """The first sheet. Raises DataError for a file that is not a workbook, and for columns without a name or with the
+    same."""
     import fastexcel
 
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns without values
