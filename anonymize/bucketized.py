@@ -54,8 +54,8 @@ class Bucketized:
 
         `empty`: what an empty text is written as.
         """
-        kept = self.group >= 0
-        runs = Runs.count_values(self.group[kept], column.codes[kept], self.count, column.size)
+        grouped = self.group >= 0
+        runs = Runs.count_values(self.group[grouped], column.codes[grouped], self.count, column.size)
         texts = pl.Series([text or empty for text in column.texts], dtype=pl.String)
         values = texts.gather(runs.codes).alias(column.name)
         order = np.lexsort((cell_ranks(texts)[runs.codes], runs.classes))

@@ -61,8 +61,8 @@ class Measuring:
         """`gcp_weighted`, `query_error` and `models` of a release, as far as they were asked for. `spec`: that it was
         made with, `link`: path of its private link. Raises as `evaluate` does."""
         protocol = None if self.model is None else Protocol(test_share=TEST_SHARE, models=(self.model,))
-        asked = Evaluate(self.spec or spec, released, original, queries=self.queries, link=link, models=protocol)
-        report = evaluate(replace(asked, force=True))
+        request = Evaluate(self.spec or spec, released, original, queries=self.queries, link=link, models=protocol)
+        report = evaluate(replace(request, force=True))
         error = report["utility"].get("query_error")
         figures: dict[str, Any] = {} if self.spec is None else {"gcp_weighted": weighted(report["utility"])}
         if self.queries:

@@ -76,8 +76,8 @@ def _ended(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
     pending = set(futures)
     while pending:
-        done, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-        yield from done
+        ended, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+        yield from ended
 
 
 @contextmanager

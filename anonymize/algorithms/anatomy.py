@@ -161,10 +161,10 @@ def _without(
 
 def _mixed(group: NDArray[np.int32], random: np.random.Generator) -> Ints:
     """(rows,) for each row a row of its group, all of them once, at random; -1 for rows of no group."""
-    kept = np.flatnonzero(group >= 0)
+    grouped = np.flatnonzero(group >= 0)
     mixed = np.full(len(group), -1)
-    if len(kept):
-        order = kept[np.argsort(group[kept], kind="stable")]
-        shuffled = kept[random.permutation(len(kept))]
+    if len(grouped):
+        order = grouped[np.argsort(group[grouped], kind="stable")]
+        shuffled = grouped[random.permutation(len(grouped))]
         mixed[order] = shuffled[np.argsort(group[shuffled], kind="stable")]
     return mixed

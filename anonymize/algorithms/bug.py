@@ -70,9 +70,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         if not climb.step():
             raise no_generalization(table, requirements, limit)
     context.progress(table.rows)
-    class_of, kept = climb.classes()
-    account = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][kept].min())}
-    return distinct.recoding([ladder.cut for ladder in ladders], class_of, kept, account)
+    class_of, released = climb.classes()
+    account = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][released].min())}
+    return distinct.recoding([ladder.cut for ladder in ladders], class_of, released, account)
 
 
 class NodeLadder:
@@ -161,8 +161,8 @@ class Climb:
         small = self.counts[self.counts < self._minimum].sum()
         if small > limit or small == self.distinct.total:
             return False
-        class_of, kept = self.classes()
-        lost = self.distinct.counts[~kept[class_of]].sum()
+        class_of, released = self.classes()
+        lost = self.distinct.counts[~released[class_of]].sum()
         return bool(lost <= limit and lost < self.distinct.total)
 
     def classes(self) -> tuple[Ints, Bools]:

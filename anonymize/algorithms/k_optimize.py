@@ -142,8 +142,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if final.best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
     chosen = problem.full(final.best.mask, np.ones(splits.count, np.bool_))
-    kept = ~chosen.verdict[0]
-    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, kept, _chosen(final, splits))
+    released = ~chosen.verdict[0]
+    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, _chosen(final, splits))
 
 
 def _check(options: Options, table: Table) -> None:

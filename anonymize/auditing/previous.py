@@ -178,8 +178,8 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     released_rows, others = now.source.scan(), before.source.scan()
     # Both releases have columns of the same names; no column is called what these are.
     names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
-    kept = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
-    first = released_rows.select(*(_plain(now, name).alias(new) for name, new in kept.items()), *sensitive)
+    names_now = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
+    first = released_rows.select(*(_plain(now, name).alias(new) for name, new in names_now.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
     if matching.individuals is not None:
         mine, theirs = matching.individuals
@@ -188,7 +188,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
         frame = first.join(second, on="\0individual", how="left", maintain_order="left").drop("\0individual")
     else:
         frame = pl.concat([first, second], how="horizontal")
-    return now.measured(checks, threshold, frame, [*kept.values(), *names.values()])
+    return now.measured(checks, threshold, frame, [*names_now.values(), *names.values()])
 
 
 def _plain(table: Audited, name: str) -> pl.Expr:

@@ -125,13 +125,13 @@ def compare(
     from anonymize.measuring import Measuring
     from anonymize.spec import load
 
-    kept = None if no_cache else Path(cache) if cache else default_cache()
+    results_folder = None if no_cache else Path(cache) if cache else default_cache()
     loaded, names = load(spec, privacy.PARAMETERS), [name.strip() for name in algorithms.split(",") if name.strip()]
     folder = None if keep is None else Path(keep)
     measuring = Measuring(None if measured_by is None else load(measured_by, privacy.PARAMETERS), queries, model)
     with progress(quiet) as report_progress:
         request = Compare(
-            loaded, names, ks, input_path, jobs, kept, folder, measuring, progress=report_progress, **given
+            loaded, names, ks, input_path, jobs, results_folder, folder, measuring, progress=report_progress, **given
         )
         report = walk(request)
     if pick is not None:

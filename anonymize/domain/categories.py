@@ -44,11 +44,11 @@ class Categories:
 
     def occurring(self, present: NDArray[np.bool_]) -> Categories:
         """The categories of some codes (domain.size,) alone; codes of any other category are -1."""
-        kept = np.unique(self.of_code[present])
+        present_codes = np.unique(self.of_code[present])
         number = np.full(len(self.texts), -1)
-        number[kept] = np.arange(len(kept))
-        bounds = None if self.bounds is None else tuple(self.bounds[index] for index in kept.tolist())
-        kept_texts = tuple(self.texts[index] for index in kept.tolist())
+        number[present_codes] = np.arange(len(present_codes))
+        bounds = None if self.bounds is None else tuple(self.bounds[index] for index in present_codes.tolist())
+        kept_texts = tuple(self.texts[index] for index in present_codes.tolist())
         return Categories(kept_texts, number[self.of_code], bounds, self.half_open)
 
 

@@ -139,8 +139,8 @@ def _sides(
     for index in chosen:
         codes[:, index] = attributes[index].codes
     evidence = released.evidence()
-    kept = np.isin(np.arange(len(attributes)), chosen)
-    first, last = (np.where(kept, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
+    is_chosen = np.isin(np.arange(len(attributes)), chosen)
+    first, last = (np.where(is_chosen, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
     labelled_before, labelled = before >= 0, after >= 0
     return (
         LabelledRegions.of_rows(codes[labelled_before], codes[labelled_before], before[labelled_before], labels),

@@ -173,12 +173,12 @@ def _output(files: Files, verdict: Verdict, buckets: Bucketized) -> dict[str, An
 
 def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
     """The success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
-    kept, (column,) = buckets.group >= 0, table.sensitive
-    codes = [attribute.codes[kept] for attribute in table.attributes]
+    grouped, (column,) = buckets.group >= 0, table.sensitive
+    codes = [attribute.codes[grouped] for attribute in table.attributes]
     combinations, _ = mixed_radix(codes, [attribute.domain.size for attribute in table.attributes])
     present, groups = np.unique(combinations, return_inverse=True)
-    people = guessing.Subjects(groups, column.codes[kept], len(present), column.size, column.missing)
-    return guessing.of_buckets(people, buckets.group[kept])
+    people = guessing.Subjects(groups, column.codes[grouped], len(present), column.size, column.missing)
+    return guessing.of_buckets(people, buckets.group[grouped])
 
 
 def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:

@@ -181,8 +181,8 @@ class ClassedDraft(Draft):
         if spec.output.row_order != "keep":
             return None
         some = self.released.dropped_rows or self.released.left_out
-        kept = pl.Series(self.released.class_of >= 0) if some else None
-        original = verify.OriginalRows(files.source.scan(), kept, spec.input.missing)
+        is_released = pl.Series(self.released.class_of >= 0) if some else None
+        original = verify.OriginalRows(files.source.scan(), is_released, spec.input.missing)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
     def checks(self) -> list[verify.Check]:
@@ -216,8 +216,8 @@ def must_drop(spec: Spec, table: Table, result: Recoding, requirements: tuple[Re
     if table.populations:
         return True
     published = _passing(table, result, requirements, withheld=False)
-    kept = _passing(table, result, requirements, withheld=True)
-    return not published[-1] or bool((kept & ~published[:-1]).any())
+    passes = _passing(table, result, requirements, withheld=True)
+    return not published[-1] or bool((passes & ~published[:-1]).any())
 
 
 def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ...], *, withheld: bool) -> Bools:

@@ -118,14 +118,14 @@ def round_edges(low: float, high: float, *, whole: bool) -> Floats:
 
 def _merged(edges: Floats, counts: NDArray[np.number[Any]], smallest: int) -> Floats:
     """The edges that are left when every bin has at least so many rows, or there is one bin."""
-    kept, rows = edges.tolist(), counts.tolist()
+    remaining, rows = edges.tolist(), counts.tolist()
     while len(rows) > 1 and min(rows) < smallest:
         least = rows.index(min(rows))
         left = least == len(rows) - 1 or (least > 0 and rows[least - 1] <= rows[least + 1])
         edge = least - 1 if left else least
         rows[edge : edge + 2] = [rows[edge] + rows[edge + 1]]
-        del kept[edge]
-    return np.array(kept, np.float64)
+        del remaining[edge]
+    return np.array(remaining, np.float64)
 
 
 def _interval_labels(edges: Floats) -> list[str]:
@@ -168,5 +168,5 @@ def _pooled(of_leaf: Ints, labels: Sequence[str], counts: Ints, smallest: int) -
     pooled = np.zeros(len(labels), np.bool_)
     pooled[order[:number]] = True
     position = np.where(pooled, int((~pooled).sum()), np.cumsum(~pooled) - 1)
-    kept = [label for label, rest in zip(labels, pooled.tolist(), strict=True) if not rest]
-    return Bins(position[of_leaf], (*kept, f"{OTHER} ({number} labels)"), len(kept) + 1)
+    frequent = [label for label, rest in zip(labels, pooled.tolist(), strict=True) if not rest]
+    return Bins(position[of_leaf], (*frequent, f"{OTHER} ({number} labels)"), len(frequent) + 1)

@@ -32,5 +32,5 @@ def refuse_absent(lacking: Iterable[tuple[str, str]]) -> None:
 
 def occurring(column: SensitiveColumn) -> Names:
     """The values of a column, but the missing one, as they are compared with those of a spec."""
-    kept = [code for code in range(column.size) if code != column.missing]
-    return column.values[kept] if column.values is not None else [column.texts[code] for code in kept]
+    present = [code for code in range(column.size) if code != column.missing]
+    return column.values[present] if column.values is not None else [column.texts[code] for code in present]

@@ -67,9 +67,9 @@ class Suppression:
     def at_least(self, groups: Groups, rows: Ints, failing: Bools) -> int:
         """The fewest rows that are suppressed at this node, and at every node below it, where the classes of `failing`
         (C,) are: to suppress what is left costs the table's figures no less than nothing."""
-        fewest, kept = 0, groups.sizes[~failing]
+        fewest, released_sizes = 0, groups.sizes[~failing]
         for each in self.of_table:
-            fewest = max(fewest, MODELS[each.model].rows_over(kept, int(groups.sizes.sum()), each.parameters))
+            fewest = max(fewest, MODELS[each.model].rows_over(released_sizes, int(groups.sizes.sum()), each.parameters))
         return fewest + int(rows[failing].sum())
 
     def _published(self, groups: Groups, failing: Bools) -> Bools | None:
@@ -136,6 +136,6 @@ def _together(groups: Groups, suppressed: Bools) -> Groups:
 
 def _released(groups: Groups, suppressed: Bools, *, published: bool) -> Groups:
     """All classes of a release as far as their sizes go."""
-    kept = groups.sizes[~suppressed]
-    hidden = _together(Groups(groups.sizes, members=groups.members), suppressed).sizes if published else kept[:0]
-    return Groups(np.append(kept, hidden[hidden > 0]))
+    shown_sizes = groups.sizes[~suppressed]
+    hidden = _together(Groups(groups.sizes, members=groups.members), suppressed).sizes if published else shown_sizes[:0]
+    return Groups(np.append(shown_sizes, hidden[hidden > 0]))

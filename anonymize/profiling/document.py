@@ -142,12 +142,12 @@ def _entries(
     proposal: Proposal, groups: Mapping[str, str], role: GuessedRole
 ) -> Iterator[tuple[str, Guess, Sequence[Guess]]]:
     """What names the columns of a role: a name or a pattern, its first column, and all of them."""
-    done = set()
+    written = set()
     members = proposal.members(role)
     for guess in members:
         entry = groups.get(guess.name, guess.name)
-        if entry not in done:
-            done.add(entry)
+        if entry not in written:
+            written.add(entry)
             yield entry, guess, [each for each in members if groups.get(each.name, each.name) == entry]
 
 

@@ -148,8 +148,8 @@ def measure(source: Source, memory: int = MEMORY) -> TableFacts:
     seen = frozenset().union(*(each.unknown for each in counted.values()))
     unknown = tuple(word for word in MISSING_WORDS if word in seen)
     columns = {name: each.facts(source.rows, sample[name], unknown) for name, each in counted.items()}
-    kept = {name: each.hashes for name, each in counted.items() if each.hashes is not None}
-    return TableFacts(source.rows, columns, kept, sample, unknown)
+    hashes = {name: each.hashes for name, each in counted.items() if each.hashes is not None}
+    return TableFacts(source.rows, columns, hashes, sample, unknown)
 
 
 def _first_group(source: Source, names: Sequence[str], memory: int) -> int:

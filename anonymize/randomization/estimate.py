@@ -87,8 +87,8 @@ def simplex(point: Floats) -> Floats:
     flat = np.sort(point, axis=None)[::-1]
     sums = np.cumsum(flat)
     sums -= 1
-    kept = np.count_nonzero(flat * np.arange(1, len(flat) + 1) > sums)
-    return np.asarray(np.maximum(point - sums[kept - 1] / kept, 0.0))
+    positive = np.count_nonzero(flat * np.arange(1, len(flat) + 1) > sums)
+    return np.asarray(np.maximum(point - sums[positive - 1] / positive, 0.0))
 
 
 def bayes(observed: Floats, p: Sequence[float]) -> Floats:

@@ -280,14 +280,14 @@ def before_each(cells: ItemCells, sizes: Ints, least: Ints) -> Ints:
     """The items before which a class of `sizes` (m,) rows may be cut, with `least` (m,) rows on either side."""
     before, begins = cells.upto[cells.starts[:-1]], cells.upto[cells.begins[:-1]]
     items = np.diff(cells.first)
-    kept = before >= np.repeat(begins + least, items)
-    kept &= before <= np.repeat(begins + sizes - least, items)
-    return np.flatnonzero(kept)
+    fits = before >= np.repeat(begins + least, items)
+    fits &= before <= np.repeat(begins + sizes - least, items)
+    return np.flatnonzero(fits)
 
 
 def each_alone(cells: ItemCells, sizes: Ints, least: Ints) -> Ints:
     """The items that may be parted from the others of a class, of which there are at least two; as before."""
     rows, items = np.diff(cells.upto[cells.starts]), np.diff(cells.first)
-    kept = (rows >= np.repeat(least, items)) & (rows <= np.repeat(sizes - least, items))
-    kept &= np.repeat(items > 2, items)
-    return np.flatnonzero(kept)
+    fits = (rows >= np.repeat(least, items)) & (rows <= np.repeat(sizes - least, items))
+    fits &= np.repeat(items > 2, items)
+    return np.flatnonzero(fits)

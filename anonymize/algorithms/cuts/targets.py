@@ -141,14 +141,14 @@ class ByTarget(Widest):
         or the first or the last place that the minimum size allows.
         """
         changed = [target.changes(its) for target, its in zip(self.targets, cells, strict=True)]
-        kept = np.zeros(len(item), np.bool_)
+        tells = np.zeros(len(item), np.bool_)
         for changes in changed:
             if changes is None:
                 return item
-            kept |= changes[item]
+            tells |= changes[item]
         some = bounds[:-1] < bounds[1:]
-        kept[bounds[:-1][some]] = kept[bounds[1:][some] - 1] = True
-        return item[kept]
+        tells[bounds[:-1][some]] = tells[bounds[1:][some] - 1] = True
+        return item[tells]
 
     def _among(self, cells: Sequence[ItemCells], sides: Sides, *, alone: bool) -> BestCuts:
         """The cut of each class (m,) that saves most over all targets, the first one at a tie."""

@@ -112,13 +112,13 @@ class Rounds:
         """
         compares = self.checker.suppression.compares and not self._hidden_safely()
         while compares and len(self.left):
-            kept = self.classes.of >= 0
-            into = self.classes.of[kept]
-            groups = self.checker.bottom.subset(kept).groups().merge(into, len(self.classes.vectors)).by_itself()
+            placed = self.classes.of >= 0
+            into = self.classes.of[placed]
+            groups = self.checker.bottom.subset(placed).groups().merge(into, len(self.classes.vectors)).by_itself()
             failing = ~check(groups, self.checker.requirements) & (groups.sizes > 0)
             if not failing.any():
                 break
-            self.classes.of[np.flatnonzero(kept)[failing[into]]] = -1
+            self.classes.of[np.flatnonzero(placed)[failing[into]]] = -1
             self.left = np.flatnonzero(self.classes.of < 0)
 
     def _hidden_safely(self) -> bool:
@@ -129,9 +129,9 @@ class Rounds:
         return bool(check(groups, self.checker.requirements).all())
 
     def _left(self) -> FrequencySet:
-        kept = np.zeros(self.checker.bottom.size, np.bool_)
-        kept[self.left] = True
-        return self.checker.bottom.subset(kept)
+        is_left = np.zeros(self.checker.bottom.size, np.bool_)
+        is_left[self.left] = True
+        return self.checker.bottom.subset(is_left)
 
     def _release(self, remaining: FrequencySet, vector: Vector) -> None:
         rolled, group = remaining.rolled(vector)
@@ -152,9 +152,9 @@ class Rounds:
         of_row = self.classes.of[self.checker.distinct_of]
         given_up = len(self.classes.vectors)
         of_row = np.where(of_row < 0, given_up, of_row)
-        kept = np.ones(given_up + 1, np.bool_)
-        kept[given_up] = False
-        partition, suppressed = Partition.of_kept(of_row, kept)
+        released = np.ones(given_up + 1, np.bool_)
+        released[given_up] = False
+        partition, suppressed = Partition.of_kept(of_row, released)
         vectors = np.array(self.classes.vectors, np.int16)
         first = partition.order[partition.starts[:-1]]
         levels = vectors[of_row[first]]

@@ -70,10 +70,10 @@ class Strings:
         gone = np.ones(last - first, np.bool_)
         for levels, level in zip(self.levels[:, first:last], vector, strict=True):
             gone &= compare(levels, np.int16(level))
-        kept: list[Any] = [slice(begin, first), first + np.flatnonzero(~gone), slice(last, None)]
+        pieces: list[Any] = [slice(begin, first), first + np.flatnonzero(~gone), slice(last, None)]
         return Strings(
-            np.concatenate([self.levels[:, part] for part in kept], axis=1),
-            np.concatenate([self.totals[part] for part in kept]),
+            np.concatenate([self.levels[:, part] for part in pieces], axis=1),
+            np.concatenate([self.totals[part] for part in pieces]),
         )
 
 

@@ -114,7 +114,7 @@ class SplitCells:
     def joined(self, parts: Sequence[Bools]) -> tuple[SplitCells, Ints]:
         """The cells of fewer splits: of each attribute, (span - 1,) which of the boundaries between its intervals stay.
         And (m,) the new cell of each."""
-        numbers = [np.concatenate(([0], np.cumsum(kept))) for kept in parts]
+        numbers = [np.concatenate(([0], np.cumsum(is_split))) for is_split in parts]
         columns = [number[column] for number, column in zip(numbers, self.columns, strict=True)]
         spans = tuple(int(number[-1]) + 1 for number in numbers)
         grouping = KeyGroups.of(*mixed_radix(columns, spans))

@@ -119,23 +119,23 @@ class Subtree:
                 return
             added = view.additions()
             self._offer(view, added, tail)
-            kept = tail & self._promising(view, added)
-            if np.count_nonzero(tail & ~kept) * ENOUGH <= np.count_nonzero(tail):
+            open_splits = tail & self._promising(view, added)
+            if np.count_nonzero(tail & ~open_splits) * ENOUGH <= np.count_nonzero(tail):
                 without = view.bound + view.exclusions()
-                forced = self._forced(kept, without)
+                forced = self._forced(open_splits, without)
                 if not forced.any():
                     break
-                head, kept = head | forced, kept & ~forced
-            tail = kept
-        if kept.any():
+                head, open_splits = head | forced, open_splits & ~forced
+            tail = open_splits
+        if open_splits.any():
             if cells is not None:
                 self.best.work += len(cells.counts) * len(cells.places)
-                cells = cells.fewer(head | kept)
-            bound, spared = self._along(bound, cells, head, kept)
+                cells = cells.fewer(head | open_splits)
+            bound, spared = self._along(bound, cells, head, open_splits)
             if not self.best.reached(bound):
                 settled = self._settled(view, added, without)
-                chosen = int(np.argmax(np.where(kept & ~spared, settled, -1.0)))
-                self._branch(bound, (head, kept), cells, chosen, (added.within, without))
+                chosen = int(np.argmax(np.where(open_splits & ~spared, settled, -1.0)))
+                self._branch(bound, (head, open_splits), cells, chosen, (added.within, without))
 
     def _along(self, bound: int, cells: SizedCells | None, head: Bools, tail: Bools) -> tuple[int, Bools]:
         """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those

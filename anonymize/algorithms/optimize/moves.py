@@ -79,8 +79,8 @@ class SplitProblem:
         """The same, whatever the models are."""
         parted = self.splits.per_attribute
         cells = self.cells if allset.all() else self.cells.joined(parted(allset))[0]
-        kept = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]
-        classes, class_of = cells.joined(kept)
+        splits_of = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]
+        classes, class_of = cells.joined(splits_of)
         return SplitView(self, head, allset, cells, classes, class_of)
 
 

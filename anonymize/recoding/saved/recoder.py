@@ -138,10 +138,10 @@ class _Application:
         Rows and the combinations of the release get their numbers together, so that equal numbers mean equal segments.
         """
         entry = np.maximum(segments, 0)
-        kept, lost = (np.array(part, np.int64) for part in (self.saved.classes, self.saved.suppressed))
-        both = np.concatenate((entry, kept, lost), axis=1)
+        released, lost = (np.array(part, np.int64) for part in (self.saved.classes, self.saved.suppressed))
+        both = np.concatenate((entry, released, lost), axis=1)
         key, _ = mixed_radix(list(both), [attribute.segments for attribute in self.saved.attributes])
-        rows, kept_keys, suppressed = np.split(key, [self.rows, self.rows + kept.shape[1]])
+        rows, kept_keys, suppressed = np.split(key, [self.rows, self.rows + released.shape[1]])
         is_lost = np.isin(rows, suppressed)
         return _Fate(rows, is_lost, ~is_lost & ~np.isin(rows, kept_keys), entry)
 
