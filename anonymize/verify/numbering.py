@@ -7,11 +7,9 @@ by ranges of one column.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 MOST = 2**63
@@ -71,15 +69,9 @@ def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST)
 def number_alone(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST) -> int:
     """How many rows no other row agrees with in all columns, of which there is at least one.
 
-    Where there are few combinations of numbers, rows are counted for each of them. Else rows that agree have the same
-    number in every column: so rows are parted by ranges of the column of most numbers, of about `piece` rows each, and
-    counted range by range.
+    Rows that agree have the same number in every column: so rows are parted by ranges of the column of most numbers, of
+    about `piece` rows each, and counted range by range.
     """
-    span = math.prod(column.span for column in columns)
-    if span <= piece:
-        keys = (_key(columns, start, piece).to_numpy() for start in _starts(columns, piece))
-        counts = sum((np.bincount(key, minlength=span) for key in keys), np.zeros(span, np.int64))
-        return int(np.count_nonzero(counts == 1))
     leaders = sorted(range(len(columns)), key=lambda place: -columns[place].span)
     return sum(_alone(_key(_packable(own, piece, most))) for own in _ranges(columns, leaders, piece))
 
