@@ -31,7 +31,8 @@ MATCHINGS = 3
 """Rounds in which classes look for a partner."""
 WEIGHED = 12
 """Rows of a class that are weighed in a sweep, at most. Where it has more, half of them are those whose leaving shrinks
-its box most, for of an exchange that saves anything one row is such; the other half are drawn at random."""
+its box most, for of an exchange that saves anything one row is such; the other half are drawn at random, as all are
+under models beyond a size, which refuse most of the best changes."""
 LARGEST = 3
 """Classes of more rows than this many times k are left as they are."""
 CELLS = 1 << 16
@@ -51,16 +52,16 @@ def exchange(block: Block, labels: Ints, sweeps: int, heat: tuple[float, float],
     used = np.flatnonzero((classes.sizes <= LARGEST * block.k) & (classes.ncp > 0))
     if len(used) < 2:
         return labels
-    state = _Members.of(block, classes, used)
+    state, free = _Members.of(block, classes, used), block.met is None
     unit = float(np.median(classes.cost[used]))
     weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
     noise = resources.rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
-    near, fresh = np.empty((0, 0), np.int64), fresh_after(len(used))
+    near, fresh = np.empty((0, 0), np.int64), fresh_after(len(used), free)
     for sweep in range(sweeps):
         if resources.deadline.passed:
             break
         if sweep % fresh == 0:
-            near = partners(block.measure, *state.boxes(), state.sizes)
+            near = partners(block.measure, *state.boxes(), state.sizes, free)
         pairs = _matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share
@@ -232,7 +233,7 @@ class _Side:
         ]
         low, high, own, ends = ([axis[part] for axis in axes] for part in range(4))
         if room > WEIGHED:
-            place = _drawn(measure.cost(low, high), filled, rng)
+            place = _drawn(None if members.block.met else measure.cost(low, high), filled, rng)
             low, high, own = ([np.take_along_axis(each, place, 0) for each in some] for some in (low, high, own))
         if free:
             place = np.append(place, np.full((1, len(classes)), -1), 0)
@@ -241,15 +242,17 @@ class _Side:
         return cls(place, sizes, sizes >= members.rows.shape[1], free, low, high, own, ends)
 
 
-def _drawn(left: Singles, filled: Bools, rng: np.random.Generator) -> Ints:
+def _drawn(left: Singles | None, filled: Bools, rng: np.random.Generator) -> Ints:
     """(WEIGHED, pairs) places of the rows of each class that are weighed: first those without which it costs least,
-    `left` (room, pairs), equal ones by chance, then some at random; -2 where a class has no more rows."""
-    shrinking = WEIGHED // 2
+    `left` (room, pairs), equal ones by chance, then some at random; all at random without `left`. -2 where a class has
+    no more rows."""
+    shrinking = 0 if left is None else WEIGHED // 2
+    others: Ints = (rng.random((WEIGHED - shrinking, filled.shape[1])) * filled.sum(axis=0)).astype(np.int64)
+    if left is None:
+        return others
     left = np.where(filled, left + np.float32(GAIN) * rng.random(left.shape, np.float32), np.inf)
     first = np.argpartition(left, shrinking - 1, axis=0)[:shrinking]
-    first = np.where(np.take_along_axis(filled, first, 0), first, -2)
-    others = rng.random((WEIGHED - shrinking, left.shape[1])) * filled.sum(axis=0)
-    return np.concatenate((first, others.astype(np.int64)))
+    return np.concatenate((np.where(np.take_along_axis(filled, first, 0), first, -2), others))
 
 
 def _ends(places: Places, filled: Bools | None, bounds: tuple[Any, Any]) -> tuple[Places, Places, Places, Places]:

@@ -1,6 +1,7 @@
 """Which classes may change rows with which: those whose union raises the NCP least.
 
-Of few classes all unions are weighed. Of many only those with the classes whose boxes have their middles nearest.
+Of few classes all unions are weighed. Of many only those with the classes whose boxes have their middles nearest; and
+under models beyond a size, which refuse most of the best changes, so that it takes more than the best partners.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ CELLS = 1 << 18
 """Unions that are weighed at once."""
 
 
-def fresh_after(classes: int) -> int:
-    """Sweeps after which partners are worked out again."""
-    return FRESH[1] if LONG < classes <= ALL else FRESH[0]
+def fresh_after(classes: int, free: bool) -> int:
+    """Sweeps after which partners are worked out again; `free`: see `partners`."""
+    return FRESH[1] if free and LONG < classes <= ALL else FRESH[0]
 
 
-def partners(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints) -> Ints:
+def partners(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, free: bool) -> Ints:
     """(classes, partners) for each class others whose union with it raises the NCP least, that first.
 
-    `low`, `high`: the ends of all classes, (classes,) on each axis.
+    `low`, `high`: the ends of all classes, (classes,) on each axis. `free`: whether size is all that classes have to
+    meet.
     """
     classes = len(sizes)
-    if classes <= ALL:
+    if free and classes <= ALL:
         step = max(CELLS // classes, 1)
         parts = [np.arange(begin, min(begin + step, classes)) for begin in range(0, classes, step)]
         everyone = np.arange(classes)[None]

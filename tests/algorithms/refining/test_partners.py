@@ -17,7 +17,7 @@ from tests.algorithms.tables import numeric, seeds, table_of, tables
 Rng = np.random.Generator
 
 
-def found(table: Table, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def found(table: Table, labels: np.ndarray, free: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The partners of each class, and what each union (classes, classes) raises the NCP by, beyond a constant of the
     class that looks for partners."""
     block = Block(BoxMeasure([axis_of(each.domain, each.codes, each.weight) for each in table.attributes]), 1)
@@ -26,7 +26,7 @@ def found(table: Table, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for one, other in np.ndindex(rise.shape):
         joined = np.where(labels == classes.names[other], classes.names[one], labels)
         rise[one, other] = block.classes(joined).ncp.sum()
-    return partners(block.measure, classes.low, classes.high, classes.sizes), rise
+    return partners(block.measure, classes.low, classes.high, classes.sizes, free), rise
 
 
 @settings(max_examples=40)
@@ -37,9 +37,7 @@ def test_they_come_in_the_order_of_what_unions_lose(table: Table, k: int, exact:
     count = int(labels.max()) + 1
     if not 2 < count <= module.NEAR:
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ALL", 1 << 12 if exact else 0)
-        near, rise = found(table, labels)
+    near, rise = found(table, labels, free=exact)
     assert near.shape == (count, count - 1)
     for own, others in enumerate(near):
         if exact:
