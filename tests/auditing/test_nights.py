@@ -93,14 +93,18 @@ def test_rows_of_an_earlier_original_are_about_its_people(tmp_path: Path, stack:
 
 
 def test_a_value_that_is_missing_is_on_record_as_missing(tmp_path: Path, stack: ExitStack) -> None:
-    values = ["x", "", "x", "y", "x", "y", "x", "y", "x"]
-    state = laid_out(tmp_path, [dict(zip(PEOPLE, zip("AAAAAABBB", values, strict=True), strict=True))])
-    empty = state.values["ill"].index("")
-    code = pl.col("value_0_0")
-    people = state.people.with_columns(pl.when(code != empty).then(code).alias("value_0_0"))
-    [read] = retraced(tmp_path, dataclasses.replace(state, people=people), stack)
+    """In the file it is a text that means so; in the state it is none of the values."""
+    state = laid_out(tmp_path, [night(PEOPLE, "AAAAAABBB", "x?xyxyxyx")])
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text() + 'input: {missing: ["?"]}\n')
+    assert state.values["ill"] == ("?", "x", "y")
+    code = pl.col("value_0_0").cast(pl.Int64) - 1
+    people = state.people.with_columns(pl.when(code >= 0).then(code).cast(pl.UInt32).alias("value_0_0"))
+    state = dataclasses.replace(state, values={"ill": ("x", "y")}, people=people)
+    [read] = retraced(tmp_path, state, stack)
     assert read.matches is True
-    [read] = retraced(tmp_path, dataclasses.replace(state, people=people.with_columns(code.fill_null(1))), stack)
+    known = dataclasses.replace(state, people=people.with_columns(pl.col("value_0_0").fill_null(1)))
+    [read] = retraced(tmp_path, known, stack)
     assert read.matches is False
 
 
