@@ -281,6 +281,13 @@ def test_weaker_promises_stand_beside(tmp_path: Path) -> None:
     ]
 
 
+def test_classes_that_cannot_be_one_are_told_apart_by_the_hierarchies_of_the_spec(tmp_path: Path) -> None:
+    """If any class could be any other, one of the three of each could be shown to have moved."""
+    laid_out(tmp_path, [night(PEOPLE, "AAABBBCCC", "xyxyxyxyx")] * 2)
+    [promise] = audited(tmp_path).checked.report["series"]["beside"]["bcf_anonymity"]
+    assert (promise["forward"], promise["cross"]) == (3, 3)
+
+
 def test_no_name_and_no_pseudonym_is_in_the_report(tmp_path: Path) -> None:
     people = [f"CANARY{number}" for number in range(9)]
     laid_out(
