@@ -27,7 +27,7 @@ CHUNK = 1 << 20
 PIECE_ROWS = 1 << 18
 """Rows of a piece of a release that is in order, about."""
 NO_TEXT = "\uffff"
-"""What a null is hashed as: no character, which no text has."""
+"""What a null is hashed as: no character of Unicode. A text that is just this counts as a null."""
 CHANCE = "chance"
 
 
@@ -72,8 +72,8 @@ def in_order(df: DataFrame, row_order: str, groups: Sequence[Sequence[str]], row
     for a row: a worker in the place of one that was lost would draw anew, and rows would come twice, or be lost.
 
     Those that show something come in as many pieces as so many `rows` make, by a hash of each group, the first before
-    the others: rows of a class stay together. To compare the texts took an engine as long as to make the rows; and for
-    ranges of them, Spark would make all rows once more to look where the ranges are.
+    the others: rows of a class stand together in every piece that has any. To compare the texts took an engine as long
+    as to make the rows; and for ranges of them, Spark would make all rows once more to look where the ranges are.
     """
     keys = {f"key{place}": hash_of(group) for place, group in enumerate(groups) if group}
     keyed = df.selectExpr("*", *(f"{key} as {name}" for name, key in keys.items()))

@@ -33,8 +33,8 @@ class RowSum:
 
 
 def check_rows(df: DataFrame, written: DataFrame, passing: Sequence[str]) -> None:
-    """Raises DataError where the rows that were written are not those of the input. `passing`: the columns that both
-    have as they are; of them those are compared that read alike in any file."""
+    """Raises DataError where the rows that were written are not those of the input, but for a collision of hashes.
+    `passing`: the columns that both have as they are; of them those are compared that read alike in any file."""
     before, after = dict(df.dtypes), dict(written.dtypes)
     alike = [name for name in passing if before[name] == after[name] and before[name] in {"string", *OF_ONE_TEXT}]
     if RowSum.of(df, alike) != RowSum.of(written, alike):

@@ -93,8 +93,8 @@ def passing(
 
 
 def _alone(df: DataFrame, keys: Sequence[str]) -> int:
-    """How many rows are like no other in some columns: by two hashes of them, of 128 bits together, as an engine takes
-    twice to three times as long to compare the texts of all."""
+    """How many rows are like no other in some columns, but for a collision: by two hashes of them, of 128 bits
+    together, as an engine takes twice to three times as long to compare the texts of all."""
     hashes = (f"{hash_of(keys, salt)} as h{place}" for place, salt in enumerate(("", "again")))
     return int(df.selectExpr(*hashes).groupBy("h0", "h1").count().filter("count = 1").count())
 
