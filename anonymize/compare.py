@@ -196,14 +196,14 @@ class _Making:
             "cpu_seconds": round(_processor_seconds() - before, 3),
         }
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
-        if self.measuring.asked:
+        if self.measuring.needed:
             row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
         return row
 
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""
         name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
-        output, dry_run = str((self.keep or folder) / name), self.keep is None and not self.measuring.asked
+        output, dry_run = str((self.keep or folder) / name), self.keep is None and not self.measuring.needed
         link = None if self.measuring.model is None else str(folder / "link.json")
         return Request(
             override(self.spec, k=cell.k),

@@ -29,7 +29,7 @@ class HeldColumn:
     of them each row has."""
 
     cells: pl.Series
-    codes: Codes | Combinations | None = None
+    codes: Codes | CellCombinations | None = None
 
     def of(self, rows: NDArray[np.integer[Any]]) -> HeldColumn:
         """The column of some rows."""
@@ -65,7 +65,7 @@ HeldColumns: TypeAlias = Mapping[str, HeldColumn]
 
 
 @dataclass(frozen=True)
-class Combinations:
+class CellCombinations:
     """(rows,) which combination of the cells of several columns each row has, those of the last column changing first:
     worked out for the rows that are asked for. The columns have codes."""
 
@@ -93,13 +93,13 @@ class NeighbouringColumns:
     """Columns that stand side by side, as one. `codes` (rows,): which combination of their cells each row has."""
 
     columns: Sequence[HeldColumn]
-    codes: Codes | Combinations
+    codes: Codes | CellCombinations
 
     @classmethod
     def of(cls, columns: Sequence[HeldColumn], rows: int | None) -> NeighbouringColumns:
         """That of columns which have codes. `rows`: how many there are, and the combinations are held in memory; None:
         they are worked out whenever they are asked for."""
-        combinations = Combinations(columns)
+        combinations = CellCombinations(columns)
         return cls(columns, combinations if rows is None else combinations.of_rows(rows))
 
     def quoted(self, separator: str | None) -> HeldColumn:

@@ -35,7 +35,7 @@ class Measuring:
     model: str | None = None
 
     @property
-    def asked(self) -> bool:
+    def needed(self) -> bool:
         """Whether there is anything to measure."""
         return self != Measuring()
 

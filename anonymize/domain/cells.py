@@ -108,7 +108,7 @@ class ReadCells:
         """(n,) whether each cell shows a number or an interval."""
         return self.of_kind(*NUMERIC)
 
-    def at(self, places: NDArray[np.integer[Any]]) -> ReadCells:
+    def gathered(self, places: NDArray[np.integer[Any]]) -> ReadCells:
         """Those at some places."""
         return ReadCells(self.kind[places], self.low.gather(places), self.high.gather(places), self.maybe[places])
 

@@ -71,7 +71,7 @@ class ColumnCells:
     def of_classes(self, classes: Ints) -> ColumnCells:
         """The cells that some classes (m,) show, with which of them each of these does."""
         cells, of_class = np.unique(self.of_class[classes], return_inverse=True)
-        low, high, read = self.low.gather(cells), self.high.gather(cells), self.read.at(cells)
+        low, high, read = self.low.gather(cells), self.high.gather(cells), self.read.gathered(cells)
         return replace(self, low=low, high=high, of_class=of_class, read=read)
 
     def over(self, bins: Bins) -> Spread:

@@ -60,24 +60,24 @@ class FullDomain:
         context = Context(
             limit, suppressed=output.suppressed, published=output.suppressed_rows == "keep", output=output
         )
-        found = ALGORITHMS[self.algorithm].run(table, requirements, self.options, context)
-        assert isinstance(found, Levels | SingleDimensional)
-        drop = must_drop(spec, table, found, requirements)
-        released = render(found, table, output, drop=drop)
-        book = ClassBook.of(table, found, released, learned.books)
+        recoding = ALGORITHMS[self.algorithm].run(table, requirements, self.options, context)
+        assert isinstance(recoding, Levels | SingleDimensional)
+        drop = must_drop(spec, table, recoding, requirements)
+        released = render(recoding, table, output, drop=drop)
+        book = ClassBook.of(table, recoding, released, learned.books)
         schema = released_schema(rows, known.layout)
         made = rows.mapInArrow(partial(_released, book, known.layout), schema)
         assert table.counts is not None
         left_out = int(table.counts[released.class_of < 0].sum())
-        shared = _shared(found, table)
-        return EngineOutcome(made, asdict(self.options), found.summary(), shared, left_out, found.labelled)
+        shared = _shared(recoding, table)
+        return EngineOutcome(made, asdict(self.options), recoding.summary(), shared, left_out, recoding.labelled)
 
 
-def _shared(found: Recoding, table: Table) -> list[tuple[int, int]] | None:
+def _shared(recoding: Recoding, table: Table) -> list[tuple[int, int]] | None:
     """(level, height) of each quasi-identifier, where all classes are at the same levels."""
-    if found.vector is None:
+    if recoding.vector is None:
         return None
-    return [(level, own.hierarchy.height) for level, own in zip(found.vector, table.attributes, strict=True)]
+    return [(level, own.hierarchy.height) for level, own in zip(recoding.vector, table.attributes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class ClassBook:
     released: Released
 
     @classmethod
-    def of(cls, table: Table, found: Recoding, released: Released, books: Sequence[CodeBook]) -> ClassBook:
+    def of(cls, table: Table, recoding: Recoding, released: Released, books: Sequence[CodeBook]) -> ClassBook:
         """That of what was found on a table of distinct rows."""
         count = len(table.attributes)
-        nodes = [_nodes(found, own, place) for place, own in enumerate(table.attributes)]
+        nodes = [_nodes(recoding, own, place) for place, own in enumerate(table.attributes)]
         columns = [pl.Series(f"n{place}", nodes[place][own.codes]) for place, own in enumerate(table.attributes)]
         frame = pl.DataFrame([*columns, pl.Series(CLASS, released.class_of)]).unique()
         return cls(books[:count], nodes, frame, replace(released, class_of=np.zeros(0, np.int32)))
@@ -114,16 +114,16 @@ class ClassBook:
         return classes.to_numpy()
 
 
-def _nodes(found: Recoding, attribute: Attribute, place: int) -> Codes:
+def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
     """(size,) what each code of an attribute is taken as, numbered from 0: the interval of its cut, or its node at the
     level of all classes; without either the code itself."""
     codes = np.arange(attribute.domain.size)
-    if isinstance(found, SingleDimensional):
-        cut = found.cuts[attribute.name]
+    if isinstance(recoding, SingleDimensional):
+        cut = recoding.cuts[attribute.name]
         by_leaf = cut.labelled and isinstance(attribute.domain, Numeric)
         codes = cut.interval_of(attribute.generalization.leaf_of(codes) if by_leaf else codes)
-    elif found.vector is not None:
-        nodes = attribute.hierarchy.levels[found.vector[place], attribute.generalization.leaf_of(codes)]
+    elif recoding.vector is not None:
+        nodes = attribute.hierarchy.levels[recoding.vector[place], attribute.generalization.leaf_of(codes)]
         codes = np.unique(nodes, return_inverse=True)[1]
     return np.asarray(codes.astype(np.min_scalar_type(max(int(codes.max(initial=0)), 0))))
 

@@ -48,13 +48,15 @@ class ShownColumns:
     @cached_property
     def together(self) -> Numbering:
         """Dense numbers of what the rows show, with their counts."""
-        shown = together([column.numbers for column in self.of_runs])
-        if self.begins is None or shown.counts is None:
-            return shown
+        numbering = together([column.numbers for column in self.of_runs])
+        if self.begins is None or numbering.counts is None:
+            return numbering
         lengths = self._starts.diff(null_behavior="drop").append(pl.Series([len(self.begins)]) - self._starts[-1])
-        of_number = pl.DataFrame({"number": shown.of_row, "rows": lengths}).group_by("number").agg(pl.col("rows").sum())
+        of_number = (
+            pl.DataFrame({"number": numbering.of_row, "rows": lengths}).group_by("number").agg(pl.col("rows").sum())
+        )
         counts = of_number.sort("number")["rows"].cast(pl.UInt32)
-        return Numbering(shown.of_row.gather(self._run_of_row), shown.span, counts)
+        return Numbering(numbering.of_row.gather(self._run_of_row), numbering.span, counts)
 
     @property
     def of_rows(self) -> list[NumberedColumn]:
@@ -83,22 +85,22 @@ class ShownColumns:
 
 
 def read_columns(
-    frame: pl.LazyFrame, shown: Sequence[pl.Expr], others: Sequence[pl.Expr], *, batch: int = BATCH
+    frame: pl.LazyFrame, neighbours: Sequence[pl.Expr], others: Sequence[pl.Expr], *, batch: int = BATCH
 ) -> tuple[ShownColumns, list[NumberedColumn]]:
-    """The texts `shown` side by side, and each of the `others` by itself; `batch` rows are read at once."""
+    """The texts of `neighbours` side by side, and each of the `others` by itself; `batch` rows are read at once."""
     categories = [pl.Categories.random() for _ in others]
     queries = [
         _codes(text, known).alias(f"{place}#")
         for place, (text, known) in enumerate(zip(others, categories, strict=True))
     ]
-    texts = [text.alias(str(place)) for place, text in enumerate(shown)]
+    texts = [text.alias(str(place)) for place, text in enumerate(neighbours)]
     pieces: list[list[pl.Series]] = [[] for _ in others]
-    runs = _Runs(len(shown))
+    runs = _Runs(len(neighbours))
     for rows in frame.select([*texts, *queries]).collect_batches(chunk_size=batch):
-        for own, codes in zip(pieces, rows.get_columns()[len(shown) :], strict=True):
+        for own, codes in zip(pieces, rows.get_columns()[len(neighbours) :], strict=True):
             own.append(_narrow(codes))
-        if shown:
-            runs.add(rows[:, : len(shown)])
+        if neighbours:
+            runs.add(rows[:, : len(neighbours)])
     return runs.columns(), [_column(own, known) for own, known in zip(pieces, categories, strict=True)]
 
 

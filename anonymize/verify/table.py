@@ -116,15 +116,15 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     `keep`: the columns of the quasi-identifiers are asked for, too.
     """
     names = [*table.quasi_identifiers, *attributes]
-    shown, columns = _side_by_side(table, table.quasi_identifiers, attributes)
-    classes = shown.together
+    side_by_side, columns = _side_by_side(table, table.quasi_identifiers, attributes)
+    classes = side_by_side.together
     values = dict(zip(attributes, columns, strict=True))
     typed = [name in table.numbers for name in table.quasi_identifiers]
-    hidden, units = _hidden(shown, suppressed, typed, classes), _units(table, len(classes.of_row))
+    hidden, units = _hidden(side_by_side, suppressed, typed, classes), _units(table, len(classes.of_row))
     blank = hidden is not None and classes.span == 1
-    every = zip(names, [*shown.of_runs, *columns], strict=True)
+    every = zip(names, [*side_by_side.of_runs, *columns], strict=True)
     noted = [each for name, column in every for each in _remarks(name, column, table)]
-    kept = shown.of_rows if keep else ()
+    kept = side_by_side.of_rows if keep else ()
     return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
@@ -160,16 +160,16 @@ class SharedNumbers:
     frame: pl.LazyFrame
     names: Sequence[str] = ()
     columns: dict[_ReadAs, NumberedColumn] = field(default_factory=dict)
-    shown: dict[tuple[_ReadAs, ...], ShownColumns] = field(default_factory=dict)
+    neighbouring: dict[tuple[_ReadAs, ...], ShownColumns] = field(default_factory=dict)
     """Several columns side by side, by how each is read."""
 
     def side_by_side(self, table: TextTable, names: Sequence[str], more: Sequence[str] = ()) -> ShownColumns:
         """Columns of a table of the same frame, side by side. `more`: those that are looked at by themselves."""
         read_as = tuple(_read_as(table, name) for name in names)
-        if read_as not in self.shown:
+        if read_as not in self.neighbouring:
             others = [name for name in self.names if name not in names]
-            self.shown[read_as] = self._read(table, names, [*more, *others])
-        return self.shown[read_as]
+            self.neighbouring[read_as] = self._read(table, names, [*more, *others])
+        return self.neighbouring[read_as]
 
     def of(self, table: TextTable, names: Sequence[str]) -> list[NumberedColumn]:
         """The columns of a table of the same frame."""
@@ -178,10 +178,10 @@ class SharedNumbers:
             self._read(table, (), [*names, *self.names])
         return [self.columns[key] for key in keys]
 
-    def _read(self, table: TextTable, shown: Sequence[str], names: Sequence[str]) -> ShownColumns:
+    def _read(self, table: TextTable, neighbours: Sequence[str], names: Sequence[str]) -> ShownColumns:
         """Columns side by side, and in the same pass those of the names that have not been read."""
         lacking = list(dict.fromkeys(name for name in names if _read_as(table, name) not in self.columns))
-        own, columns = _read(table, shown, lacking)
+        own, columns = _read(table, neighbours, lacking)
         self.columns.update({_read_as(table, name): column for name, column in zip(lacking, columns, strict=True)})
         return own
 
@@ -212,9 +212,11 @@ def _shared(table: TextTable) -> SharedNumbers | None:
     return None if table.shared is None or table.shared.frame is not table.frame else table.shared
 
 
-def _read(table: TextTable, shown: Sequence[str], others: Sequence[str]) -> tuple[ShownColumns, list[NumberedColumn]]:
+def _read(
+    table: TextTable, neighbours: Sequence[str], others: Sequence[str]
+) -> tuple[ShownColumns, list[NumberedColumn]]:
     """Columns side by side, and others by themselves, in one pass."""
-    own, columns = read_columns(table.frame, [*map(table.text, shown)], [*map(table.text, others)])
+    own, columns = read_columns(table.frame, [*map(table.text, neighbours)], [*map(table.text, others)])
     if not table.normalize:
         return own, columns
     return replace(own, of_runs=[_merged(each) for each in own.of_runs]), [_merged(each) for each in columns]
@@ -234,12 +236,12 @@ def _merged(column: NumberedColumn) -> NumberedColumn:
     return NumberedColumn(Numbering(number.gather(column.numbers.of_row), len(known) + 1), known)
 
 
-def _hidden(shown: ShownColumns, suppressed: str, blank: Sequence[bool], classes: Numbering) -> int | None:
+def _hidden(side_by_side: ShownColumns, suppressed: str, blank: Sequence[bool], classes: Numbering) -> int | None:
     """The number of the class that shows nothing. `blank`: whether it is a null of a column that shows nothing."""
-    pairs = zip(shown.of_runs, blank, strict=True)
+    pairs = zip(side_by_side.of_runs, blank, strict=True)
     places = [-1 if null else column.texts.index_of(suppressed) for column, null in pairs]
     codes = [place + 1 for place in places if place is not None]
-    first = shown.first(codes) if len(codes) == len(places) else None
+    first = side_by_side.first(codes) if len(codes) == len(places) else None
     return None if first is None else whole(classes.of_row[first])
 
 

@@ -40,14 +40,14 @@ def order_statistic(codes: Codes, sizes: Ints, size: int, rank: Ints) -> Statist
 
 def _one_by_one(codes: Codes, sizes: Ints, rank: Ints) -> Statistic:
     """The same, class by class: to find the code at one rank is far less work than to sort a class."""
-    found = np.empty((3, len(sizes)), np.int64)
+    statistic = np.empty((3, len(sizes)), np.int64)
     for place, (stop, size, own) in enumerate(
         zip(np.cumsum(sizes).tolist(), sizes.tolist(), rank.tolist(), strict=True)
     ):
         rows = codes[stop - size : stop]
         code = np.partition(rows, own)[own]
-        found[:, place] = code, np.count_nonzero(rows < code), np.count_nonzero(rows <= code)
-    return found[0], found[1], found[2]
+        statistic[:, place] = code, np.count_nonzero(rows < code), np.count_nonzero(rows <= code)
+    return statistic[0], statistic[1], statistic[2]
 
 
 def counted_statistic(runs: Runs, sizes: Ints, rank: Ints) -> Statistic:
