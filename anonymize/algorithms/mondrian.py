@@ -308,8 +308,9 @@ def allowed_by(judge: Judge) -> Allowed | None:
     """The check of every part of a cut; None where the minimum size is all there is to check."""
     if not judge.requirements:
         return None
+    crowds = bool(judge.table.populations)
 
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
-        return judge.meets(part, parts, batch)
+        return judge.meets(part, parts, batch.unsettled if crowds else batch)
 
     return allowed

@@ -94,6 +94,17 @@ class Batch:
                 boxes[:, attribute] = self.settled[:, attribute]
         return boxes
 
+    @property
+    def unsettled(self) -> Batch:
+        """The same classes with the codes of all columns, for who looks at these row by row."""
+        if self.settled is None:
+            return self
+        columns = tuple(
+            codes if len(codes) else np.repeat(own, self.sizes)
+            for codes, own in zip(self.columns, self.settled.T, strict=True)
+        )
+        return replace(self, columns=columns, settled=None)
+
     def codes_of(self, attribute: int, classes: Ints) -> Codes:
         """The codes of an attribute in the rows of some classes (m,), ascending, class after class."""
         codes = self.columns[attribute]

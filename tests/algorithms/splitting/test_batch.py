@@ -90,6 +90,17 @@ def test_a_settled_column_is_no_longer_carried_and_its_code_stays_known() -> Non
     assert [piece.low.tolist() for piece in taken.pieces(3)] == [[[4, 3], [4, 1]], [[7, 6], [7, 5]]]
 
 
+def test_who_looks_at_rows_is_given_the_codes_of_settled_columns_too() -> None:
+    rows = np.array([3, 2, 0, 1])
+    batch = batch_of(np.array([0, 0, 1, 1]), np.array([5, 5, 6, 6], np.uint8), np.array([1, 2, 2, 3], np.uint16))
+    assert batch.unsettled is batch
+    after = batch.take(rows, np.array([2, 2]), np.array([1, 0]), batch.attempts)
+    again = after.take(np.array([1, 0, 3, 2]), np.array([2, 2]), np.array([0, 1]), after.attempts)
+    kept = [codes[rows][[1, 0, 3, 2]].tolist() for codes in batch.columns]
+    assert [len(codes) for codes in again.columns] == [0, 4]
+    assert [codes.tolist() for codes in again.unsettled.columns] == kept
+
+
 @given(sizes_of_classes, st.data())
 def test_codes_that_were_ranked_are_those_of_the_cut(sizes: list[int], data: st.DataObject) -> None:
     batch = numbered(sizes)
