@@ -236,7 +236,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, help="files and folders of the project")
     parser.add_argument("--tests", nargs="+", required=True, help="files and folders of tests")
-    parser.add_argument("--texts", action="store_true", help="change texts, and nothing else")
     parser.add_argument("--most", type=float, default=20, metavar="SECONDS", help="of tests for one mutation (20)")
     parser.add_argument("--map-only", action="store_true", help="end when the tests by line are known")
     arguments = parser.parse_args()
@@ -253,7 +252,7 @@ def main() -> None:
     }
     total: Counter[str] = Counter()
     for path in paths:
-        made = [each for each in mutations(path.resolve()) if not arguments.texts]
+        made = list(mutations(path.resolve()))
         start = cpu()
         found = fates([(each, tests_of(each, known)) for each in made], known, arguments.most)
         for mutation in found:
