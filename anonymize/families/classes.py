@@ -16,7 +16,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, check_suppression, numbers_of, suppression_limit, with_passing
+from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, suppression_limit
 from anonymize.judging import Judge
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
@@ -108,12 +108,16 @@ class ClassedDraft(Draft):
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
     def measure(self, files: Files) -> Measured:
-        """The text of the table, class by class."""
+        """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
         columns = self._columns()
         shared = numbers_of(files.table, self._measured(columns))
+        text = passing_text(self.request, files.table, columns, self._units, shared)
+        text.read()
+        threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
+        passing = meanwhile(partial(text.measured, threads), threads)
         verdict = self._verdict(files, columns, shared)
         return Measured(
-            with_passing(self.request, files.table, verdict, columns, self._units, shared),
+            replace(verdict, passing=passing()),
             by_weights(self.request, files.table, list(columns.values()), self._units),
         )
 

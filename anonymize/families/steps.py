@@ -180,18 +180,26 @@ def with_passing(
     target: OutputFile,
     verdict: verify.Verdict,
     columns_of: Mapping[str, Sequence[str]],
+) -> verify.Verdict:
+    """The verdict with what the columns that pass through give away; see `passing_text`."""
+    return replace(verdict, passing=passing_text(request, target, columns_of).measured())
+
+
+def passing_text(
+    request: Request,
+    target: OutputFile,
+    columns_of: Mapping[str, Sequence[str]],
     units: Codes | None = None,
     shared: verify.SharedNumbers | None = None,
-) -> verify.Verdict:
-    """The verdict with what the columns that pass through give away, measured from the file as it was written.
+) -> PassingText:
+    """What measures the columns that pass through, from the file as it was written.
 
     `columns_of`: the columns of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
     `shared`: what has been read of the file.
     """
     shared = numbers_of(target) if shared is None else shared
     spec, subjects = request.spec, None if units is None else pl.Series(units)
-    text = PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
-    return replace(verdict, passing=text.measured())
+    return PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
 
 
 def published(request: Request, files: Files) -> Published:

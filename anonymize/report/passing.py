@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 
 from anonymize.risk.passing import singling_out
 from anonymize.spec import Missing, Spec
+from anonymize.threads import meanwhile
 from anonymize.verify.passing import PassingColumns, numbers_of, uniqueness
 from anonymize.verify.table import SharedNumbers, TextTable
 from anonymize.verify.verdict import Uniqueness
@@ -33,18 +35,30 @@ class PassingText:
     strange: bool = False
     shared: SharedNumbers | None = None
 
-    def measured(self) -> Uniqueness:
-        """The figures, with the smallest sets that single rows out."""
-        columns, normalize = self._columns(), self.spec.input.normalize
-        fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
+    def read(self) -> None:
+        """Reads the columns into what is shared; else `measured` does when it is called."""
+        columns = self._columns()
+        if self.shared is not None and columns.passing:
+            self.shared.side_by_side(self._text, columns.generalized, (*columns.passing, *columns.sensitive))
+
+    def measured(self, threads: int = 1) -> Uniqueness:
+        """The figures, with the smallest sets that single rows out, which are looked for in a thread of their own where
+        there are several."""
+        columns = self._columns()
         if not columns.passing:
             nothing = {"smallest": [], "max_size": 0, "left_out": []}
             return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most, sets=nothing)
-        text = TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
-        numbers = numbers_of(text, columns)
+        numbers = numbers_of(self._text, columns)
         codes = pl.DataFrame([column.of_row.alias(name) for name, column in numbers.passing.items()])
-        sets = singling_out(codes.lazy(), columns.passing, units=self.units)
-        return replace(uniqueness(numbers, columns, self.units), sets=sets)
+        sets = meanwhile(partial(singling_out, codes.lazy(), columns.passing, units=self.units), threads)
+        figures = uniqueness(numbers, columns, self.units)
+        return replace(figures, sets=sets())
+
+    @property
+    def _text(self) -> TextTable:
+        normalize = self.spec.input.normalize
+        fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
+        return TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
 
     def _columns(self) -> PassingColumns:
         """Those that the file has, by what becomes of them."""

@@ -2,7 +2,8 @@
 
 A release is mostly in the order of what it shows, and rows that show the same stand side by side. Of columns that are
 wanted together a batch is parted into runs of such rows, which takes a comparison of each text with the one above it,
-and only the first row of a run is numbered. Nothing depends on the order: runs that come again have the same numbers,
+and only the first row of a run is numbered. Where texts are numbered by their hashes, each is compared with the one
+whose number it has. Nothing depends on the order: runs that come again have the same numbers,
 and where hardly any neighbours are alike, every row is a run.
 """
 
@@ -21,6 +22,8 @@ _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, p
 
 BATCH = 100_000
 """Rows whose text is in memory at once."""
+HELD = 1 << 20
+"""Texts of runs that are held to be numbered at once, at most."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,15 @@ class ShownColumns:
 
 
 def read_columns(
-    frame: pl.LazyFrame, neighbours: Sequence[pl.Expr], others: Sequence[pl.Expr], *, batch: int = BATCH
+    frame: pl.LazyFrame,
+    neighbours: Sequence[pl.Expr],
+    others: Sequence[pl.Expr],
+    *,
+    batch: int = BATCH,
+    held: int = HELD,
 ) -> tuple[ShownColumns, list[NumberedColumn]]:
-    """The texts of `neighbours` side by side, and each of the `others` by itself; `batch` rows are read at once."""
+    """The texts of `neighbours` side by side, and each of the `others` by itself; `batch` rows are read at once.
+    `held`: see `_RunTexts`."""
     categories = [pl.Categories.random() for _ in others]
     queries = [
         _codes(text, known).alias(f"{place}#")
@@ -95,7 +104,7 @@ def read_columns(
     ]
     texts = [text.alias(str(place)) for place, text in enumerate(neighbours)]
     pieces: list[list[pl.Series]] = [[] for _ in others]
-    runs = _Runs(len(neighbours))
+    runs = _Runs(len(neighbours), held)
     for rows in frame.select([*texts, *queries]).collect_batches(chunk_size=batch):
         for own, codes in zip(pieces, rows.get_columns()[len(neighbours) :], strict=True):
             own.append(_narrow(codes))
@@ -107,10 +116,8 @@ def read_columns(
 class _Runs:
     """What takes the batches of columns that are shown side by side."""
 
-    def __init__(self, columns: int) -> None:
-        self._categories = [pl.Categories.random() for _ in range(columns)]
-        self._queries = [_codes(pl.nth(place), known) for place, known in enumerate(self._categories)]
-        self._pieces: list[list[pl.Series]] = [[] for _ in range(columns)]
+    def __init__(self, columns: int, held: int) -> None:
+        self._columns = [_RunTexts(place, held) for place in range(columns)]
         self._begins: list[pl.Series] = []
         self._alike = True
 
@@ -119,15 +126,82 @@ class _Runs:
         begins = _begins(texts) if self._alike else pl.repeat(True, texts.height, dtype=pl.Boolean, eager=True)
         self._alike = whole(begins.sum()) * 2 <= texts.height
         firsts = texts.filter(begins)
-        for own, column in zip(self._pieces, firsts.select(self._queries).iter_columns(), strict=True):
-            own.append(_narrow(column))
+        for column in self._columns:
+            if not self._begins and self._alike:
+                column.hold_if_most_differ(firsts)
+            elif not self._alike:
+                column.let_go()
+        for column, own in zip(self._columns, firsts.select(each.query for each in self._columns), strict=True):
+            column.add(own)
         self._begins.append(begins)
 
     def columns(self) -> ShownColumns:
         """The columns, once all rows have been taken."""
         begins = pl.concat([pl.Series([], dtype=pl.Boolean), *self._begins]).rechunk()
-        columns = [_column(own, known) for own, known in zip(self._pieces, self._categories, strict=True)]
-        return ShownColumns(columns, None if begins.all() else begins)
+        return ShownColumns([each.column() for each in self._columns], None if begins.all() else begins)
+
+
+class _RunTexts:
+    """What takes the texts of one column, a piece at a time.
+
+    They are numbered as they come, by categories, which take some hundred bytes for each different text. Where nearly
+    all texts differ, as those of intervals do from class to class, up to `held` of them are held instead, in a third of
+    that, and numbered at once. `query`: what `add` is to be given of a piece.
+    """
+
+    def __init__(self, place: int, held: int) -> None:
+        self._place, self._held, self._categories = place, held, pl.Categories.random()
+        self._codes: list[pl.Series] = []
+        self._texts: list[pl.Series] = []
+        self.query = _codes(pl.nth(place), self._categories)
+        self._number = _codes(pl.nth(0), self._categories)
+
+    def hold_if_most_differ(self, first: pl.DataFrame) -> None:
+        """Decides by the first rows whether texts are held."""
+        if first.to_series(self._place).n_unique() * 2 > first.height:
+            self.query = pl.nth(self._place) + ""  # new texts: the old ones are parts of the text of whole batches
+
+    def add(self, piece: pl.Series) -> None:
+        """Takes the next rows."""
+        if piece.dtype == pl.String:
+            self._texts.append(piece)
+            if sum(map(len, self._texts)) > self._held:
+                self.let_go()
+        else:
+            self._codes.append(_narrow(piece))
+
+    def let_go(self) -> None:
+        """Numbers what is held, and all that comes, by categories."""
+        self.query = _codes(pl.nth(self._place), self._categories)
+        self._codes += [_narrow(piece.to_frame().select(self._number).to_series()) for piece in self._texts]
+        self._texts.clear()
+
+    def column(self) -> NumberedColumn:
+        """The column, once all have been taken; what it took is freed."""
+        if self._texts:
+            numbered = _at_once(pl.concat(self._texts).rechunk())
+            if numbered is not None:
+                self._texts.clear()
+                return numbered
+            self.let_go()
+        column = _column(self._codes, self._categories)
+        del self.query, self._number  # with which goes what the categories know
+        return column
+
+
+def _at_once(texts: pl.Series) -> NumberedColumn | None:
+    """The column of texts, numbered in the order in which they first come: by their hashes, each of which is shown to
+    be that of one text. None where one is not, or a text is null."""
+    if texts.null_count():
+        return None
+    ranks = (texts.hash().rank("dense") - 1).alias("rank")
+    rows = ranks.to_frame().with_row_index("row")
+    first = rows.group_by("rank").agg(pl.col("row").min()).sort("rank")["row"]
+    numbers = (first.rank("ordinal") - 1).gather(ranks)
+    distinct = texts.gather(first.sort())
+    if not distinct.gather(numbers).equals(texts):
+        return None
+    return NumberedColumn(Numbering(_narrow(numbers + 1), len(distinct) + 1), distinct)
 
 
 def _begins(texts: pl.DataFrame) -> pl.Series:

@@ -2,7 +2,7 @@
 
 A text becomes a number of 32 bits, the same for the same text of a column and for no other. The numbers of a row's
 quasi-identifiers are put into one of 64 bits, without loss: where they need more, what there is so far is renumbered.
-Classes are then runs of equal numbers in a sorted column, and nothing is hashed.
+Classes are then runs of equal numbers in a sorted column, and nothing is told apart, or taken for the same, by a hash.
 """
 
 from __future__ import annotations
