@@ -1,6 +1,6 @@
 """Whether two checkouts write the same releases: every command, on the sample configs and on a reference table.
 
-    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT] [--data FOLDER]
+    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT] [--jobs N] [--data FOLDER]
 
 BEFORE and AFTER are folders with a checkout each (AFTER: this one). Each case runs as a process of its own, with the
 interpreter that runs this script, once in each checkout. Compared are the exit code, the bytes of every file that the
@@ -92,7 +92,7 @@ def _other_commands() -> Iterator[Case]:
     made = f"anonymize mondrian {spec} -q -o released.csv --save-recoding saved.json"
     yield Case("audit patients", f"{made}; anonymize audit {spec} -i released.csv --json")
     yield Case("audit raw", "anonymize audit -i {root}/sample_data/patients.csv --qi age,sex,zipcode -k 2 --json")
-    yield Case("audit subsets", f"{made}; anonymize audit {spec} -i released.csv --subsets --json")
+    yield Case("audit subsets", f"{made}; anonymize audit {spec} -i released.csv --subsets auto --json")
     yield Case("evaluate patients", f"{made}; anonymize evaluate {spec} released.csv --json")
     recode = "anonymize recode saved.json -i {root}/sample_data/patients.csv -o again.csv -r again.json"
     yield Case("recode patients", f"{made}; {recode}")
@@ -165,11 +165,12 @@ def main() -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path, nargs="?", default=ROOT)
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="commands that run at a time")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     given = parser.parse_args()
     chosen = [case for case in cases(given.data) if given.only in case.name]
     roots = (given.before.resolve(), given.after.resolve())
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(given.jobs) as pool:
         runs = [[pool.submit(outcome, case, root, given.data) for root in roots] for case in chosen]
         different = sum(_told(case, *(run.result() for run in pair)) for case, pair in zip(chosen, runs, strict=True))
     print(f"{len(chosen)} cases, {different} differ")
